@@ -1,0 +1,95 @@
+// swift-tools-version: 6.1
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// Guards every third-party package: a consumer without the trait resolves none.
+let serverStack = TargetDependencyCondition.when(traits: ["ServerStack"])
+
+#if os(Linux)
+let defaultTraits: Set<String> = ["ServerStack"]
+#else
+let defaultTraits: Set<String> = []
+#endif
+
+let package = Package(
+    name: "async-downloads",
+    platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "AsyncDownloads", targets: ["AsyncDownloads"])
+    ],
+    traits: [
+        .trait(
+            name: "ServerStack",
+            description: "The AsyncHTTPClient engine, SHA-2 from swift-crypto and logging through swift-log."),
+        .default(enabledTraits: defaultTraits),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
+    ],
+    targets: [
+        .target(
+            name: "AsyncDownloads",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: serverStack),
+                .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
+                .product(name: "Logging", package: "swift-log", condition: serverStack),
+                .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: serverStack),
+            ],
+            // The catalogue Documentation.docc lies at the top level, and tools find one only below its target's path.
+            path: ".",
+            exclude: [
+                "CHANGELOG.md", "CONTRIBUTING.md", "Examples", "LICENSE", "README.md", "Sources/LoopbackServer", "Tests",
+            ],
+            sources: ["Sources/AsyncDownloads"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "LoopbackServer",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "batch",
+            dependencies: [
+                "AsyncDownloads",
+                "LoopbackServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: serverStack),
+                .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
+                .product(name: "Logging", package: "swift-log", condition: serverStack),
+            ],
+            path: "Examples/batch",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "AsyncDownloadsTests",
+            dependencies: ["AsyncDownloads", "LoopbackServer"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
+        .testTarget(name: "BatchTests", dependencies: ["batch", "LoopbackServer"], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+// The documentation plugin is a tool of this package's own development; no consumer should resolve it.
+if Context.environment["ASYNC_DOWNLOADS_DOCC"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"))
+}
