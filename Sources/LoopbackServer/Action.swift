@@ -1,0 +1,12 @@
+/// One thing that a connection's handler does.
+enum Action: Equatable {
+    case wait(Duration)
+    /// Until the path is released.
+    case hold
+    case send([UInt8])
+    case body(BodyPart, chunked: Bool)
+    /// Ends the connection.
+    case close(Closing)
+    /// Ends the exchange and leaves the connection to the next one.
+    case finish
+}

@@ -1,0 +1,21 @@
+internal import NIOCore
+
+extension ByteBuffer {
+    /// The bytes of a piece, as a chunk if they are to be one.
+    init(_ piece: BodyPart, chunked: Bool) {
+        self.init()
+        reserveCapacity(Int(piece.length) + 16)
+        if chunked { writeString("\(String(piece.length, radix: 16))\r\n") }
+        switch piece.body {
+        case .content(let content):
+            writeWithUnsafeMutableBytes(minimumWritableBytes: Int(piece.length)) { buffer in
+                let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(piece.length)])
+                content.fill(target, from: piece.range.lowerBound)
+                return target.count
+            }
+        case .bytes(let bytes):
+            writeBytes(bytes[Int(piece.range.lowerBound)..<Int(piece.range.upperBound)])
+        }
+        if chunked { writeString("\r\n") }
+    }
+}

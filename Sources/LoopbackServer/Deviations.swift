@@ -1,0 +1,86 @@
+/// A step's faults, each in the place where it takes effect.
+///
+/// Of two faults for one place the later one counts, unless both can take effect.
+struct Deviations {
+    /// An answer in place of the resource's.
+    struct Answer {
+        var status: Int
+        var headers: HeaderFields
+        var body: Resource.Body
+    }
+
+    /// What happens where the head should have been sent.
+    enum Opening {
+        case closed(Closing)
+        case cut(after: Int)
+        case garbage
+    }
+
+    /// What happens after a number of body bytes.
+    struct Interruption {
+        var offset: Int64
+        var action: Action
+    }
+
+    var answer: Answer?
+    var ignoresRange = false
+    var rangeShift: Int64 = 0
+    var longestRange: Int64 = .max / 2
+    var unrequestedFirst: Int64?
+    var isMultipart = false
+    var headerEdits: [(name: String, value: String?)] = []
+    /// Set to a raw Content-Range, or to none.
+    var contentRange: String??
+    var declaredLength: Int64?
+    var extraBytes = 0
+    var isEndless = false
+    var lacksLastChunk = false
+    var delays: [Action] = []
+    var opening: Opening?
+    /// By offset, and in the step's order where that is equal.
+    private(set) var interruptions: [Interruption] = []
+    var bytesPerSecond: Int?
+
+    init(_ step: Step) {
+        for fault in step.faults { add(fault) }
+    }
+
+    private mutating func add(_ fault: Fault) {
+        switch fault {
+        case .status(let status, let headers, let body):
+            answer = Answer(status: status, headers: headers, body: body)
+        case .retryAfter(let value, let status):
+            answer = Answer(status: status, headers: ["Retry-After": value], body: "try again later\n")
+        case .redirect(let status, let location):
+            answer = Answer(status: status, headers: ["Location": location], body: "")
+        case .replaceContent: break  // The site has changed the resource before it plans the answer.
+        case .ignoreRange: ignoresRange = true
+        case .rangeShift(let distance): rangeShift = distance
+        case .shortRange(let length): longestRange = length
+        case .unrequestedPartial(let first): unrequestedFirst = first
+        case .multipartByteRanges: isMultipart = true
+        case .contentRange(let value): contentRange = .some(value)
+        case .contentLength(let length): declaredLength = length
+        case .entityTag(let value): headerEdits.append(("ETag", value))
+        case .header(let name, let value): headerEdits.append((name, value))
+        case .removeHeader(let name): headerEdits.append((name, nil))
+        case .hugeHeader(let count): headerEdits.append(("X-Padding", String(repeating: "a", count: count)))
+        case .extraBytes(let count): extraBytes = count
+        case .endless: isEndless = true
+        case .chunkedWithoutEnd: lacksLastChunk = true
+        case .delayHead(let duration): delays.append(.wait(duration))
+        case .holdHead: delays.append(.hold)
+        case .stall(let offset): interrupt(after: offset, .hold)
+        case .throttle(let rate): bytesPerSecond = rate
+        case .cut(let offset, let closing): interrupt(after: offset, .close(closing))
+        case .closeBeforeHead(let closing): opening = .closed(closing)
+        case .closeInsideHead(let count): opening = .cut(after: count)
+        case .garbage: opening = .garbage
+        }
+    }
+
+    private mutating func interrupt(after offset: Int64, _ action: Action) {
+        let index = interruptions.firstIndex { $0.offset > offset } ?? interruptions.endIndex
+        interruptions.insert(Interruption(offset: offset, action: action), at: index)
+    }
+}

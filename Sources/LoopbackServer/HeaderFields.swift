@@ -1,0 +1,46 @@
+/// Header fields in order, as on the wire: names keep their case and are compared without it.
+package struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    package struct Field: Sendable, Hashable {
+        package var name: String
+        package var value: String
+    }
+
+    package private(set) var fields: [Field] = []
+
+    package init() {}
+
+    package init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { Field(name: $0.0, value: $0.1) }
+    }
+
+    /// The value of the field, several of one name joined with a comma.
+    ///
+    /// Setting replaces every field of the name; `nil` removes them.
+    package subscript(name: String) -> String? {
+        get {
+            let values = fields.filter { $0.isNamed(name) }.map(\.value)
+            return values.isEmpty ? nil : values.joined(separator: ", ")
+        }
+        set {
+            fields.removeAll { $0.isNamed(name) }
+            if let newValue { append(name, newValue) }
+        }
+    }
+
+    /// Adds a field, also where there is one of that name.
+    package mutating func append(_ name: String, _ value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+
+    /// Sets each field of `other`, as the subscript does.
+    package mutating func set(_ other: HeaderFields) {
+        for name in Set(other.fields.map { $0.name.lowercased() }) { self[name] = nil }
+        fields += other.fields
+    }
+}
+
+extension HeaderFields.Field {
+    fileprivate func isNamed(_ other: String) -> Bool {
+        name.lowercased() == other.lowercased()
+    }
+}

@@ -1,0 +1,54 @@
+extension Resource {
+    /// Whether the request's If-Match or If-Unmodified-Since forbids an answer: 412 (RFC 9110, 13.2.2).
+    func isForbidden(by request: RequestHead) -> Bool {
+        if honoursIfMatch, let tags = request.headers["If-Match"] {
+            return tags != "*" && !tags.split(separator: ",").contains { isStronglyEqual($0.trimmed) }
+        }
+        if honoursIfUnmodifiedSince, let limit = request.headers["If-Unmodified-Since"].flatMap({ HTTPDate($0) }),
+            let modified = lastModified.flatMap({ HTTPDate($0) })
+        {
+            return modified > limit
+        }
+        return false
+    }
+
+    /// Whether the request's If-Range lets its Range count (RFC 9110, 13.1.5).
+    func allowsRange(of request: RequestHead, now: HTTPDate) -> Bool {
+        guard let validator = request.headers["If-Range"] else { return true }
+        let isDate = HTTPDate(validator) != nil
+        switch ifRange {
+        case .ignored: return true
+        case .neverMatching: return false
+        case .datesOnly: return isDate && isCurrentDate(validator, now: now)
+        case .correct: return isDate ? isCurrentDate(validator, now: now) : isStronglyEqual(validator)
+        }
+    }
+
+    private func isStronglyEqual(_ tag: String) -> Bool {
+        tag == entityTag && !tag.hasPrefix("W/")
+    }
+
+    /// A date is strong when the answer is at least a second younger (RFC 9110, 8.8.2.2).
+    private func isCurrentDate(_ validator: String, now: HTTPDate) -> Bool {
+        guard validator == lastModified, let modified = HTTPDate(validator) else { return false }
+        return (date.flatMap { HTTPDate($0) } ?? now) > modified
+    }
+
+    /// The coding that this request's answer is labelled with.
+    func coding(for request: RequestHead) -> ContentCoding? {
+        guard let coding, coding.onlyIfAccepted else { return coding }
+        let accepted = (request.headers["Accept-Encoding"] ?? "").split(separator: ",").map { item in
+            item.split(separator: ";").map(\.trimmed)
+        }
+        let isAccepted = accepted.contains { item in
+            item.first == coding.name && !item.dropFirst().contains { $0 == "q=0" || $0.hasPrefix("q=0.0") }
+        }
+        return isAccepted ? coding : nil
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: String {
+        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+}

@@ -1,0 +1,10 @@
+#if canImport(Darwin)
+internal import Darwin
+
+/// The number of bytes that the peer of a socket has not acknowledged yet.
+func bytesInSendQueue(of socket: CInt) -> Int {
+    var count: CInt = 0
+    var size = socklen_t(MemoryLayout<CInt>.size)
+    return getsockopt(socket, SOL_SOCKET, SO_NWRITE, &count, &size) == 0 ? Int(count) : 0
+}
+#endif

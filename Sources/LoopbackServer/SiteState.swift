@@ -1,0 +1,162 @@
+internal import NIOCore
+
+/// What is served, what was asked for, and who waits for what.
+///
+/// Pure: a continuation or promise to complete is returned, so that it is completed outside the lock.
+struct SiteState {
+    /// What a waiter waits for.
+    enum Condition: Equatable {
+        /// That many requests at the path have arrived.
+        case requests(Int)
+        /// No exchange at the path is in progress.
+        case idle
+    }
+
+    typealias Hold = EventLoopPromise<Void>
+
+    private struct Served {
+        var resource: Resource
+        var answered = 0
+    }
+
+    /// An exchange in progress.
+    private struct Exchange {
+        var path: String
+        var hold: Hold?
+        /// A release that came before the hold it is for.
+        var isReleased = false
+    }
+
+    private struct Waiter {
+        var number: Int
+        var path: String
+        var condition: Condition
+        var continuation: CheckedContinuation<Void, Never>
+    }
+
+    private(set) var requests: [RecordedRequest] = []
+    private var connections = 0
+    private var waits = 0
+    private var isClosed = false
+    private var served: [String: Served] = [:]
+    private var bodyBytes: [String: Int64] = [:]
+    private var exchanges: [Int: Exchange] = [:]
+    private var waiters: [Waiter] = []
+
+    func requests(at path: String) -> [RecordedRequest] {
+        requests.filter { $0.path == path }
+    }
+
+    func bodyBytesSent(at path: String) -> Int64 {
+        bodyBytes[path] ?? 0
+    }
+
+    mutating func serve(_ resource: Resource, at path: String) {
+        served[path] = Served(resource: resource)
+    }
+
+    mutating func addConnection() -> Int {
+        connections += 1
+        return connections
+    }
+
+    mutating func addBodyBytes(_ count: Int, at path: String) {
+        bodyBytes[path, default: 0] += Int64(count)
+    }
+
+    /// Records the request and decides its answer; the number is the exchange's.
+    mutating func begin(
+        _ request: RequestHead, connection: Int, now: HTTPDate
+    ) -> (number: Int, plan: ResponsePlan, waiters: [CheckedContinuation<Void, Never>]) {
+        let step = takeStep(at: request.path)
+        let plan = ResponsePlan(for: request, of: served[request.path]?.resource, step: step, now: now)
+        let number = requests.count + 1
+        requests.append(
+            RecordedRequest(
+                number: number, connection: connection, method: request.method, path: request.path,
+                query: request.query, headers: request.headers, status: plan.status))
+        exchanges[number] = Exchange(path: request.path)
+        return (number, plan, takeSatisfiedWaiters(at: request.path))
+    }
+
+    private mutating func takeStep(at path: String) -> Step {
+        guard var entry = served[path] else { return .plain }
+        let script = entry.resource.script
+        let last = entry.resource.repeatsLastStep ? script.last : nil
+        let step = entry.answered < script.count ? script[entry.answered] : last ?? .plain
+        entry.answered += 1
+        for case .replaceContent(let content, let entityTag, let lastModified) in step.faults {
+            entry.resource.body = .content(content)
+            entry.resource.entityTag = entityTag
+            entry.resource.lastModified = lastModified
+        }
+        served[path] = entry
+        return step
+    }
+
+    /// The hold is completed by a release, or failed by the end of the exchange; returned when it was released before.
+    mutating func hold(_ number: Int, _ hold: Hold) -> Hold? {
+        if exchanges[number]?.isReleased == true {
+            exchanges[number]?.isReleased = false
+            return hold
+        }
+        exchanges[number]?.hold = hold
+        return nil
+    }
+
+    mutating func release(_ path: String) -> [Hold] {
+        var holds: [Hold] = []
+        for (number, exchange) in exchanges where exchange.path == path {
+            if let hold = exchange.hold { holds.append(hold) }
+            exchanges[number]?.isReleased = exchange.hold == nil
+            exchanges[number]?.hold = nil
+        }
+        return holds
+    }
+
+    mutating func end(_ number: Int) -> (hold: Hold?, waiters: [CheckedContinuation<Void, Never>]) {
+        guard let exchange = exchanges.removeValue(forKey: number) else { return (nil, []) }
+        return (exchange.hold, takeSatisfiedWaiters(at: exchange.path))
+    }
+
+    /// A number to wait by, known before the wait so that its cancellation can name it.
+    mutating func addWait() -> Int {
+        waits += 1
+        return waits
+    }
+
+    /// Returned when there is nothing to wait for.
+    mutating func wait(
+        _ number: Int, for condition: Condition, at path: String, _ continuation: CheckedContinuation<Void, Never>
+    ) -> CheckedContinuation<Void, Never>? {
+        if isClosed || isSatisfied(condition, at: path) { return continuation }
+        waiters.append(Waiter(number: number, path: path, condition: condition, continuation: continuation))
+        return nil
+    }
+
+    mutating func cancelWaiter(_ number: Int) -> CheckedContinuation<Void, Never>? {
+        guard let index = waiters.firstIndex(where: { $0.number == number }) else { return nil }
+        return waiters.remove(at: index).continuation
+    }
+
+    /// Nothing arrives any more, so that nobody waits any longer.
+    mutating func close() -> [CheckedContinuation<Void, Never>] {
+        isClosed = true
+        defer { waiters = [] }
+        return waiters.map(\.continuation)
+    }
+
+    private mutating func takeSatisfiedWaiters(at path: String) -> [CheckedContinuation<Void, Never>] {
+        guard waiters.contains(where: { $0.path == path }) else { return [] }
+        let satisfied = waiters.filter { $0.path == path && isSatisfied($0.condition, at: path) }
+        waiters.removeAll { waiter in satisfied.contains { $0.number == waiter.number } }
+        return satisfied.map(\.continuation)
+    }
+
+    private func isSatisfied(_ condition: Condition, at path: String) -> Bool {
+        switch condition {
+        case .requests(let count): requests(at: path).count >= count
+        case .idle: !exchanges.values.contains { $0.path == path }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/// What is done to one request of a resource's script; none of it is honest serving.
+///
+/// Written as an array: `script: [[.cut(after: 1000, .reset)], [], [.delayHead(.seconds(1)), .ignoreRange]]`.
+package struct Step: Sendable, Hashable, ExpressibleByArrayLiteral {
+    package var faults: [Fault]
+
+    package init(_ faults: [Fault]) {
+        self.faults = faults
+    }
+
+    package init(arrayLiteral faults: Fault...) {
+        self.faults = faults
+    }
+
+    /// Honest serving.
+    package static let plain: Step = []
+}

@@ -1,0 +1,76 @@
+import Testing
+
+@testable import LoopbackServer
+
+@Suite("Header grammars", .timeLimit(.minutes(1)))
+struct GrammarTests {
+    @Test(
+        "A single range is read",
+        arguments: [
+            ("bytes=0-", .from(0, through: nil)),
+            ("bytes=5-9", .from(5, through: 9)),
+            ("Bytes=5-5", .from(5, through: 5)),
+            ("bytes=-3", .last(3)),
+            ("bytes=99999999999999999999-", .from(.max, through: nil)),
+            ("bytes=0-99999999999999999999", .from(0, through: .max)),
+        ] as [(String, RequestRange)])
+    func singleRange(field: String, expected: RequestRange) {
+        #expect(RequestRange(field) == expected)
+    }
+
+    @Test(
+        "Anything else is to be ignored",
+        arguments: [
+            "", "bytes", "bytes=", "bytes=-", "bytes=9-5", "bytes=0-1,3-4", "items=0-1", "bytes=a-", "bytes=+1-2",
+        ])
+    func ignoredRange(field: String) {
+        #expect(RequestRange(field) == nil)
+    }
+
+    @Test(
+        "A range is resolved against the length",
+        arguments: [
+            (.from(0, through: nil), 10, 0..<10),
+            (.from(9, through: .max), 10, 9..<10),
+            (.from(2, through: 4), 10, 2..<5),
+            (.from(10, through: nil), 10, nil),
+            (.from(.max, through: nil), 10, nil),
+            (.last(3), 10, 7..<10),
+            (.last(30), 10, 0..<10),
+            (.last(0), 10, nil),
+            (.from(0, through: nil), 0, nil),
+            (.last(3), 0, 0..<0),
+        ] as [(RequestRange, Int64, Range<Int64>?)])
+    func resolution(range: RequestRange, length: Int64, expected: Range<Int64>?) {
+        #expect(range.resolved(length: length) == expected)
+    }
+
+    @Test(
+        "A date is written as an IMF-fixdate and read back",
+        arguments: [
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+            (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+            (1_735_689_599, "Tue, 31 Dec 2024 23:59:59 GMT"),
+            (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+        ] as [(Int64, String)])
+    func dates(seconds: Int64, text: String) {
+        #expect(HTTPDate(seconds: seconds).description == text)
+        #expect(HTTPDate(text) == HTTPDate(seconds: seconds))
+    }
+
+    @Test("Another form of date is not read", arguments: ["", "Sunday, 06-Nov-94 08:49:37 GMT", "\"v1\""])
+    func otherDates(text: String) {
+        #expect(HTTPDate(text) == nil)
+    }
+
+    @Test("Header names are compared without case, and fields of one name joined")
+    func headerFields() {
+        var fields: HeaderFields = ["Accept": "a", "ACCEPT": "b"]
+        #expect(fields["accept"] == "a, b")
+        fields["aCCept"] = "c"
+        #expect(fields == ["aCCept": "c"])
+        fields["Accept"] = nil
+        #expect(fields.fields.isEmpty)
+    }
+}
