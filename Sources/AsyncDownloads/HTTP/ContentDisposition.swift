@@ -1,0 +1,71 @@
+/// The file name that a response suggests (RFC 6266).
+///
+/// Lenient where servers deviate and the meaning is plain: a missing type, spaces anywhere, unquoted values with spaces,
+/// raw UTF-8, a missing closing quote. The name is a stranger's text; see ``FileName/sanitised(_:)``.
+package struct ContentDisposition: Sendable, Hashable {
+    /// The name as suggested, not sanitised: that of `filename*` if it can be decoded, else that of `filename`.
+    package let suggestedFileName: String?
+
+    /// Reads the first `Content-Disposition` field; `nil` when there is none.
+    package init?(_ headers: HeaderFields) {
+        guard let text = headers.values(for: "Content-Disposition").first else { return nil }
+        self.init(text)
+    }
+
+    /// Parses the value of a `Content-Disposition` field.
+    ///
+    /// Of parameters with the same name the first one counts.
+    package init(_ text: String) {
+        var scanner = FieldScanner(text)
+        var plain: String?
+        var extended: String?
+        repeat {
+            scanner.takeWhitespace()
+            let name = scanner.take(while: \.isTokenCharacter)
+            scanner.takeWhitespace()
+            if scanner.take("=") {
+                let value = scanner.takeParameterValue()
+                if plain == nil, name.equalsIgnoringASCIICase("filename") { plain = value }
+                if extended == nil, name.equalsIgnoringASCIICase("filename*") { extended = value }
+            }
+            _ = scanner.take { $0 != UInt8(ascii: ";") }
+        } while scanner.take(";")
+        let names = [extended.flatMap(Self.decodingExtendedValue), plain]
+        suggestedFileName = names.compactMap(\.self).first { !$0.isEmpty }
+    }
+
+    /// Decodes `charset'language'percent-encoded` (RFC 8187, 3.2.1).
+    private static func decodingExtendedValue(_ text: String) -> String? {
+        var scanner = FieldScanner(text)
+        let charset = scanner.take { $0 != UInt8(ascii: "'") }
+        guard scanner.take("'") else { return nil }
+        _ = scanner.take { $0 != UInt8(ascii: "'") }
+        guard scanner.take("'"), let bytes = PercentEncoding.bytes(scanner.takeRest()) else { return nil }
+        if charset.equalsIgnoringASCIICase("UTF-8") {
+            return String(validating: bytes, as: UTF8.self)
+        }
+        if charset.equalsIgnoringASCIICase("ISO-8859-1") {
+            return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        }
+        return nil
+    }
+}
+
+extension FieldScanner {
+    /// Takes a quoted string (RFC 9110, 5.6.4) without its quotes and escapes, or everything before the next semicolon.
+    fileprivate mutating func takeParameterValue() -> String {
+        takeWhitespace()
+        guard take("\"") else {
+            return String(take { $0 != UInt8(ascii: ";") }.trimmingFieldWhitespace())
+        }
+        var bytes: [UInt8] = []
+        while let byte = takeByte(), byte != UInt8(ascii: "\"") {
+            if byte == UInt8(ascii: "\\") {
+                if let escaped = takeByte() { bytes.append(escaped) }
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,28 @@
+/// The length that a message declares (RFC 9110, 8.6).
+package enum ContentLength: Sendable, Hashable {
+    /// This many bytes follow.
+    case value(Int64)
+    /// Nothing is declared.
+    case absent
+    /// What is declared is not a number, is huge, or is several numbers; where the body ends is anyone's guess.
+    case invalid
+
+    /// Reads the `Content-Length` fields; one value repeated, in several fields or in a list, counts once.
+    package init(_ headers: HeaderFields) {
+        let values = headers.values(for: "Content-Length").flatMap { value in
+            value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(Substring.init)
+        }
+        let numbers = Set(values.map(Self.number))
+        switch (numbers.count, numbers.first) {
+        case (0, _): self = .absent
+        case (1, .some(.some(let number))): self = .value(number)
+        default: self = .invalid
+        }
+    }
+
+    private static func number(_ text: Substring) -> Int64? {
+        var scanner = FieldScanner(text.trimmingFieldWhitespace())
+        let number = scanner.takeNumber()
+        return scanner.isAtEnd ? number : nil
+    }
+}

@@ -1,0 +1,53 @@
+extension HeaderFields {
+    /// The names, in lower case, of the fields that say who is asking; they do not cross origins (rule 11).
+    package static let credentialNames: Set<String> = ["authorization", "cookie", "proxy-authorization"]
+
+    /// The names, in lower case, of the fields that this package or its engines write and a caller may not set.
+    package static let reservedNames: Set<String> = [
+        "accept-encoding", "connection", "content-length", "expect", "host", "if-match", "if-modified-since",
+        "if-none-match", "if-range", "if-unmodified-since", "range", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+
+    /// Whether a field of this name says who is asking.
+    package static func isCredential(_ name: String) -> Bool {
+        credentialNames.contains(name.asciiLowercased())
+    }
+
+    /// Whether a caller may not set a field of this name.
+    package static func isReserved(_ name: String) -> Bool {
+        reservedNames.contains(name.asciiLowercased())
+    }
+
+    /// Whether values of this name stay out of logs.
+    package static func isSensitive(_ name: String) -> Bool {
+        isCredential(name) || name.equalsIgnoringASCIICase("set-cookie")
+    }
+
+    /// The same fields without those that must not cross origins (rule 11).
+    package func withoutCredentials() -> HeaderFields {
+        HeaderFields(filter { !Self.isCredential($0.name) })
+    }
+
+    /// The first field that must not be sent, and why; `nil` when all are well formed.
+    ///
+    /// A name is a token (RFC 9110, 5.1), and a value holds no control character except `HTAB` (5.5): CR and LF would
+    /// start another field, and engines differ in what they do about it.
+    package func firstInvalidField() -> (name: String, reason: String)? {
+        for (name, value) in self {
+            if name.isEmpty || !name.utf8.allSatisfy(\.isTokenCharacter) {
+                return (name, "the name is not a token")
+            }
+            if value.utf8.contains(where: \.isForbiddenInFieldValue) {
+                return (name, "the value contains a control character")
+            }
+        }
+        return nil
+    }
+
+    /// The members of a comma-separated list of tokens, trimmed, empty ones left out (RFC 9110, 5.6.1.2).
+    package func tokens(for name: String) -> [Substring] {
+        values(for: name).flatMap { value in
+            value.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingFieldWhitespace() }
+        }.filter { !$0.isEmpty }
+    }
+}

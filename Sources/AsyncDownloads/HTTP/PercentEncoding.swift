@@ -1,0 +1,49 @@
+/// Percent-decoding (RFC 3986, 2.1) where Foundation's answer to a malformed text, `nil` for the whole, is not enough.
+enum PercentEncoding {
+    /// The bytes that an ASCII text stands for; `nil` when a `%` lacks its two digits or the text is not ASCII.
+    static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.first {
+            guard byte < 0x80 else { return nil }
+            if byte == UInt8(ascii: "%") {
+                guard let decoded = takeEscape(&rest) else { return nil }
+                bytes.append(decoded)
+            } else {
+                bytes.append(byte)
+                rest.removeFirst()
+            }
+        }
+        return bytes
+    }
+
+    /// The text with its escapes decoded; an unbroken row of escapes that is not UTF-8, and a stray `%`, stay as they are.
+    static func decodingLeniently(_ text: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.first {
+            let start = rest
+            var escaped: [UInt8] = []
+            while let decoded = takeEscape(&rest) { escaped.append(decoded) }
+            if escaped.isEmpty {
+                bytes.append(byte)
+                rest.removeFirst()
+            } else if String(validating: escaped, as: UTF8.self) != nil {
+                bytes += escaped
+            } else {
+                bytes += start[..<rest.startIndex]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Takes `%XX` if it comes next.
+    private static func takeEscape(_ rest: inout Substring.UTF8View) -> UInt8? {
+        let escape = Array(rest.prefix(3))
+        guard escape.count == 3, escape[0] == UInt8(ascii: "%"),
+            let high = escape[1].hexDigitValue, let low = escape[2].hexDigitValue
+        else { return nil }
+        rest.removeFirst(3)
+        return high << 4 | low
+    }
+}

@@ -1,0 +1,178 @@
+/// Decides what responses mean (RFC 9110, 13 to 15; the numbered rules of resumption).
+package struct ResponseInterpreter: Sendable {
+    /// What was asked.
+    package var asked: AskedRange
+    /// The representation whose bytes are at hand, if any are.
+    package var known: Representation?
+    /// How many bytes are at hand from the first on.
+    package var received: Int64
+    /// The URL that answered.
+    package var url: String
+    /// Whether the engine decodes content codings.
+    package var decodesContent: Bool
+    /// When the response arrived.
+    package var date: HTTPDate
+
+    package init(
+        asked: AskedRange, known: Representation?, received: Int64, url: String, decodesContent: Bool, date: HTTPDate
+    ) {
+        self.asked = asked
+        self.known = known
+        self.received = received
+        self.url = url
+        self.decodesContent = decodesContent
+        self.date = date
+    }
+
+    /// What `head` means.
+    package func decide(_ head: ResponseHead) -> ResponseDecision {
+        switch head.status.code {
+        case 200, 203: decideWhole(head)
+        case 206: decidePartial(head)
+        case 412 where asked.condition != .none: .ask(.everything(.contentChanged))
+        case 416 where asked.range != nil: decideUnsatisfiable(head)
+        case _ where head.status.isRedirect: .redirect(location: head.headers["Location"])
+        default: .fail(refusal(head))
+        }
+    }
+
+    private func refusal(_ head: ResponseHead) -> ResponseDecision.Failure {
+        let retryAfter = head.status.isRetryable ? RetryAfter(head.headers, now: date)?.delay(now: date) : nil
+        let detail = head.status.isSuccess ? "a status without the file" : ""
+        return .init(.httpStatus, detail, isRetryable: head.status.isRetryable, retryAfter: retryAfter)
+    }
+
+    // MARK: 200
+
+    private func decideWhole(_ head: ResponseHead) -> ResponseDecision {
+        guard asked.start > 0 else {
+            return .begin(representation(head, length: length(head)), end: length(head), restart: nil)
+        }
+        if asked.isBounded { return .ask(.oneStream) }
+        if looksLikePortal(head) {
+            return .fail(
+                .init(.malformedResponse, "a web page in place of the file, as captive portals send", isRetryable: true))
+        }
+        let length = length(head)
+        let isSame = known?.validator?.matches(head.headers, receivedAt: date) == .same && (length == nil || length == known?.length)
+        return .begin(
+            representation(head, length: length), end: length, restart: isSame ? .rangeIgnored : .contentChanged)
+    }
+
+    /// A page without validator where a file of another type and length was (rule 31).
+    private func looksLikePortal(_ head: ResponseHead) -> Bool {
+        guard let known, let type = head.headers["Content-Type"]?.lowercased() else { return false }
+        return type.hasPrefix("text/html") && known.contentType?.lowercased().hasPrefix("text/html") != true
+            && known.validator?.matches(head.headers, receivedAt: date) == .absent && length(head) != known.length
+    }
+
+    // MARK: 206
+
+    private func decidePartial(_ head: ResponseHead) -> ResponseDecision {
+        guard let range = asked.range else {
+            return .fail(.init(.malformedResponse, "a partial response to a request without Range"))
+        }
+        if head.headers["Content-Type"]?.lowercased().hasPrefix("multipart/byteranges") == true {
+            return rangeFault("several parts in answer to one range")
+        }
+        guard case .satisfied(let positions, let completeLength)? = contentRange(head) else {
+            return rangeFault("a partial response without a usable Content-Range")
+        }
+        if ContentCoding(head.headers) != nil {
+            return received > 0 ? .ask(.everything(.contentCodingChanged)) : .ask(.oneStream)
+        }
+        if let last = range.last, positions.upperBound > last {
+            return rangeFault("a partial response that goes beyond the range")
+        }
+        guard positions.lowerBound <= range.first, positions.upperBound >= range.first else {
+            return rangeFault("a partial response at another offset")
+        }
+        switch ContentLength(head.headers) {
+        case .invalid:
+            return rangeFault("an unusable Content-Length")
+        case .value(let bodyLength) where bodyLength != positions.upperBound - positions.lowerBound + 1:
+            return rangeFault("Content-Length and Content-Range disagree")
+        case .value, .absent:
+            break
+        }
+        return range.first == 0
+            ? decideFirstPart(head, positions: positions, completeLength: completeLength)
+            : decideNextPart(head, positions: positions, completeLength: completeLength)
+    }
+
+    private func decideFirstPart(
+        _ head: ResponseHead, positions: ClosedRange<Int64>, completeLength: Int64?
+    ) -> ResponseDecision {
+        let representation = representation(head, length: completeLength)
+        let end = positions.upperBound + 1
+        // Without a validator the next part could be of another representation.
+        if representation.validator == nil, completeLength != end { return .ask(.oneStream) }
+        return .begin(representation, end: end, restart: nil)
+    }
+
+    private func decideNextPart(
+        _ head: ResponseHead, positions: ClosedRange<Int64>, completeLength: Int64?
+    ) -> ResponseDecision {
+        guard let known, let validator = known.validator, validator.matches(head.headers, receivedAt: date) != .different else {
+            return .ask(.everything(.contentChanged))
+        }
+        if let completeLength, let length = known.length, completeLength != length {
+            return .ask(.everything(.contentChanged))
+        }
+        if let length = known.length, positions.upperBound >= length {
+            return rangeFault("a partial response beyond the end")
+        }
+        var continued = known
+        continued.finalURL = url
+        continued.length = known.length ?? completeLength
+        return .append(
+            .init(
+                skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: continued))
+    }
+
+    private func rangeFault(_ detail: String) -> ResponseDecision {
+        .fail(.init(.malformedResponse, detail, isRetryable: true, blamesRange: true))
+    }
+
+    // MARK: 416
+
+    private func decideUnsatisfiable(_ head: ResponseHead) -> ResponseDecision {
+        guard asked.start > 0 else { return .ask(.oneStream) }
+        guard case .unsatisfied(let completeLength)? = contentRange(head) else {
+            return .ask(.everything(.rangeNotSatisfiable))
+        }
+        // The condition was sent along, so a server that got as far as the range has found the validator unchanged.
+        guard completeLength == received, known?.validator?.matches(head.headers, receivedAt: date) != .different else {
+            return .ask(.everything(.contentChanged))
+        }
+        return .complete(length: completeLength)
+    }
+
+    // MARK: Fields
+
+    private func contentRange(_ head: ResponseHead) -> ContentRange? {
+        head.headers["Content-Range"].flatMap(ContentRange.init)
+    }
+
+    private func suggestedName(_ head: ResponseHead) -> String? {
+        head.headers["Content-Disposition"].flatMap { ContentDisposition($0).suggestedFileName }
+            .flatMap(FileName.sanitised)
+    }
+
+    private func length(_ head: ResponseHead) -> Int64? {
+        if decodesContent, ContentCoding(head.headers) != nil { return nil }
+        guard case .value(let length) = ContentLength(head.headers) else { return nil }
+        return length
+    }
+
+    private func representation(_ head: ResponseHead, length: Int64?) -> Representation {
+        Representation(
+            finalURL: url,
+            validator: Validator.strong(in: head.headers, receivedAt: date),
+            length: length,
+            contentCoding: ContentCoding(head.headers)?.description,
+            contentType: head.headers["Content-Type"],
+            suggestedName: suggestedName(head),
+            lastModified: head.headers["Last-Modified"])
+    }
+}

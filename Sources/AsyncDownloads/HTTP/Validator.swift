@@ -1,0 +1,85 @@
+/// What proves that bytes from two responses belong to one representation (RFC 9110, 8.8): always a strong validator.
+package enum Validator: Sendable, Hashable {
+    /// A strong entity tag.
+    case entityTag(EntityTag)
+
+    /// The text of a `Last-Modified` field, byte for byte as received (rule 4).
+    case lastModified(String)
+
+    /// How a response compares with a validator.
+    package enum Match: Sendable, Hashable {
+        /// The response is of the same representation.
+        case same
+        /// The response is of another representation, or its tag is weak and proves nothing.
+        case different
+        /// The response carries no validator of this kind.
+        case absent
+    }
+
+    /// The text to send in `If-Range`, byte for byte as received (rule 4).
+    package var rawValue: String {
+        switch self {
+        case .entityTag(let tag): tag.rawValue
+        case .lastModified(let text): text
+        }
+    }
+
+    /// The strong validator of a response; `nil` when it has none, and its bytes cannot be continued later.
+    ///
+    /// An `ETag` field settles the matter: when it is weak or malformed, the date is not asked (rule 3).
+    /// - Parameters:
+    ///   - headers: The fields of a response that delivers the representation.
+    ///   - now: When the response was received, for dates in the RFC 850 form; those are ignored without it.
+    package static func strong(in headers: HeaderFields, receivedAt now: HTTPDate? = nil) -> Validator? {
+        if let text = headers["ETag"] {
+            guard let tag = EntityTag(text), !tag.isWeak else { return nil }
+            return .entityTag(tag)
+        }
+        guard let text = headers["Last-Modified"], let lastModified = HTTPDate(text, now: now),
+            let date = headers["Date"].flatMap({ HTTPDate($0, now: now) }),
+            date.seconds(since: lastModified) >= minimumAge
+        else { return nil }
+        return .lastModified(String(text.trimmingFieldWhitespace()))
+    }
+
+    /// Whether a response with these fields is of the representation that this validator names.
+    ///
+    /// Tags are compared strongly (RFC 9110, 8.8.3.2), dates as text and then as instants.
+    package func matches(_ headers: HeaderFields, receivedAt now: HTTPDate? = nil) -> Match {
+        switch self {
+        case .entityTag(let tag):
+            guard let text = headers["ETag"] else { return .absent }
+            return EntityTag(text).map(tag.stronglyMatches) == true ? .same : .different
+        case .lastModified(let expected):
+            guard let text = headers["Last-Modified"] else { return .absent }
+            if text.trimmingFieldWhitespace().hasSameBytes(as: expected) { return .same }
+            guard let instant = HTTPDate(text, now: now) else { return .different }
+            return instant == HTTPDate(expected, now: now) ? .same : .different
+        }
+    }
+
+    /// The seconds by which `Date` must follow `Last-Modified` for the date to be strong (RFC 9110, 8.8.2.2); the
+    /// RFC leaves it at one second on a server with one clock, browsers ask for a minute.
+    private static let minimumAge: Int64 = 60
+}
+
+extension Validator: Codable {
+    /// Decodes the raw text, which tells the kinds apart: a tag has quotes and a date has none.
+    package init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        // Any `now` will do to tell whether a text is a date.
+        if let tag = EntityTag(text), !tag.isWeak {
+            self = .entityTag(tag)
+        } else if HTTPDate(text, now: HTTPDate(secondsSinceEpoch: 0)) != nil {
+            self = .lastModified(text)
+        } else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "Not a strong validator"))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}

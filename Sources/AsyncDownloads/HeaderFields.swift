@@ -1,0 +1,97 @@
+/// The header fields of a request or a response: an ordered list of names and values.
+///
+/// Names are compared without regard to ASCII case, and a name may occur more than once (RFC 9110, 5.2 and 5.3).
+/// Two lists are equal when they hold the same names, ignoring case, and byte for byte the same values, in the same order.
+///
+/// ```swift
+/// var headers: HeaderFields = ["Authorization": "Bearer abc", "Accept": "text/csv"]
+/// headers["accept"] = "application/json"
+/// headers.append("en", for: "Accept-Language")
+/// ```
+public struct HeaderFields: Sendable {
+    private var fields: [(name: String, value: String)]
+
+    /// Makes an empty list.
+    public init() {
+        fields = []
+    }
+
+    /// Makes a list of the given fields, in their order, duplicates included.
+    public init(_ fields: some Sequence<(name: String, value: String)>) {
+        self.fields = Array(fields)
+    }
+
+    /// The number of fields, where every occurrence of a repeated name counts.
+    public var count: Int { fields.count }
+
+    /// Whether there is no field at all.
+    public var isEmpty: Bool { fields.isEmpty }
+
+    /// The value of the field with this name; values of a repeated name are joined by `", "` (RFC 9110, 5.3).
+    ///
+    /// Reading yields `nil` when there is no such field. Writing puts the value where the name first occurred, or at the
+    /// end, and drops the other occurrences; writing `nil` removes every occurrence.
+    public subscript(name: String) -> String? {
+        get {
+            let values = values(for: name)
+            return values.isEmpty ? nil : values.joined(separator: ", ")
+        }
+        set {
+            let position = fields.firstIndex { $0.name.equalsIgnoringASCIICase(name) } ?? fields.endIndex
+            fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
+            if let newValue { fields.insert((name, newValue), at: position) }
+        }
+    }
+
+    /// The values of every field with this name, in order; empty when there is none.
+    public func values(for name: String) -> [String] {
+        fields.compactMap { $0.name.equalsIgnoringASCIICase(name) ? $0.value : nil }
+    }
+
+    /// Adds a field at the end, keeping those that already have this name.
+    public mutating func append(_ value: String, for name: String) {
+        fields.append((name, value))
+    }
+}
+
+extension HeaderFields: Sequence {
+    /// Walks the fields in their order, duplicates included.
+    public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> {
+        fields.makeIterator()
+    }
+}
+
+extension HeaderFields: ExpressibleByDictionaryLiteral {
+    /// Makes a list of the literal's fields in their order; a name may be repeated.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { (name: $0.0, value: $0.1) }
+    }
+}
+
+extension HeaderFields: Hashable {
+    /// Compares names without regard to case, and values byte for byte.
+    public static func == (left: HeaderFields, right: HeaderFields) -> Bool {
+        left.fields.elementsEqual(right.fields) {
+            $0.name.equalsIgnoringASCIICase($1.name) && $0.value.hasSameBytes(as: $1.value)
+        }
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(fields.count)
+        for field in fields {
+            hasher.combine(field.name.asciiLowercased())
+            hasher.combine(field.value)
+        }
+    }
+}
+
+extension HeaderFields: CustomStringConvertible {
+    /// The fields as text fit for a log: the values of credentials and cookies are left out.
+    public var description: String {
+        let lines = fields.map { field in
+            "\(field.name): \(Self.isSensitive(field.name) ? "<redacted>" : field.value)"
+        }
+        return "[\(lines.joined(separator: ", "))]"
+    }
+}

@@ -1,0 +1,75 @@
+internal import Dispatch
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+internal import struct FoundationEssentials.Date
+#else
+internal import struct Foundation.Date
+#endif
+
+/// Tells the time and wakes up at a later one (port), so that no test has to wait.
+package protocol TimeSource: Sendable {
+    /// Time since an origin that does not change; it never goes backwards.
+    var now: Duration { get }
+
+    /// The date, for comparison with dates of HTTP.
+    var date: HTTPDate { get }
+
+    /// Calls `action` once after `delay`, on a thread of the source's, unless it is cancelled before.
+    @discardableResult
+    func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction
+}
+
+/// Something that is to happen later.
+package protocol ScheduledAction: Sendable {
+    /// Prevents the action if it has not begun.
+    func cancel()
+}
+
+/// The system's clock, through Dispatch.
+package struct SystemTimeSource: TimeSource {
+    private static let origin = ContinuousClock.now
+    private static let queue = DispatchQueue(label: "async-downloads.time", qos: .utility)
+
+    package init() {
+        _ = Self.origin
+    }
+
+    package var now: Duration { ContinuousClock.now - Self.origin }
+
+    package var date: HTTPDate {
+        HTTPDate(secondsSinceEpoch: Int64(Date().timeIntervalSince1970.rounded(.down)))
+    }
+
+    package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
+        let timer = DispatchTimer(action)
+        let (seconds, attoseconds) = max(delay, .zero).components
+        let nanoseconds = min(seconds, 1 << 32) * 1_000_000_000 + attoseconds / 1_000_000_000
+        Self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { timer.fire() }
+        return timer
+    }
+}
+
+/// An action that is forgotten, with everything it holds, as soon as it is cancelled.
+private final class DispatchTimer: ScheduledAction {
+    private let action: Mutex<(@Sendable () -> Void)?>
+
+    init(_ action: @escaping @Sendable () -> Void) {
+        self.action = Mutex(action)
+    }
+
+    func fire() {
+        take()?()
+    }
+
+    func cancel() {
+        _ = take()
+    }
+
+    private func take() -> (@Sendable () -> Void)? {
+        action.withLock { action in
+            defer { action = nil }
+            return action
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import AsyncDownloads
+import Foundation
+import Testing
+
+@Suite("Redirect", .timeLimit(.minutes(1)))
+struct RedirectTests {
+    private static let targets: [(String, String)] = [
+        ("https://other.example/x?y=1", "https://other.example/x?y=1"),
+        ("HTTPS://Other.example/x", "HTTPS://Other.example/x"),
+        ("/x", "https://example.com:8443/x"),
+        ("x", "https://example.com:8443/a/x"),
+        ("../x", "https://example.com:8443/x"),
+        ("../../../x", "https://example.com:8443/x"),
+        ("?q=2", "https://example.com:8443/a/b?q=2"),
+        ("//cdn.example/x", "https://cdn.example/x"),
+        ("https://other.example", "https://other.example"),
+        ("  /x\t", "https://example.com:8443/x"),
+        ("/x#fragment", "https://example.com:8443/x"),
+        ("/x?y#a?b", "https://example.com:8443/x?y"),
+        ("#only", "https://example.com:8443/a/b?q=1"),
+        ("/a%2Fb?c=%20d%26", "https://example.com:8443/a%2Fb?c=%20d%26"),
+        ("/a b/é", "https://example.com:8443/a%20b/%C3%A9"),
+        ("https://[::1]:8080/x", "https://[::1]:8080/x"),
+        ("/x@y", "https://example.com:8443/x@y"),
+        ("/\\other.example/x", "https://example.com:8443/%5Cother.example/x"),
+        ("https://other.example:/x", "https://other.example/x"),
+        ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+    ]
+
+    @Test("a location is resolved against the URL that sent it, without its fragment", arguments: targets)
+    func resolution(_ location: String, _ expected: String) throws {
+        let current = try #require(URL(string: "https://example.com:8443/a/b?q=1#here"))
+        #expect(try Redirect.target(location: location, relativeTo: current).get().absoluteString == expected)
+    }
+
+    private static let refusals: [(String?, Redirect.Refusal)] = [
+        (nil, .missingOrMalformed),
+        ("", .missingOrMalformed),
+        (" \t", .missingOrMalformed),
+        ("https://", .missingOrMalformed),
+        ("https:///x", .missingOrMalformed),
+        ("https:x", .missingOrMalformed),
+        ("https:/x", .missingOrMalformed),
+        ("https://other.example:0/", .missingOrMalformed),
+        ("https://other.example:65536/", .missingOrMalformed),
+        ("https://other.example:99999999999999999999/", .missingOrMalformed),
+        ("https://other.example:x/", .missingOrMalformed),
+        ("https://a%0d%0aX:%20y/", .missingOrMalformed),
+        ("https://a%2fb/", .missingOrMalformed),
+        ("https://a b/", .missingOrMalformed),
+        ("https:\\\\other.example\\x", .missingOrMalformed),
+        ("///other.example/x", .missingOrMalformed),
+        ("https://other.example/\r\nX: y", .missingOrMalformed),
+        ("/x\0", .missingOrMalformed),
+        ("/\u{7F}", .missingOrMalformed),
+        ("file:///etc/passwd", .schemeNotAllowed("file")),
+        ("FILE:///etc/passwd", .schemeNotAllowed("file")),
+        ("ftp://other.example/x", .schemeNotAllowed("ftp")),
+        ("data:text/plain,x", .schemeNotAllowed("data")),
+        ("javascript:alert(1)", .schemeNotAllowed("javascript")),
+        ("mailto:a@b.example", .schemeNotAllowed("mailto")),
+        ("http://example.com/x", .insecureDowngrade),
+        ("HTTP://example.com/x", .insecureDowngrade),
+        ("https://user@other.example/", .credentialsInURL),
+        ("https://user:secret@other.example/", .credentialsInURL),
+        ("https://:secret@other.example/", .credentialsInURL),
+        ("https://@other.example/", .credentialsInURL),
+        ("//user@other.example/", .credentialsInURL),
+        ("https://good.example\\@other.example/", .credentialsInURL),
+        ("http://user@other.example/", .credentialsInURL),
+    ]
+
+    @Test("what must not be followed is refused by its reason", arguments: refusals)
+    func refusal(_ location: String?, _ refusal: Redirect.Refusal) throws {
+        let current = try #require(URL(string: "https://example.com/a/b"))
+        #expect(throws: refusal) { try Redirect.target(location: location, relativeTo: current).get() }
+    }
+
+    @Test("http leads to http and to https")
+    func upgrades() throws {
+        let current = try #require(URL(string: "HTTP://example.com/a"))
+        for location in ["http://other.example/x", "https://example.com/x"] {
+            #expect(try Redirect.target(location: location, relativeTo: current).get().absoluteString == location)
+        }
+    }
+}
+
+@Suite("Origin", .timeLimit(.minutes(1)))
+struct OriginTests {
+    @Test(
+        "rule 11: credentials stay within scheme, host and port",
+        arguments: [
+            ("https://example.com/a", "https://example.com:443/b?c#d", true),
+            ("HTTPS://EXAMPLE.com", "https://example.COM/", true),
+            ("http://example.com", "http://example.com:80", true),
+            ("http://example.com", "https://example.com", false),
+            ("http://example.com:443", "https://example.com:443", false),
+            ("https://example.com", "https://example.com:8443", false),
+            ("https://example.com", "https://www.example.com", false),
+            ("https://example.com", "https://example.com.evil.example", false),
+            ("https://example.com", "https://example.com.", false),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8081", false),
+            ("http://[::1]:8080/a", "http://[::1]:8080/b", true),
+            ("https://example.com:/", "https://example.com:0443/", true),
+            ("https://bücher.example", "https://xn--bcher-kva.example", true),
+        ])
+    func equality(_ left: String, _ right: String, _ isSame: Bool) throws {
+        let origins = try [left, right].map { try #require(URL(string: $0).flatMap(Origin.init)) }
+        #expect((origins[0] == origins[1]) == isSame)
+    }
+
+    @Test(
+        "a URL without an http origin has none",
+        arguments: [
+            "file:///x", "data:,x", "ftp://a/b", "/relative", "https:///x", "http://a:0/", "http://a:70000/",
+            "http://%61/", "http://b%C3%BCcher.example/", "http://a%00/", "http://a:99999999999999999999/",
+            "http://[::1%25eth0]/",
+        ])
+    func none(_ text: String) {
+        #expect(URL(string: text).flatMap(Origin.init) == nil)
+    }
+
+    @Test("an origin names its port and its host in lower case")
+    func parts() throws {
+        let origin = try #require(URL(string: "HTTP://Example.COM/a").flatMap(Origin.init))
+        let address = try #require(URL(string: "https://[::A]/").flatMap(Origin.init))
+        #expect(origin.scheme == "http")
+        #expect(origin.host == "example.com")
+        #expect(origin.port == 80)
+        #expect(address.host == "[::a]")
+        #expect(address.port == 443)
+    }
+}
