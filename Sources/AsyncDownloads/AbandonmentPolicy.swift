@@ -1,0 +1,15 @@
+/// What happens to a transfer whose last caller has left.
+public struct AbandonmentPolicy: Sendable, Hashable {
+    let kind: Kind
+
+    enum Kind { case pause, finish, discard }
+
+    /// It stops and keeps its bytes for the next request of the resource. The default.
+    public static let pause = Self(kind: .pause)
+
+    /// It goes on to its end, and the file is put at its destination.
+    public static let finish = Self(kind: .finish)
+
+    /// It stops, and its bytes are removed.
+    public static let discard = Self(kind: .discard)
+}

@@ -1,0 +1,63 @@
+internal import Foundation
+
+extension PartialSite {
+    /// Where the bytes of `request` are kept until they are all there.
+    init(_ request: DownloadRequest, key: TransferKey, partialsDirectory: URL?) {
+        let home: URL
+        let name: String?
+        switch request.destination {
+        case .file(let file):
+            home = file.deletingLastPathComponent()
+            name = file.lastPathComponent
+        case .directory(let directory):
+            home = directory
+            name = FileName.fromURLPath(request.url.path(percentEncoded: true))
+        }
+        let directory = (partialsDirectory ?? home).path
+        let record = RequestRecord(
+            url: key.url,
+            headers: key.headers.withoutCredentials().map { [$0.name, $0.value] },
+            hadCredentials: key.headers.contains { HeaderFields.isCredential($0.name) },
+            destination: request.destination.record(relativeTo: directory),
+            choosesName: request.destination.choosesName,
+            checksum: request.checksum?.text)
+        self.init(directory: directory, baseName: name ?? "download", request: record)
+    }
+}
+
+extension DownloadRequest.Destination {
+    var choosesName: Bool {
+        switch self {
+        case .file: false
+        case .directory: true
+        }
+    }
+
+    // Containers move between launches of an app, so what lies below the partial's directory is named from there.
+    fileprivate func record(relativeTo directory: String) -> String {
+        let path: String
+        switch self {
+        case .file(let url), .directory(let url): path = url.path
+        }
+        if path == directory { return "." }
+        let prefix = directory.hasSuffix("/") ? directory : directory + "/"
+        return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
+    }
+}
+
+extension DownloadRequest {
+    /// The request that left `unfinished`, without its credentials; nil where its URL is none.
+    init?(_ unfinished: UnfinishedPartial) {
+        let record = unfinished.site.request
+        guard let url = URL(string: record.url) else { return nil }
+        let base = URL(fileURLWithPath: unfinished.site.directory, isDirectory: true)
+        let place = URL(
+            fileURLWithPath: record.destination, isDirectory: record.choosesName, relativeTo: base
+        ).absoluteURL
+        var headers = HeaderFields()
+        for pair in record.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }
+        self.init(
+            from: url, at: record.choosesName ? .directory(place.standardizedFileURL) : .file(place), headers: headers,
+            checksum: record.checksum.flatMap { Checksum($0) }, priority: .normal)
+    }
+}

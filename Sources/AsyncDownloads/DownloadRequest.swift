@@ -1,0 +1,97 @@
+public import struct Foundation.URL
+
+/// What a caller asks for: a resource, where it is to go, and under which conditions.
+///
+/// ```swift
+/// var request = DownloadRequest(from: url, to: destination, checksum: .sha256("9f86d08…"))
+/// request.headers["Authorization"] = "Bearer …"
+/// ```
+public struct DownloadRequest: Sendable, Hashable {
+    /// The http or https URL; its fragment is not sent.
+    public var url: URL
+
+    /// Where the finished file goes.
+    public var destination: Destination
+
+    /// Headers to send.
+    ///
+    /// Those that the package must govern itself (Range, If-Range, If-Match, Accept-Encoding, Host and the like) are
+    /// refused with ``DownloadError/Code/invalidRequest``. Credentials (Authorization, Cookie, Proxy-Authorization)
+    /// are dropped when a redirect leads to another origin and are never written to disk.
+    public var headers: HeaderFields
+
+    /// The digest that the whole file must have; the destination is not touched when it differs.
+    public var checksum: Checksum?
+
+    /// Which waiting download goes first when there are more than may run at once.
+    public var priority: Priority
+
+    /// The most bytes to accept; a longer body fails with ``DownloadError/Code/bodyTooLarge``. Default: no limit.
+    public var maximumByteCount: Int64?
+
+    /// What to do about failures that may pass; nil takes the downloader's ``Downloader/Configuration/retryPolicy``.
+    public var retryPolicy: RetryPolicy?
+
+    /// How long no byte may arrive before the attempt is given up; nil takes the downloader's.
+    public var idleTimeout: Duration?
+
+    /// How long the whole download may take, retries and waiting included; nil takes the downloader's.
+    public var deadline: Duration?
+
+    /// What to do when the resource is being downloaded already; nil takes the downloader's.
+    public var duplicatePolicy: DuplicatePolicy?
+
+    /// Asks for `url` as a file at `destination`, a file URL whose directory exists or can be created.
+    public init(
+        from url: URL, to destination: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,
+        priority: Priority = .normal
+    ) {
+        self.init(from: url, at: .file(destination), headers: headers, checksum: checksum, priority: priority)
+    }
+
+    /// Asks for `url` as a file in `directory`, under the name that the server suggests.
+    ///
+    /// The name is that of Content-Disposition (RFC 6266), else the last component of the URL's path, made harmless:
+    /// it never leaves the directory.
+    public init(
+        from url: URL, into directory: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,
+        priority: Priority = .normal
+    ) {
+        self.init(from: url, at: .directory(directory), headers: headers, checksum: checksum, priority: priority)
+    }
+
+    init(from url: URL, at destination: Destination, headers: HeaderFields, checksum: Checksum?, priority: Priority) {
+        self.url = url
+        self.destination = destination
+        self.headers = headers
+        self.checksum = checksum
+        self.priority = priority
+    }
+}
+
+extension DownloadRequest {
+    /// Where a finished file goes.
+    public enum Destination: Sendable, Hashable {
+        /// Exactly there.
+        case file(URL)
+        /// Into this directory, under a name chosen from the response.
+        case directory(URL)
+    }
+
+    /// The order in which waiting downloads get their turn.
+    ///
+    /// A lower priority never starves: whoever has been passed over often enough goes next.
+    public struct Priority: Sendable, Hashable, Comparable {
+        let rank: Int
+
+        /// Before everything else.
+        public static let high = Self(rank: 1)
+        /// The default.
+        public static let normal = Self(rank: 0)
+        /// When nothing else waits.
+        public static let low = Self(rank: -1)
+
+        /// Orders priorities by their urgency.
+        public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+    }
+}

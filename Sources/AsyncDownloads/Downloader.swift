@@ -1,0 +1,163 @@
+public import Foundation
+
+/// Downloads files: the facade of this package.
+///
+/// ```swift
+/// let downloader = Downloader()
+/// let file = try await downloader.download(from: url, to: destination)
+/// ```
+///
+/// One downloader serves a whole program: requests for the same resource share one transfer only within it, and its
+/// limits hold within it. All members may be used from any thread. Transfers go on until they end, whether or not
+/// anybody holds the downloader or a handle; ``shutdown()`` ends them in order.
+public final class Downloader: Sendable {
+    /// How this downloader behaves where a request says nothing else.
+    public let configuration: Configuration
+
+    private let environment: TransferEnvironment
+    private let registry = TransferRegistry()
+
+    /// Creates a downloader with its own engine and limits.
+    public convenience init(configuration: Configuration = Configuration()) {
+        self.init(
+            configuration: configuration, transport: configuration.transport.makeTransport(),
+            store: DiskStore(durability: configuration.durability), time: SystemTimeSource())
+    }
+
+    /// Creates a downloader over other engines, stores and clocks: the seam for tests.
+    package init(
+        configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource
+    ) {
+        self.configuration = configuration
+        environment = TransferEnvironment(
+            transport: transport,
+            store: store,
+            scheduler: TransferScheduler(
+                limit: configuration.maximumConcurrentTransfers,
+                limitPerHost: configuration.maximumConcurrentTransfersPerHost),
+            time: time,
+            destinations: DestinationLedger(),
+            log: Log(),
+            abandonment: configuration.abandonmentPolicy)
+    }
+
+    /// Downloads `url` to the file `destination` and returns when it is there.
+    ///
+    /// What an earlier request or process left of it is continued. Cancelling the task keeps the bytes.
+    ///
+    /// - Throws: Why the file is not there; ``DownloadError/Code/cancelled`` when the task was cancelled.
+    public func download(from url: URL, to destination: URL) async throws(DownloadError) -> DownloadedFile {
+        try await download(DownloadRequest(from: url, to: destination))
+    }
+
+    /// Carries out `request` and returns when its file is there; see ``download(from:to:)``.
+    public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {
+        try await start(request).file
+    }
+
+    /// Starts a download, or joins the one that fetches the same resource already.
+    ///
+    /// Returns at once. What is wrong with the request itself is thrown by the handle's ``Download/file`` and
+    /// ``Download/events``, as ``DownloadError/Code/invalidRequest``.
+    @discardableResult
+    public func start(_ request: DownloadRequest) -> Download {
+        begin(request) { _ in }
+    }
+
+    private func begin(
+        _ request: DownloadRequest, running: Bool = true, prepare: (Transfer) -> Void
+    ) -> Download {
+        if let error = request.firstFault {
+            return Download(request: request, source: .refused(error))
+        }
+        let key = TransferKey(url: request.url, headers: request.headers)
+        if case .file(let destination) = request.destination, !environment.destinations.take(destination.path, for: key) {
+            let error = DownloadError(.destinationInUse, destination.lastPathComponent, url: request.url)
+            return Download(request: request, source: .refused(error))
+        }
+        let joined = registry.join(
+            key, request, policy: request.duplicatePolicy ?? configuration.duplicatePolicy, running: running
+        ) {
+            let transfer = makeTransfer(key, request)
+            prepare(transfer)
+            return transfer
+        }
+        switch joined.concerning(request.url) {
+        case .success(let (transfer, caller)):
+            return Download(request: request, source: .transfer(transfer, caller: caller))
+        case .failure(let error):
+            return Download(request: request, source: .refused(error))
+        }
+    }
+
+    private func makeTransfer(_ key: TransferKey, _ request: DownloadRequest) -> Transfer {
+        let settings = TransferSettings(
+            url: URL(string: key.url) ?? request.url,
+            headers: request.headers,
+            retryPolicy: request.retryPolicy ?? configuration.retryPolicy,
+            idleTimeout: request.idleTimeout ?? configuration.idleTimeout,
+            deadline: request.deadline ?? configuration.deadline,
+            maximumByteCount: request.maximumByteCount,
+            progressInterval: configuration.progressInterval,
+            windowLength: environment.transport.windowLength,
+            decodesContent: environment.transport.decodesContent)
+        let site = PartialSite(request, key: key, partialsDirectory: configuration.partialsDirectory)
+        let (registry, destinations) = (registry, environment.destinations)
+        return Transfer(key: key, site: site, settings: settings, environment: environment) { transfer in
+            if registry.remove(transfer) { destinations.release(transfer.key) }
+        }
+    }
+
+    // MARK: All downloads at once
+
+    /// Pauses every download.
+    public func pauseAll() {
+        for transfer in registry.transfers { transfer.forEachCaller(transfer.pause) }
+    }
+
+    /// Resumes every paused download.
+    public func resumeAll() {
+        for transfer in registry.transfers { transfer.forEachCaller(transfer.resume) }
+    }
+
+    /// Lists what earlier processes left unfinished in `directory`, each as a paused download.
+    ///
+    /// ``Download/resume()`` continues one from its bytes; ``Download/discard()`` removes it. What is being downloaded
+    /// by this downloader already is joined. Credentials are never on disk: `prepare` may add them to a request
+    /// before it is used.
+    ///
+    /// - Parameters:
+    ///   - directory: Where the unfinished files are: the destinations' directory, or
+    ///     ``Configuration/partialsDirectory``.
+    ///   - prepare: Called with each request in turn.
+    /// - Throws: A ``DownloadError`` when the directory cannot be read.
+    public func restore(
+        in directory: URL, prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
+    ) async throws(DownloadError) -> [Download] {
+        let (store, path) = (environment.store, directory.path)
+        let found = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                let result = Result { () throws(DownloadError) in try store.unfinished(in: path) }
+                continuation.resume(returning: result)
+            }
+        }
+        return try found.get().compactMap { unfinished in
+            guard var request = DownloadRequest(unfinished) else { return nil }
+            prepare(&request)
+            return begin(request, running: false) { $0.revive(unfinished) }
+        }
+    }
+
+    /// Ends every download in order and frees the engine.
+    ///
+    /// Callers get ``DownloadError/Code/shutDown``; all bytes are kept. Returns when every file is closed. Requests
+    /// that come later fail with the same error.
+    public func shutdown() async {
+        registry.close()
+        for transfer in registry.transfers {
+            transfer.forEachCaller { transfer.detach($0, DownloadError(.shutDown)) }
+        }
+        await registry.drained()
+        await environment.transport.shutdown()
+    }
+}
