@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Synchronization
 
 #if canImport(FoundationEssentials)
 internal import struct FoundationEssentials.Date

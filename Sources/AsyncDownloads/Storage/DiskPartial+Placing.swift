@@ -1,0 +1,52 @@
+extension DiskPartial {
+    func place(at destinations: [String], length: Int64) -> [Result<Void, DownloadError>] {
+        let file: PartialFile
+        do {
+            file = try prepare(length)
+        } catch {
+            noteFailure(error)
+            return destinations.map { _ in .failure(DownloadError(error)) }
+        }
+        var placement = Placement(store: store, names: names, file: file)
+        for destination in destinations { placement.put(at: destination) }
+        let isDurable = placement.synchronizeOtherDirectories()
+        if placement.isFinished {
+            // A name that may be lost takes nothing with it: then the checkpoint stays, and the old name may come back.
+            if isDurable { clearUp(after: &placement) }
+            finish()
+        } else {
+            placement.synchronizeOwnDirectory()
+            if (try? file.checkOwnership(names, on: store.disk)) != nil {
+                try? store.disk.setPermissions(.ownerOnly, of: file.handle)
+            }
+        }
+        return placement.results.map { result in result.mapError { DownloadError($0) } }
+    }
+
+    /// Removes the checkpoint, and the file where no destination took it.
+    private func clearUp(after placement: inout Placement) {
+        // Before the directory is synced, so that one sync serves both names.
+        let hasCheckpoint = withState { $0.checkpoint != nil }
+        if hasCheckpoint { try? store.disk.remove(names.checkpoint) }
+        if !placement.isTaken { try? store.disk.remove(names.path(placement.file.claim, .partial)) }
+        placement.synchronizeOwnDirectory(hasChanged: hasCheckpoint)
+    }
+
+    /// Makes the file what it will be at its destination, but for the name.
+    private func prepare(_ length: Int64) throws(FileFailure) -> PartialFile {
+        let file = try usableFile()
+        try file.checkOwnership(names, on: store.disk)
+        let size = try store.disk.information(of: file.handle).size
+        guard size >= length else {
+            throw FileFailure(
+                .other, errno: 0, operation: "finish", name: file.handle.name,
+                reason: "it has \(size) bytes of \(length)")
+        }
+        // Cuts what an earlier process wrote without a checkpoint, and blocks that were set aside behind the end.
+        if size > length || length >= PartialFile.reservedLength { try store.disk.truncate(file.handle, to: length) }
+        // Not every file system has modes.
+        try? store.disk.setPermissions(.ordinary, of: file.handle)
+        try synchronize(file)
+        return file
+    }
+}

@@ -1,0 +1,147 @@
+extension DiskPartial {
+    func save(_ received: IntervalSet) throws(DownloadError) {
+        do {
+            let (file, next) = try nextCheckpoint(received)
+            try file.checkOwnership(names, on: store.disk)
+            try synchronize(file)
+            let live = try replaceCheckpoint(file, by: next)
+            let old = install(live, file, received)
+            if let old { store.disk.close(old.handle) }
+            if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
+        } catch {
+            noteFailure(error)
+            throw DownloadError(error)
+        }
+    }
+
+    func mark(_ received: IntervalSet) {
+        withState { state in
+            guard state.failure == nil, let file = state.file, state.checkpoint != nil else { return }
+            do throws(FileFailure) {
+                try file.checkOwnership(names, on: store.disk)
+                state.marked = received
+                state.writeMark(of: file, store)
+            } catch {
+                if error.kind == .inUse { state.failure = error }
+            }
+        }
+    }
+
+    /// Syncs the file's bytes where the store promises that; a failure is this partial's end.
+    func synchronize(_ file: PartialFile) throws(FileFailure) {
+        guard store.synchronizes else { return }
+        do {
+            try store.disk.synchronize(file.handle)
+        } catch {
+            let checkpoint = withState { state in
+                state.failure = error
+                return state.checkpoint
+            }
+            // The mark speaks of bytes that may never reach the disk and yet be forgotten by the system's memory.
+            if let checkpoint, !strikeOutMark(checkpoint) {
+                try? store.disk.remove(names.checkpoint)
+                withState { $0.checkpoint = nil }
+                store.disk.close(checkpoint.handle)
+            }
+            throw error
+        }
+    }
+
+    /// Remembers that the file has another owner, so that no byte more is written to it.
+    func noteFailure(_ failure: FileFailure) {
+        if failure.kind == .inUse { withState { $0.failure = failure } }
+    }
+
+    private func nextCheckpoint(_ received: IntervalSet) throws(FileFailure) -> (PartialFile, Checkpoint) {
+        try withState { state throws(FileFailure) in
+            let file = try state.usableFile
+            guard let representation = state.representation else { throw state.notBegun }
+            return (
+                file,
+                Checkpoint(
+                    generation: (state.checkpoint?.generation ?? 0) + 1, baseName: site.baseName,
+                    request: site.request, representation: representation,
+                    received: received, token: file.claim.token, inode: file.information.inode,
+                    session: store.synchronizes ? nil : store.session(device: file.information.device))
+            )
+        }
+    }
+
+    /// Writes the checkpoint beside the old one and puts it in its place.
+    private func replaceCheckpoint(
+        _ file: PartialFile, by next: Checkpoint
+    ) throws(FileFailure) -> State.LiveCheckpoint {
+        let block: [UInt8]
+        do {
+            block = try next.encoded()
+        } catch {
+            throw FileFailure(
+                .other, errno: 0, operation: "encode", name: "checkpoint", reason: String(describing: error))
+        }
+        let path = names.path(file.claim, .temporary)
+        // One that an earlier failure has left; nobody else gives a file this name.
+        try store.disk.remove(path)
+        let handle = try store.disk.open(path, .new)
+        do {
+            // With the mark's block, so that no mark has to make the file longer.
+            try write(block + [UInt8](repeating: 0, count: Checkpoint.blockSize), to: handle, at: 0)
+            if store.synchronizes { try store.disk.synchronize(handle) }
+            try store.disk.rename(path, to: names.checkpoint)
+        } catch {
+            store.disk.close(handle)
+            try? store.disk.remove(path)
+            // What another owner has removed is missing, too.
+            if error.kind == .missing { try file.checkOwnership(names, on: store.disk) }
+            throw error
+        }
+        return State.LiveCheckpoint(handle: handle, generation: next.generation, markOffset: Int64(block.count))
+    }
+
+    /// Lets marks go to the new checkpoint, beginning with what the old one's mark knew beyond it.
+    private func install(
+        _ live: State.LiveCheckpoint, _ file: PartialFile, _ received: IntervalSet
+    ) -> State.LiveCheckpoint? {
+        withState { state in
+            let old = state.checkpoint
+            state.checkpoint = live
+            if let marked = state.marked, marked.count > received.count { state.writeMark(of: file, store) }
+            return old
+        }
+    }
+
+    private func strikeOutMark(_ checkpoint: State.LiveCheckpoint) -> Bool {
+        do {
+            try write(
+                [UInt8](repeating: 0, count: Checkpoint.blockSize), to: checkpoint.handle, at: checkpoint.markOffset)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func write(_ bytes: [UInt8], to handle: OpenFile, at offset: Int64) throws(FileFailure) {
+        try store.disk.write(bytes, to: handle, at: offset)
+    }
+}
+
+extension DiskPartial.State {
+    /// Writes the mark behind the checkpoint; a failure costs bytes only after a crash.
+    fileprivate mutating func writeMark(of file: PartialFile, _ store: DiskStore) {
+        guard let checkpoint, let marked, let session = store.session(device: file.information.device),
+            let line = CheckpointMark(generation: checkpoint.generation, session: session, received: marked).encoded()
+        else { return }
+        let slot = Int64(checkpoint.nextSlot * CheckpointMark.slotSize)
+        try? store.disk.write(line, to: checkpoint.handle, at: checkpoint.markOffset + slot)
+        self.checkpoint?.nextSlot = (checkpoint.nextSlot + 1) % CheckpointMark.slotCount
+    }
+}
+
+extension FileSystem {
+    /// Writes all of `bytes` at `offset`.
+    func write(_ bytes: [UInt8], to file: OpenFile, at offset: Int64) throws(FileFailure) {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(FileFailure) in try write(buffer, to: file, at: offset) }
+        }
+        try result.get()
+    }
+}

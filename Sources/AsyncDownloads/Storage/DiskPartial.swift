@@ -1,0 +1,179 @@
+/// One open partial file with its checkpoint.
+///
+/// ## One owner
+///
+/// The lock keeps other processes out. Where a lock does not work, as on some network file systems, nothing is ever
+/// made of two owners' bytes all the same:
+///
+/// - Each new file has a random name, so two processes that begin write two files.
+/// - Who continues a file renames it to a name of its own first. A rename succeeds for one process only, and takes the
+///   file away from an owner that is still alive: that one's next ``save(_:)``, ``mark(_:)`` or ``place(at:length:)``
+///   finds its name gone and ends with ``DownloadError/Code/partialInUse``. The checkpoint knows the file by the
+///   lasting part of its name and by its number, so it needs no change that a crash could separate from the rename.
+/// - Until then both write the same bytes at the same places, since one file holds one representation. For this to
+///   hold, what a checkpoint may ever have claimed is never cut off: a file that is longer than its checkpoint says
+///   stays so until it is finished. The bytes behind are not taken as progress (rule 41).
+/// - A file becomes the destination by a rename from the owner's own name, which cannot succeed for anybody else.
+///
+/// ## What is said of the bytes
+///
+/// The checkpoint is replaced after the bytes that it speaks of were synced, never before (rule 38). A sync that fails
+/// once proves nothing when it succeeds later, since the system may have dropped the bytes: so after one the partial
+/// takes no more bytes, its mark is struck out, and what the last checkpoint claims is what the next opening finds.
+final class DiskPartial: Partial {
+    let finding: PartialFinding
+
+    let store: DiskStore
+    let site: PartialSite
+    let names: PartialNames
+    private let lock: SiteLock
+    private let state: Mutex<State>
+
+    init(store: DiskStore, site: PartialSite, names: PartialNames, lock: SiteLock, opened: SiteOpening.Opened) {
+        self.store = store
+        self.site = site
+        self.names = names
+        self.lock = lock
+        finding = opened.finding
+        var state = State()
+        if case .bytes(let representation, _) = opened.finding { state.representation = representation }
+        state.file = opened.file
+        state.checkpoint = opened.checkpoint.map {
+            State.LiveCheckpoint(
+                handle: $0.handle, generation: $0.checkpoint.generation, markOffset: $0.markOffset,
+                nextSlot: opened.nextSlot)
+        }
+        self.state = Mutex(state)
+    }
+
+    deinit {
+        close()
+    }
+
+    /// What the calls have in common; every function leaves it consistent, since a mark may come at any time.
+    struct State: Sendable {
+        /// The checkpoint that is in place, for marks.
+        struct LiveCheckpoint: Sendable {
+            let handle: OpenFile
+            let generation: UInt64
+            let markOffset: Int64
+            /// Which slot the next mark goes to.
+            var nextSlot = 0
+        }
+
+        /// The file, once something was found or begun.
+        var file: PartialFile?
+        var representation: Representation?
+        /// The checkpoint that speaks of ``file``, where there is one.
+        var checkpoint: LiveCheckpoint?
+        /// What the last mark said, which the next checkpoint may not know of yet.
+        var marked: IntervalSet?
+        /// Why the file takes no more bytes.
+        var failure: FileFailure?
+        /// Whether nothing may be done any more.
+        var isClosed = false
+    }
+
+    /// Runs `body` on the state; but for a mark's one short write, nothing that waits for a disk may be done in it.
+    func withState<Result: Sendable, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.withLock { state throws(Failure) in try body(&state) }
+    }
+
+    /// The file, where it still takes bytes and is this process's own for all that is known.
+    func usableFile() throws(FileFailure) -> PartialFile {
+        try withState { state throws(FileFailure) in try state.usableFile }
+    }
+
+    func adopt(_ representation: Representation) {
+        withState { $0.representation = representation }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
+        do {
+            try store.disk.write(bytes, to: usableFile().handle, at: offset)
+        } catch {
+            throw DownloadError(error)
+        }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {
+        do {
+            return try store.disk.read(into: buffer, from: usableFile().handle, at: offset)
+        } catch {
+            throw DownloadError(error)
+        }
+    }
+
+    func close() { end(keeping: true) }
+
+    func discard() { end(keeping: false) }
+
+    /// Gives everything up, and keeps the files where a checkpoint makes them worth keeping.
+    private func end(keeping: Bool) {
+        guard let last = takeAll() else { return }
+        let keeps = keeping && last.checkpoint != nil
+        let isOwner = isOwner(last)
+        if !keeps, isOwner { remove(last) }
+        last.close(on: store.disk)
+        lock.release(removing: !keeps && isOwner)
+    }
+
+    /// Whether the files are still this process's own to remove.
+    private func isOwner(_ last: State) -> Bool {
+        guard let file = last.file else { return true }
+        do {
+            try file.checkOwnership(names, on: store.disk)
+            return true
+        } catch {
+            return error.kind != .inUse
+        }
+    }
+
+    /// Takes the state's files out for the last time; nil where that has happened.
+    private func takeAll() -> State? {
+        withState { state in
+            guard !state.isClosed else { return nil }
+            let last = state
+            state = State(isClosed: true)
+            return last
+        }
+    }
+
+    /// Removes the checkpoint and the file behind these names, which still are in `last`.
+    private func remove(_ last: State) {
+        // The checkpoint first: without its file it would be found and reported as a loss.
+        if last.checkpoint != nil { try? store.disk.remove(names.checkpoint) }
+        if let file = last.file { try? store.disk.remove(names.path(file.claim, .partial)) }
+    }
+
+    /// Ends the partial after its file has become the destination, or is not needed any more.
+    func finish() {
+        guard let last = takeAll() else { return }
+        last.close(on: store.disk)
+        lock.release(removing: true)
+    }
+}
+
+extension DiskPartial.State {
+    /// The file, where it takes bytes.
+    var usableFile: PartialFile {
+        get throws(FileFailure) {
+            if let failure { throw failure }
+            guard let file else { throw notBegun }
+            return file
+        }
+    }
+
+    /// What is wrong where there is no file.
+    var notBegun: FileFailure {
+        FileFailure(
+            .other, errno: 0, operation: "use", name: "partial file", reason: isClosed ? "closed" : "not begun")
+    }
+
+    fileprivate func close(on disk: any FileSystem) {
+        if let file { disk.close(file.handle) }
+        if let checkpoint { disk.close(checkpoint.handle) }
+    }
+}

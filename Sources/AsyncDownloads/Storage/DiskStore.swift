@@ -1,0 +1,77 @@
+/// Keeps the bytes of unfinished downloads in hidden files.
+///
+/// See ``PartialNames`` for the files, ``Checkpoint`` and ``CheckpointMark`` for what is said of the bytes, and
+/// ``DiskPartial`` for what makes one process their owner.
+package struct DiskStore: PartialStore {
+    let disk: any FileSystem
+    let durability: Durability
+    /// Names this run of the machine, where the system tells.
+    let bootID: String?
+
+    /// Creates a store on the operating system's files.
+    package init(durability: Durability = .powerLoss) {
+        self.init(disk: POSIXFileSystem(), durability: durability, bootID: POSIXFileSystem.bootID())
+    }
+
+    /// Creates a store on any file system; without a `bootID` bytes survive from one checkpoint to the next only.
+    package init(disk: any FileSystem, durability: Durability, bootID: String?) {
+        self.disk = disk
+        self.durability = durability
+        self.bootID = bootID
+    }
+
+    package func open(_ site: PartialSite) throws(DownloadError) -> any Partial {
+        let names = PartialNames(site)
+        let lock = try acquireLock(names)
+        do {
+            let opened = try SiteOpening(store: self, site: site, names: names, mayHoldFiles: !lock.isNew).run()
+            return DiskPartial(store: self, site: site, names: names, lock: lock, opened: opened)
+        } catch {
+            lock.release(removing: lock.isNew)
+            throw DownloadError(error)
+        }
+    }
+
+    /// Whether what is written must be synced before a checkpoint speaks of it.
+    ///
+    /// Without a name for the machine's run nothing would tell that the bytes went with it, so then it must, too.
+    var synchronizes: Bool { durability == .powerLoss || bootID == nil }
+
+    /// Names the time and place in which bytes that were not synced are there, or nil where nothing tells.
+    ///
+    /// The device is part of it because one that is pulled out and put back loses them while the machine runs on.
+    func session(device: UInt64) -> String? { bootID.map { "\($0)/\(device)" } }
+
+    private func acquireLock(_ names: PartialNames) throws(DownloadError) -> SiteLock {
+        do {
+            return try SiteLock.acquire(names.lock, on: disk)
+        } catch let error where (error.underlyingError as? FileFailure)?.kind == .missing {
+            do {
+                try makeDirectory(names.directory)
+            } catch {
+                throw DownloadError(error)
+            }
+            return try SiteLock.acquire(names.lock, on: disk)
+        }
+    }
+
+    private func makeDirectory(_ path: String) throws(FileFailure) {
+        let parent = PartialNames.directory(of: path)
+        do {
+            try makeOneDirectory(path, in: parent)
+        } catch let error where error.kind == .missing && parent != path {
+            try makeDirectory(parent)
+            try makeOneDirectory(path, in: parent)
+        }
+    }
+
+    private func makeOneDirectory(_ path: String, in parent: String) throws(FileFailure) {
+        do {
+            try disk.makeDirectory(path)
+            // Bytes are promised to survive, so the directories that lead to them must.
+            if synchronizes { try disk.synchronizeDirectory(parent) }
+        } catch let error where error.kind == .exists {
+            // Another process was quicker.
+        }
+    }
+}

@@ -1,0 +1,127 @@
+/// The calls of an operating system that disk storage is made of (port).
+///
+/// The real adapter is ``POSIXFileSystem``; a simulation that loses power lives with the tests. No function follows a
+/// symbolic link in the last component of a path, and every function may be called on any thread.
+package protocol FileSystem: Sendable {
+    /// Opens the file at `path`, which is not inherited by other programs.
+    func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile
+
+    /// Closes the file, which also gives up its lock.
+    func close(_ file: OpenFile)
+
+    /// Takes the file's lock; false while another open file has it.
+    ///
+    /// - Throws: ``FileFailure/Kind/unsupported`` where the file system has no locks.
+    func lock(_ file: OpenFile) throws(FileFailure) -> Bool
+
+    /// Writes all of `bytes` at `offset`.
+    func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileFailure)
+
+    /// Reads up to `buffer.count` bytes at `offset`; 0 at the end of the file.
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, from file: OpenFile, at offset: Int64
+    ) throws(FileFailure) -> Int
+
+    /// Makes the file exactly `length` bytes long, which also frees blocks that were set aside behind its end.
+    func truncate(_ file: OpenFile, to length: Int64) throws(FileFailure)
+
+    /// Sets blocks aside for `length` bytes; the file's size stays.
+    func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure)
+
+    /// Sets who may read and write the file.
+    func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure)
+
+    /// Returns when the file's bytes, and what is needed to read them back, would survive a loss of power.
+    func synchronize(_ file: OpenFile) throws(FileFailure)
+
+    /// Returns when the names in the directory would survive a loss of power.
+    func synchronizeDirectory(_ path: String) throws(FileFailure)
+
+    /// What the open file is.
+    func information(of file: OpenFile) throws(FileFailure) -> FileInformation
+
+    /// What is at `path`, or nil where nothing is.
+    func information(at path: String) throws(FileFailure) -> FileInformation?
+
+    /// Gives what is at `path` the name `destination`, atomically replacing what had it.
+    func rename(_ path: String, to destination: String) throws(FileFailure)
+
+    /// Removes the name `path`; no error where there is nothing.
+    func remove(_ path: String) throws(FileFailure)
+
+    /// Makes a new file at `path` with the bytes of `file`, shared where the file system can, and leaves it open.
+    func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile
+
+    /// The names in the directory, in no order.
+    func names(in directory: String) throws(FileFailure) -> [String]
+
+    /// Makes the directory; its parent must exist.
+    func makeDirectory(_ path: String) throws(FileFailure)
+
+    /// How many bytes may still be written in the directory, or nil where the file system does not tell.
+    func availableSpace(in directory: String) throws(FileFailure) -> Int64?
+}
+
+/// What a file is opened for, always to read and to write.
+package enum OpenPurpose: Sendable, Hashable {
+    /// The file exists.
+    case existing
+    /// The file is made here, for its owner alone; it must not exist.
+    case new
+}
+
+/// An open file.
+package struct OpenFile: Sendable, Hashable {
+    /// The system's number for it, which is used anew once the file is closed.
+    package let number: Int32
+    /// The last component of the path that it was opened by, for messages.
+    package let name: String
+
+    package init(number: Int32, name: String) {
+        self.number = number
+        self.name = name
+    }
+}
+
+/// Who may read and write a file.
+package enum FilePermissions: Sendable, Hashable {
+    /// Its owner alone.
+    case ownerOnly
+    /// Whoever the process's file mode creation mask lets: what other programs give to the files they make.
+    case ordinary
+}
+
+/// What a file is.
+package struct FileInformation: Sendable, Hashable {
+    /// The kinds of file that storage tells apart.
+    package enum Kind: Sendable, Hashable {
+        case regular, directory, symbolicLink, other
+    }
+
+    package var kind: Kind
+    /// The number of the device that holds it; another one after the device was taken out and put back in.
+    package var device: UInt64
+    /// The number of the file on its device; used anew once the file is gone.
+    package var inode: UInt64
+    /// Its length in bytes.
+    package var size: Int64
+    /// How many names it has.
+    package var linkCount: Int
+    /// Whether it belongs to the user that this process acts for.
+    package var isOwn: Bool
+
+    package init(kind: Kind, device: UInt64, inode: UInt64, size: Int64, linkCount: Int, isOwn: Bool) {
+        self.kind = kind
+        self.device = device
+        self.inode = inode
+        self.size = size
+        self.linkCount = linkCount
+        self.isOwn = isOwn
+    }
+
+    /// Whether both are the same file, whatever its names are.
+    package func isSameFile(as other: Self) -> Bool { device == other.device && inode == other.inode }
+
+    /// Whether it is a file that this package may have made and nobody else can reach by another name.
+    package var isPrivateFile: Bool { kind == .regular && isOwn && linkCount == 1 }
+}

@@ -1,0 +1,62 @@
+#if canImport(Darwin)
+internal import Darwin
+private import Foundation
+
+extension POSIXFileSystem {
+    /// Names one run of the machine from start to stop; nil where the system does not tell.
+    package static func bootID() -> String? {
+        var size = 0
+        guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else { return nil }
+        var buffer = [UInt8](repeating: 0, count: size)
+        guard sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 else { return nil }
+        let name = String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
+        return name.isEmpty ? nil : name
+    }
+
+    /// The file mode creation mask that these systems start programs with.
+    ///
+    /// The process's own cannot be read without changing it for the other threads for a moment.
+    static func creationMask() -> mode_t { 0o022 }
+
+    package func synchronize(_ file: OpenFile) throws(FileFailure) {
+        // fsync(2) leaves the bytes in the drive's cache here; file systems that know no more get what they know.
+        if fcntl(file.number, F_FULLFSYNC) != -1 { return }
+        _ = try call("sync", file.name) { fsync(file.number) }
+    }
+
+    package func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {
+        var store = fstore_t(
+            fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: off_t(length),
+            fst_bytesalloc: 0)
+        _ = try call("set space aside for", file.name) { fcntl(file.number, F_PREALLOCATE, &store) }
+    }
+
+    package func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
+        #if os(macOS) || os(iOS) || os(visionOS)
+        // Counts what the system would clear away for a file that the user asked for, which statfs(2) does not.
+        let values = try? URL(fileURLWithPath: directory).resourceValues(
+            forKeys: [.volumeAvailableCapacityForImportantUsageKey])
+        if let space = values?.volumeAvailableCapacityForImportantUsage, space > 0 { return space }
+        #endif
+        var status = statfs()
+        _ = try call("examine", directory) { statfs(directory, &status) }
+        guard status.f_blocks > 0 else { return nil }
+        let (bytes, overflow) = status.f_bavail.multipliedReportingOverflow(by: UInt64(status.f_bsize))
+        return overflow ? nil : Int64(clamping: bytes)
+    }
+
+    package func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {
+        let isClone = fclonefileat(file.number, AT_FDCWD, path, 0) == 0
+        let copy = try open(path, isClone ? .existing : .new)
+        do {
+            if !isClone { try copyBytes(of: file, to: copy) }
+            try setPermissions(.ordinary, of: copy)
+            return copy
+        } catch {
+            close(copy)
+            try? remove(path)
+            throw error
+        }
+    }
+}
+#endif

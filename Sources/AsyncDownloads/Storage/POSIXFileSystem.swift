@@ -1,0 +1,110 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// The operating system's own files.
+///
+/// A write beyond the process's limit on file sizes makes the system send SIGXFSZ, which ends the process unless the
+/// program ignores that signal. A library does not change that for the whole program; where the signal is ignored the
+/// failure arrives here and is reported like a full disk.
+package struct POSIXFileSystem: FileSystem {
+    /// The mode that finished files get.
+    let ordinaryMode: mode_t
+
+    package init() {
+        ordinaryMode = 0o666 & ~Self.creationMask()
+    }
+
+    package func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
+        // O_NONBLOCK: a pipe that somebody put at that name must not hold up the thread.
+        var flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        if purpose == .new { flags |= O_CREAT | O_EXCL }
+        let number = try call("open", path) { systemOpen(path, flags, 0o600) }
+        return OpenFile(number: number, name: PartialNames.lastComponent(of: path))
+    }
+
+    package func close(_ file: OpenFile) {
+        // Never again after EINTR: Linux has closed it by then, and the number may be another file's.
+        _ = systemClose(file.number)
+    }
+
+    package func lock(_ file: OpenFile) throws(FileFailure) -> Bool {
+        while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
+            switch errno {
+            case EINTR: continue
+            case EWOULDBLOCK: return false
+            default: throw Self.failure(errno, "lock", file.name)
+            }
+        }
+        return true
+    }
+
+    package func write(
+        _ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64
+    ) throws(FileFailure) {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let count = pwrite(file.number, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
+            if count > 0 {
+                written += count
+            } else if count == 0 {
+                throw Self.failure(EIO, "write", file.name)
+            } else if errno != EINTR {
+                throw Self.failure(errno, "write", file.name)
+            }
+        }
+    }
+
+    package func read(
+        into buffer: UnsafeMutableRawBufferPointer, from file: OpenFile, at offset: Int64
+    ) throws(FileFailure) -> Int {
+        while true {
+            let count = pread(file.number, buffer.baseAddress, buffer.count, off_t(offset))
+            if count >= 0 { return count }
+            if errno != EINTR { throw Self.failure(errno, "read", file.name) }
+        }
+    }
+
+    package func truncate(_ file: OpenFile, to length: Int64) throws(FileFailure) {
+        _ = try call("truncate", file.name) { ftruncate(file.number, off_t(length)) }
+    }
+
+    package func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure) {
+        let mode =
+            switch permissions {
+            case .ownerOnly: mode_t(0o600)
+            case .ordinary: ordinaryMode
+            }
+        _ = try call("change the mode of", file.name) { fchmod(file.number, mode) }
+    }
+
+    package func synchronizeDirectory(_ path: String) throws(FileFailure) {
+        let number = try call("open", path) { systemOpen(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        let directory = OpenFile(number: number, name: PartialNames.lastComponent(of: path))
+        defer { close(directory) }
+        do {
+            try synchronize(directory)
+        } catch let error where error.kind == .unsupported {
+            // Some network file systems cannot, since the server does it with every change of a name.
+        }
+    }
+
+    package func rename(_ path: String, to destination: String) throws(FileFailure) {
+        _ = try call("rename to", destination) { systemRename(path, destination) }
+    }
+
+    package func remove(_ path: String) throws(FileFailure) {
+        do {
+            _ = try call("remove", path) { unlink(path) }
+        } catch let error where error.kind == .missing {}
+    }
+
+    package func makeDirectory(_ path: String) throws(FileFailure) {
+        _ = try call("make the directory", path) { mkdir(path, 0o777) }
+    }
+}

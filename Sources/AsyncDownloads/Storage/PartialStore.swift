@@ -1,0 +1,130 @@
+/// Keeps the bytes of unfinished downloads (port).
+///
+/// The disk store is the real one; a fake lives with the tests. Every function may block on the disk and is called on
+/// a thread made for that, but for ``Partial/write(_:at:)`` and ``Partial/mark(_:)``, which an engine's thread calls.
+package protocol PartialStore: Sendable {
+    /// Opens what is kept at `site`, or makes room for it, and becomes its one owner across processes.
+    ///
+    /// - Throws: ``DownloadError/Code/partialInUse`` while another process owns it, or a disk error. What is found and
+    ///   cannot be used is not an error: it is reported by ``Partial/finding``.
+    func open(_ site: PartialSite) throws(DownloadError) -> any Partial
+
+    /// What earlier processes left in `directory`, readable checkpoints only, in the order of their names.
+    func unfinished(in directory: String) throws(DownloadError) -> [UnfinishedPartial]
+}
+
+/// Where a partial lives and whose it is.
+package struct PartialSite: Sendable, Hashable {
+    /// The directory for the hidden files, absolute; it exists, or is created by ``PartialStore/open(_:)``.
+    package var directory: String
+    /// The name that people will recognise, sanitised: a part of the hidden files' names.
+    package var baseName: String
+    /// What was asked for.
+    package var request: RequestRecord
+
+    package init(directory: String, baseName: String, request: RequestRecord) {
+        self.directory = directory
+        self.baseName = baseName
+        self.request = request
+    }
+}
+
+/// The request as a checkpoint remembers it: enough to make it again, no credentials.
+package struct RequestRecord: Sendable, Hashable, Codable {
+    /// The URL as asked for, without its fragment.
+    package var url: String
+    /// The headers that select a representation, credentials left out, as name and value pairs.
+    package var headers: [[String]]
+    /// Whether credentials were sent, which a later process must supply anew.
+    package var hadCredentials: Bool
+    /// Where the file is to go: a path relative to the partial's directory where it is below it, else absolute.
+    package var destination: String
+    /// Whether `destination` is a directory in which the file's name is still to be chosen.
+    package var choosesName: Bool
+    /// The digest that the whole file must have, as `algorithm=hex`.
+    package var checksum: String?
+
+    package init(
+        url: String, headers: [[String]] = [], hadCredentials: Bool = false, destination: String,
+        choosesName: Bool = false, checksum: String? = nil
+    ) {
+        self.url = url
+        self.headers = headers
+        self.hadCredentials = hadCredentials
+        self.destination = destination
+        self.choosesName = choosesName
+        self.checksum = checksum
+    }
+}
+
+/// What was found when a partial was opened.
+package enum PartialFinding: Sendable, Hashable {
+    /// Nothing: a first download.
+    case nothing
+    /// Bytes to continue from.
+    case bytes(Representation, IntervalSet)
+    /// Something that must not be used, and has been removed; with the number of bytes that were there.
+    case unusable(RestartReason, discarded: Int64)
+}
+
+/// A checkpoint that an earlier process left.
+package struct UnfinishedPartial: Sendable, Hashable {
+    package var site: PartialSite
+    package var representation: Representation
+    package var received: IntervalSet
+
+    package init(site: PartialSite, representation: Representation, received: IntervalSet) {
+        self.site = site
+        self.representation = representation
+        self.received = received
+    }
+}
+
+/// One open partial file and its checkpoint; owned until ``close()``, ``discard()`` or ``place(at:length:)``.
+///
+/// Calls are never concurrent with each other, save that ``write(_:at:)`` and ``mark(_:)`` may run beside
+/// ``save(_:)`` and ``read(into:at:)``.
+package protocol Partial: AnyObject, Sendable {
+    /// What opening found; it does not change.
+    var finding: PartialFinding { get }
+
+    /// Gives up what is there and begins an empty file for `representation`.
+    ///
+    /// The old checkpoint goes before a byte of the new representation is written, so that no crash leaves it speaking
+    /// of bytes that are not its own. Checks the free space, and preallocates, when the length is known. After an error
+    /// the partial takes no bytes until another call has succeeded.
+    func begin(_ representation: Representation) throws(DownloadError)
+
+    /// Continues the file as it is with what the server says of it now (the same object by its validator).
+    func adopt(_ representation: Representation)
+
+    /// Writes all of `bytes` at `offset`.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError)
+
+    /// Notes cheaply that `received` has been written, for a process that dies while the machine lives on.
+    ///
+    /// Does nothing while no checkpoint speaks of the file, which is so from ``begin(_:)`` to the first ``save(_:)``.
+    /// A failure is not reported, since it costs bytes only after a crash.
+    func mark(_ received: IntervalSet)
+
+    /// Makes the bytes of `received`, then the checkpoint that speaks of them, as durable as the store promises.
+    ///
+    /// When the disk fails to sync the bytes, the partial takes no more: close it and open the site anew.
+    func save(_ received: IntervalSet) throws(DownloadError)
+
+    /// Reads up to `buffer.count` bytes at `offset`; 0 at the end of the file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int
+
+    /// Puts the finished file of `length` bytes at every destination and removes every trace of the partial.
+    ///
+    /// Each destination is replaced atomically, and only after the bytes are as durable as promised. The first takes
+    /// the file itself, the rest get clones or copies. Errors are per destination; where one fails the partial is kept
+    /// unless another took the file.
+    func place(at destinations: [String], length: Int64) -> [Result<Void, DownloadError>]
+
+    /// Releases the partial and keeps it on disk as last saved.
+    func close()
+
+    /// Releases the partial and removes every trace of it.
+    func discard()
+}

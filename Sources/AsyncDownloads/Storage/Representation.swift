@@ -1,0 +1,32 @@
+/// What the server said of the object whose bytes a partial file holds (RFC 9110, 3.2 and 8).
+///
+/// Bytes of two representations are never mixed: a new one begins a new partial file.
+package struct Representation: Sendable, Hashable, Codable {
+    /// Where the bytes came from after redirects; may carry a signature, so it is never logged.
+    package var finalURL: String
+    /// The strong validator, without which the bytes cannot be continued.
+    package var validator: Validator?
+    /// The complete length in bytes, where the server told it.
+    package var length: Int64?
+    /// The content coding that the bytes are in, where it is not identity: such bytes are never continued.
+    package var contentCoding: String?
+    /// The media type as received.
+    package var contentType: String?
+    /// The file name of Content-Disposition, sanitised.
+    package var suggestedName: String?
+    /// Last-Modified as received.
+    package var lastModified: String?
+
+    package init(
+        finalURL: String, validator: Validator? = nil, length: Int64? = nil, contentCoding: String? = nil,
+        contentType: String? = nil, suggestedName: String? = nil, lastModified: String? = nil
+    ) {
+        self.finalURL = finalURL
+        self.validator = validator
+        self.length = length
+        self.contentCoding = contentCoding
+        self.contentType = contentType
+        self.suggestedName = suggestedName
+        self.lastModified = lastModified
+    }
+}

@@ -1,0 +1,77 @@
+/// The lock file that makes one process the owner of a site.
+///
+/// It is the first file that is made and the last that is removed. So where it is new, nothing else is there.
+/// Where a file system has no locks, or only pretends to, the names of the partial files take over (``DiskPartial``).
+struct SiteLock: Sendable {
+    /// Whether it was made by ``acquire(_:on:)``.
+    let isNew: Bool
+
+    private let path: String
+    private let file: OpenFile
+    private let disk: any FileSystem
+
+    /// Takes the lock at `path`.
+    ///
+    /// - Throws: ``DownloadError/Code/partialInUse`` while another owner has it, in this process or in another.
+    static func acquire(_ path: String, on disk: any FileSystem) throws(DownloadError) -> SiteLock {
+        // Each turn that fails means that another owner removed the file just now; a second one is rare already.
+        for _ in 0..<32 {
+            do {
+                if let lock = try attempt(path, on: disk) { return lock }
+            } catch {
+                throw DownloadError(error)
+            }
+        }
+        throw DownloadError(.partialInUse, "its lock is fought over")
+    }
+
+    /// Gives the lock up, with its file where nothing else is kept.
+    func release(removing: Bool) {
+        // Removed while it is held: whoever opened it meanwhile finds, once it has the lock, that the name is gone.
+        if removing { try? disk.remove(path) }
+        disk.close(file)
+    }
+
+    private static func attempt(_ path: String, on disk: any FileSystem) throws(FileFailure) -> SiteLock? {
+        guard let (file, isNew) = try open(path, on: disk) else { return nil }
+        do throws(FileFailure) {
+            let information = try disk.information(of: file)
+            guard information.kind == .regular else {
+                throw FileFailure(.unusablePath, errno: 0, operation: "lock", name: file.name, reason: "not a file")
+            }
+            guard try isLocked(file, on: disk) else {
+                throw FileFailure(.inUse, errno: 0, operation: "lock", name: file.name, reason: "in use")
+            }
+            if try disk.information(at: path)?.isSameFile(as: information) == true {
+                return SiteLock(isNew: isNew, path: path, file: file, disk: disk)
+            }
+            disk.close(file)
+            return nil
+        } catch {
+            disk.close(file)
+            throw error
+        }
+    }
+
+    private static func isLocked(_ file: OpenFile, on disk: any FileSystem) throws(FileFailure) -> Bool {
+        do {
+            return try disk.lock(file)
+        } catch let error where error.kind == .unsupported {
+            return true
+        }
+    }
+
+    /// Opens the file, or nil where it comes and goes too quickly.
+    private static func open(
+        _ path: String, on disk: any FileSystem
+    ) throws(FileFailure) -> (file: OpenFile, isNew: Bool)? {
+        do {
+            return (try disk.open(path, .new), true)
+        } catch let error where error.kind == .exists {}
+        do {
+            return (try disk.open(path, .existing), false)
+        } catch let error where error.kind == .missing {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,151 @@
+/// Finds out what is kept at a site that has just been locked, claims it, and removes what is of no use.
+struct SiteOpening {
+    let store: DiskStore
+    let site: PartialSite
+    let names: PartialNames
+    /// False where the lock file is new, which spares listing the directory for each of many small downloads.
+    let mayHoldFiles: Bool
+
+    /// What was found, and what is now this process's own.
+    struct Opened {
+        var finding: PartialFinding
+        var file: PartialFile?
+        var checkpoint: CheckpointFile?
+        /// The slot that the first mark goes to.
+        var nextSlot = 0
+    }
+
+    /// Opens what is there.
+    ///
+    /// - Throws: Failures of the disk, and ``FileFailure/Kind/inUse`` where another process is quicker.
+    func run() throws(FileFailure) -> Opened {
+        switch try CheckpointFile.read(names.checkpoint, on: disk) {
+        case nil:
+            if mayHoldFiles { try removeFiles() }
+            return Opened(finding: .nothing)
+        case .failure(let unreadable):
+            try disk.remove(names.checkpoint)
+            let reason: RestartReason = unreadable == .corrupt ? .checkpointCorrupt : .checkpointVersion
+            return Opened(finding: .unusable(reason, discarded: try removeFiles()))
+        case .success(let found):
+            do {
+                return try use(found)
+            } catch {
+                disk.close(found.handle)
+                throw error
+            }
+        }
+    }
+
+    private var disk: any FileSystem { store.disk }
+
+    private func use(_ found: CheckpointFile) throws(FileFailure) -> Opened {
+        let record = found.checkpoint
+        if let reason = mismatch(with: record) { return try giveUp(found, reason) }
+        guard let file = try openPartial(record) else { return try giveUp(found, .partialMissing) }
+        let session = store.session(device: file.information.device)
+        let mark = found.mark(of: file.information, session: session)
+        let received = mark?.mark.received ?? record.received
+        if let reason = loss(of: file, record, received, session) {
+            disk.close(file.handle)
+            return try giveUp(found, reason)
+        }
+        let claimed: PartialFile
+        do {
+            claimed = try claim(file)
+        } catch {
+            disk.close(file.handle)
+            throw error
+        }
+        // Leftovers are a nuisance and no reason to fail.
+        _ = try? removeFiles(except: claimed)
+        return Opened(
+            finding: .bytes(record.representation, received), file: claimed, checkpoint: found,
+            nextSlot: mark.map { ($0.slot + 1) % CheckpointMark.slotCount } ?? 0)
+    }
+
+    /// Why the file does not hold what is said of it.
+    private func loss(
+        of file: PartialFile, _ record: Checkpoint, _ received: IntervalSet, _ session: String?
+    ) -> RestartReason? {
+        // Bytes that were never synced are there in the machine's one run that wrote them.
+        if let needed = record.session, needed != session { return .partialMissing }
+        return file.information.size < received.upperBound ? .partialTruncated : nil
+    }
+
+    /// Why the checkpoint is not one of this request's bytes.
+    private func mismatch(with record: Checkpoint) -> RestartReason? {
+        guard record.baseName == site.baseName, record.request.url == site.request.url,
+            record.request.headers == site.request.headers
+        else { return .checkpointMismatch }
+        if let expected = site.request.checksum, let recorded = record.request.checksum, expected != recorded {
+            return .checksumMismatch
+        }
+        return nil
+    }
+
+    /// Opens the file that the checkpoint speaks of, after making sure that it is that file.
+    private func openPartial(_ record: Checkpoint) throws(FileFailure) -> PartialFile? {
+        for name in try disk.names(in: names.directory) {
+            guard let claim = names.claim(from: name), claim.token == record.token else { continue }
+            let handle: OpenFile
+            do {
+                handle = try disk.open(names.path(claim, .partial), .existing)
+            } catch let error where error.kind == .missing || error.kind == .unusablePath {
+                continue
+            }
+            if let information = try? disk.information(of: handle), information.isPrivateFile,
+                information.inode == record.inode
+            {
+                return PartialFile(claim: claim, handle: handle, information: information)
+            }
+            disk.close(handle)
+        }
+        return nil
+    }
+
+    /// Takes the file from whoever may have it, which one process can do once: see ``DiskPartial``.
+    private func claim(_ file: PartialFile) throws(FileFailure) -> PartialFile {
+        var claimed = file
+        claimed.claim = file.claim.taken()
+        let path = names.path(claimed.claim, .partial)
+        do {
+            try disk.rename(names.path(file.claim, .partial), to: path)
+        } catch let error where error.kind == .missing {
+            throw .takenOver(file.handle)
+        }
+        guard try disk.information(at: path)?.isSameFile(as: file.information) == true else {
+            throw .takenOver(file.handle)
+        }
+        return claimed
+    }
+
+    /// Removes the checkpoint, then the files, so that no crash leaves a checkpoint that speaks of other bytes.
+    private func giveUp(_ found: CheckpointFile, _ reason: RestartReason) throws(FileFailure) -> Opened {
+        try disk.remove(names.checkpoint)
+        try removeFiles()
+        disk.close(found.handle)
+        return Opened(finding: .unusable(reason, discarded: found.checkpoint.received.count))
+    }
+
+    /// Removes what earlier processes left and no checkpoint speaks of; the answer is how many bytes there were.
+    @discardableResult
+    private func removeFiles(except file: PartialFile? = nil) throws(FileFailure) -> Int64 {
+        let kept = file.map { names.path($0.claim, .partial) }
+        var bytes: Int64 = 0
+        for name in try disk.names(in: names.directory) where names.isOwn(name) {
+            let path = PartialNames.join(names.directory, name)
+            guard path != kept else { continue }
+            if names.claim(from: name) != nil { bytes += try disk.information(at: path)?.size ?? 0 }
+            try disk.remove(path)
+        }
+        return bytes
+    }
+}
+
+extension FileFailure {
+    /// Another process took over the file, which is possible only where locks do not work.
+    static func takenOver(_ file: OpenFile) -> Self {
+        FileFailure(.inUse, errno: 0, operation: "go on with", name: file.name, reason: "taken by another process")
+    }
+}

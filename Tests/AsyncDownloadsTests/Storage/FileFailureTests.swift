@@ -1,0 +1,43 @@
+internal import Foundation
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// The system's failures as callers see them (rule 44).
+@Suite("FileFailure")
+struct FileFailureTests {
+    @Test(
+        "becomes an error of the right code",
+        arguments: [
+            (ENOSPC, DownloadError.Code.diskFull), (EDQUOT, .diskFull), (EFBIG, .diskFull),
+            (EACCES, .permissionDenied), (EPERM, .permissionDenied), (EROFS, .permissionDenied),
+            (ENOENT, .destinationUnusable), (ENOTDIR, .destinationUnusable), (EISDIR, .destinationUnusable),
+            (ELOOP, .destinationUnusable), (ENAMETOOLONG, .destinationUnusable),
+            (EMFILE, .tooManyOpenFiles), (ENFILE, .tooManyOpenFiles),
+            (EIO, .storageFailure), (EXDEV, .storageFailure), (ENOTSUP, .storageFailure),
+        ])
+    func codes(number: Int32, code: DownloadError.Code) throws {
+        let error = DownloadError(POSIXFileSystem.failure(number, "write", "file.zip"))
+        #expect(error.code == code)
+        #expect(error.detail.hasPrefix("cannot write file.zip: "))
+        #expect((error.underlyingError as? FileFailure)?.errno == number)
+        #expect(error.isRetryable == (code == .tooManyOpenFiles))
+    }
+
+    @Test("never names more of a path than its last component")
+    func redacted() throws {
+        let failure = #expect(throws: FileFailure.self) {
+            try POSIXFileSystem().open("/secret/place/file.zip", .existing)
+        }
+        #expect(failure?.kind == .missing)
+        #expect(failure?.description == "cannot open file.zip: No such file or directory")
+    }
+
+    @Test(
+        "tells an unusable directory",
+        arguments: ["/dev/null/directory", "/" + String(repeating: "x", count: 300), "/proc/no-such"])
+    func directories(path: String) {
+        let error = #expect(throws: DownloadError.self) { try DiskStore().open(.sample(in: path)) }
+        #expect(error?.code == .destinationUnusable || error?.code == .permissionDenied)
+    }
+}

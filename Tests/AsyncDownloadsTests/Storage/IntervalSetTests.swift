@@ -1,0 +1,59 @@
+internal import Foundation
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// The set of bytes that are there, against a model that knows of each byte.
+@Suite("IntervalSet")
+struct IntervalSetTests {
+    @Test("agrees with a set of single bytes", arguments: UInt64(0)..<50)
+    func model(seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        var intervals = IntervalSet()
+        var bytes: Set<Int64> = []
+        for _ in 0..<60 {
+            let lower = Int64.random(in: 0..<60, using: &generator)
+            let upper = Int64.random(in: lower...64, using: &generator)
+            if UInt8.random(in: 0..<8, using: &generator) == 0 {
+                intervals.truncate(to: lower)
+                bytes = bytes.filter { $0 < lower }
+            } else {
+                intervals.insert(lower..<upper)
+                bytes.formUnion(lower..<upper)
+            }
+            check(intervals, bytes, limit: upper)
+        }
+    }
+
+    private func check(_ intervals: IntervalSet, _ bytes: Set<Int64>, limit: Int64) {
+        #expect(Set(intervals.ranges.flatMap { Array($0) }) == bytes)
+        #expect(zip(intervals.ranges, intervals.ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
+        #expect(intervals.ranges.allSatisfy { !$0.isEmpty })
+        #expect(intervals.count == Int64(bytes.count))
+        #expect(intervals.isEmpty == bytes.isEmpty)
+        #expect(intervals.upperBound == (bytes.max().map { $0 + 1 } ?? 0))
+        #expect(intervals.prefixEnd == (0...).first { !bytes.contains($0) })
+        let missing = (0..<limit).filter { !bytes.contains($0) }
+        let gap = missing.first.map { first in
+            first..<((first..<limit).first { bytes.contains($0) } ?? limit)
+        }
+        #expect(intervals.firstGap(below: limit) == gap)
+        #expect(intervals.isComplete(below: limit) == missing.isEmpty)
+    }
+
+    @Test("is written as pairs and read back")
+    func coding() throws {
+        var intervals = IntervalSet(0..<10)
+        intervals.insert(20..<30)
+        let data = try JSONEncoder().encode(intervals)
+        #expect(String(decoding: data, as: UTF8.self) == "[[0,10],[20,30]]")
+        #expect(try JSONDecoder().decode(IntervalSet.self, from: data) == intervals)
+    }
+
+    @Test(
+        "is not read from what is no ascending list of ranges",
+        arguments: ["[[0]]", "[[5,5]]", "[[5,4]]", "[[-1,4]]", "[[0,5],[5,9]]", "[[8,9],[0,5]]", "[[0,1,2]]", "{}"])
+    func refused(text: String) {
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(IntervalSet.self, from: Data(text.utf8)) }
+    }
+}

@@ -1,0 +1,67 @@
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// The names of hidden files (rule 43).
+@Suite("PartialNames")
+struct PartialNamesTests {
+    @Test("never are longer than a file system takes", arguments: ["a", "ä", "🗄️", "👩‍👩‍👧‍👦"])
+    func length(character: String) {
+        var site = PartialSite.sample(in: "/d")
+        site.baseName = String(repeating: character, count: 300)
+        let names = PartialNames(site)
+        for path in [names.lock, names.checkpoint] + PartialNames.Suffix.allCases.map({ names.path(.new(), $0) }) {
+            #expect(path.utf8.count - 3 <= 255)
+            #expect(path.hasPrefix("/d/.\(character)"))
+        }
+    }
+
+    @Test("stay in the directory whatever the base name is", arguments: ["", "..", "a/b", "/", "a\0b"])
+    func harmless(name: String) {
+        var site = PartialSite.sample(in: "/d")
+        site.baseName = name
+        let path = PartialNames(site).lock
+        #expect(path.split(separator: "/").count == 2)
+        #expect(!path.contains("\0"))
+    }
+
+    @Test("are the same in every process")
+    func fingerprint() {
+        #expect(PartialNames(.sample(in: "/d")).stem == ".file.zip.\(Self.known)")
+        #expect(PartialNames(.sample(in: "/e/")).lock == "/e/.file.zip.\(Self.known).lock")
+    }
+
+    @Test("differ with everything that tells requests apart")
+    func differ() {
+        var sites = [PartialSite](repeating: .sample(in: "/d"), count: 6)
+        sites[1].request.url += "x"
+        sites[2].request.headers = [["Accept", "*/"], ["*", ""]]
+        sites[3].request.headers = [["Accept*", "/*"]]
+        sites[4].request.headers = []
+        sites[5].baseName = "file.zi"
+        #expect(Set(sites.map { PartialNames($0).stem }).count == sites.count)
+    }
+
+    @Test("are the same for another destination, credentials and checksum")
+    func same() {
+        var site = PartialSite.sample(in: "/d")
+        site.request.destination = "elsewhere"
+        site.request.hadCredentials = true
+        site.request.checksum = "sha256=aa"
+        #expect(PartialNames(site) == PartialNames(.sample(in: "/d")))
+    }
+
+    @Test("say which file and whose it is")
+    func claim() {
+        let names = PartialNames(.sample(in: "/d"))
+        let claim = PartialNames.Claim.new()
+        #expect(names.claim(from: PartialNames.lastComponent(of: names.path(claim, .partial))) == claim)
+        #expect(claim.taken().token == claim.token)
+        #expect(claim.taken().owner != claim.owner)
+        for name in ["\(names.stem)-1-2.partial", "\(names.stem).checkpoint", ".other-\(claim.token).partial"] {
+            #expect(names.claim(from: name) == nil)
+        }
+    }
+
+    private static let known = "d31abdba0057fca7"
+}

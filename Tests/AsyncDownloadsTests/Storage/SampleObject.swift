@@ -1,0 +1,68 @@
+@testable import AsyncDownloads
+
+/// An object on an imaginary server, of which every byte is known: none is zero, and no two objects share one.
+enum SampleObject: CaseIterable, Sendable {
+    case first
+    case second
+
+    static let length: Int64 = 1000
+
+    var representation: Representation {
+        Representation(
+            finalURL: "https://cdn.example.com/\(self)", length: Self.length, contentType: "application/octet-stream")
+    }
+
+    /// The object that the representation is of.
+    init?(_ representation: Representation) {
+        guard let object = Self.allCases.first(where: { $0.representation == representation }) else { return nil }
+        self = object
+    }
+
+    func bytes(_ range: Range<Int64> = 0..<length) -> [UInt8] {
+        let part = Int(range.lowerBound)..<Int(range.upperBound)
+        return Array(self == .first ? Self.firstBytes[part] : Self.secondBytes[part])
+    }
+
+    private static let firstBytes = bytes(from: 1)
+    private static let secondBytes = bytes(from: 128)
+
+    private static func bytes(from first: UInt8) -> [UInt8] { (0..<2 * length).map { first + UInt8($0 % 127) } }
+}
+
+extension PartialSite {
+    /// The site that the tests of storage use.
+    static func sample(in directory: String, checksum: String? = nil) -> Self {
+        PartialSite(
+            directory: directory, baseName: "file.zip",
+            request: RequestRecord(
+                url: "https://example.com/file.zip", headers: [["Accept", "*/*"]], destination: "file.zip",
+                checksum: checksum))
+    }
+}
+
+extension Partial {
+    /// Writes the object's bytes of `range`.
+    func write(_ object: SampleObject, _ range: Range<Int64>) throws(DownloadError) {
+        let result = object.bytes(range).withUnsafeBytes { buffer in
+            Result { () throws(DownloadError) in try write(buffer, at: range.lowerBound) }
+        }
+        try result.get()
+    }
+
+    /// Reads the bytes of `range`, or those that are there.
+    func bytes(_ range: Range<Int64>) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
+        let count = try bytes.withUnsafeMutableBytes { try read(into: $0, at: range.lowerBound) }
+        return Array(bytes[..<count])
+    }
+
+    /// Downloads what `received` lacks of the object and puts it at `destination`.
+    func finish(_ object: SampleObject, _ received: IntervalSet, at destination: String) throws {
+        var received = received
+        while let gap = received.firstGap(below: SampleObject.length) {
+            try write(object, gap)
+            received.insert(gap)
+        }
+        for result in place(at: [destination], length: SampleObject.length) { try result.get() }
+    }
+}

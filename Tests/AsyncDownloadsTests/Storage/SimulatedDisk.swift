@@ -1,0 +1,179 @@
+@testable import AsyncDownloads
+
+/// The state of a simulated disk: what is there now, and what a loss of power would leave of it.
+struct SimulatedDisk: Sendable {
+    /// A file's bytes, with the changes since it was last synced.
+    struct Node: Sendable {
+        var number: UInt64
+        var bytes: [UInt8] = []
+        var durable: [UInt8] = []
+        var pending: [Change] = []
+    }
+
+    enum Change: Sendable {
+        case write(offset: Int, bytes: [UInt8])
+        case truncate(length: Int)
+    }
+
+    /// A change of names in one directory that is atomic, as a rename is.
+    struct NameChange: Sendable {
+        let directory: String
+        var removed: String?
+        var added: (path: String, node: Int)?
+    }
+
+    /// What a crash does to the changes that were not synced.
+    enum Crash: Sendable, Hashable, CustomStringConvertible {
+        /// The process dies and the machine runs on: everything stays.
+        case process
+        /// The machine stops: the oldest `names` changes of names survive, and of each file's data as said.
+        case power(names: Int, data: [Int: UnsyncedData])
+
+        var description: String {
+            switch self {
+            case .process: "the process dies"
+            case .power(let names, let data): "power is lost, \(names) changes of names kept, data \(data)"
+            }
+        }
+    }
+
+    /// What becomes of one file's data that were not synced when power is lost.
+    enum UnsyncedData: Sendable, Hashable, CaseIterable {
+        case lost
+        /// The file keeps its size, and zeros are where the data were.
+        case zeroed
+        case kept
+        /// Every second write is kept, the others are lost.
+        case scattered
+    }
+
+    var nodes: [Int: Node] = [:]
+    var names: [String: Int] = [:]
+    var directories: Set<String> = ["/"]
+    var durableNames: [String: Int] = [:]
+    var pendingNames: [NameChange] = []
+    var openFiles: [Int32: Int] = [:]
+    var locks: [Int: Int32] = [:]
+    private var nextNode = 1
+    private var nextFile: Int32 = 3
+}
+
+extension SimulatedDisk {
+    /// Adds an empty file, with the lowest number that is free: reused as soon as it can be.
+    mutating func addNode() -> Int {
+        let used = Set(names.values).union(openFiles.values)
+        nodes = nodes.filter { used.contains($0.key) || Set(durableNames.values).contains($0.key) }
+        let numbers = Set(used.compactMap { nodes[$0]?.number })
+        let node = nextNode
+        nextNode += 1
+        nodes[node] = Node(number: (1...).first { !numbers.contains($0) } ?? 0)
+        return node
+    }
+
+    mutating func addOpenFile(_ node: Int) -> Int32 {
+        defer { nextFile += 1 }
+        openFiles[nextFile] = node
+        return nextFile
+    }
+
+    mutating func apply(_ change: Change, to node: Int) {
+        nodes[node]?.bytes.apply(change)
+        nodes[node]?.pending.append(change)
+    }
+
+    mutating func apply(_ change: NameChange) {
+        names.apply(change)
+        pendingNames.append(change)
+    }
+
+    mutating func synchronize(_ node: Int) {
+        guard var file = nodes[node] else { return }
+        for change in file.pending { file.durable.apply(change) }
+        file.pending = []
+        nodes[node] = file
+    }
+
+    /// What a sync that fails does: the changes stay readable, and no later sync brings them to the disk.
+    mutating func forgetPending(_ node: Int) { nodes[node]?.pending = [] }
+
+    mutating func synchronizeDirectory(_ directory: String) {
+        for change in pendingNames where change.directory == directory { durableNames.apply(change) }
+        pendingNames.removeAll { $0.directory == directory }
+    }
+
+    /// The crashes worth telling apart from this state: each fate of each file, with each number of names.
+    var crashes: [Crash] {
+        [.process]
+            + (0...pendingNames.count).flatMap { count in fates(keeping: count).map { .power(names: count, data: $0) } }
+    }
+
+    /// What may become of the files that have a name after the oldest `count` changes of names.
+    private func fates(keeping count: Int) -> [[Int: UnsyncedData]] {
+        let reachable = Set(namesAfter(losingAllBut: count).values)
+        let volatile = nodes.keys.filter { reachable.contains($0) && nodes[$0]?.pending.isEmpty == false }
+        return volatile.reduce(into: [[:]]) { fates, node in
+            fates = fates.flatMap { fate in UnsyncedData.allCases.map { fate.merging([node: $0]) { $1 } } }
+        }
+    }
+
+    private func namesAfter(losingAllBut count: Int) -> [String: Int] {
+        pendingNames.prefix(count).reduce(into: durableNames) { $0.apply($1) }
+    }
+
+    /// The disk as the next process finds it.
+    func after(_ crash: Crash) -> SimulatedDisk {
+        var disk = self
+        disk.openFiles = [:]
+        disk.locks = [:]
+        guard case .power(let kept, let data) = crash else { return disk }
+        disk.names = namesAfter(losingAllBut: kept)
+        disk.durableNames = disk.names
+        disk.pendingNames = []
+        for (key, node) in nodes {
+            let content = node.content(after: data[key] ?? .lost)
+            disk.nodes[key] = Node(number: node.number, bytes: content, durable: content)
+        }
+        return disk
+    }
+}
+
+extension SimulatedDisk.Node {
+    fileprivate func content(after loss: SimulatedDisk.UnsyncedData) -> [UInt8] {
+        switch loss {
+        case .lost: return durable
+        case .kept: return bytes
+        case .zeroed:
+            return pending.reduce(into: durable) { content, change in
+                if case .write(let offset, let bytes) = change {
+                    content.apply(.write(offset: offset, bytes: [UInt8](repeating: 0, count: bytes.count)))
+                } else {
+                    content.apply(change)
+                }
+            }
+        case .scattered:
+            return pending.enumerated().reduce(into: durable) { content, change in
+                if change.offset.isMultiple(of: 2) { content.apply(change.element) }
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func apply(_ change: SimulatedDisk.Change) {
+        switch change {
+        case .truncate(let length):
+            self = Array(prefix(length)) + [UInt8](repeating: 0, count: Swift.max(0, length - count))
+        case .write(let offset, let bytes):
+            let end = offset + bytes.count
+            if count < end { self += [UInt8](repeating: 0, count: end - count) }
+            replaceSubrange(offset..<end, with: bytes)
+        }
+    }
+}
+
+extension [String: Int] {
+    fileprivate mutating func apply(_ change: SimulatedDisk.NameChange) {
+        if let removed = change.removed { self[removed] = nil }
+        if let added = change.added { self[added.path] = added.node }
+    }
+}

@@ -1,0 +1,44 @@
+internal import Foundation
+
+@testable import AsyncDownloads
+
+/// A directory of the real disk that goes when the last reference does.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    /// - Parameter parent: The directory to make it in; the system's temporary one unless given.
+    init(in parent: String = FileManager.default.temporaryDirectory.path) throws {
+        path = "\(parent)/async-downloads-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    var site: PartialSite { .sample(in: path) }
+    var names: PartialNames { PartialNames(site) }
+    var destination: String { "\(path)/file.zip" }
+
+    /// The names of what is in it.
+    var contents: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
+
+    /// The path of the one partial file.
+    var partialPath: String {
+        get throws {
+            let names = try contents.filter { $0.hasSuffix(".partial") }
+            guard names.count == 1 else { throw CocoaError(.fileNoSuchFile) }
+            return "\(path)/\(names[0])"
+        }
+    }
+
+    func bytes(at path: String) -> [UInt8]? { FileManager.default.contents(atPath: path).map { [UInt8]($0) } }
+
+    func put(_ bytes: some Sequence<UInt8>, at path: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+
+    func link(_ path: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+    }
+}

@@ -1,0 +1,25 @@
+import AsyncDownloads
+import Foundation
+import Testing
+
+/// The engines of this platform, each of which has to behave like the others.
+enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case httpClient
+    case urlSession
+
+    var testDescription: String { rawValue }
+
+    var choice: Downloader.TransportChoice {
+        switch self {
+        case .httpClient: .httpClient
+        case .urlSession: .urlSession
+        }
+    }
+
+    func makeTransport() -> any Transport {
+        switch self {
+        case .httpClient: HTTPClientTransport()
+        case .urlSession: URLSessionTransport()
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import AsyncDownloads
+
+/// A clock that stands still until a test moves it.
+final class ManualTimeSource: TimeSource {
+    private struct Timer: Sendable {
+        let due: Duration
+        let delay: Duration
+        let action: @Sendable () -> Void
+    }
+
+    private struct State {
+        var now = Duration.zero
+        var timers: [Int: Timer] = [:]
+        var lastNumber = 0
+        var waiters: [(delay: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var now: Duration { state.withLock { $0.now } }
+
+    var date: HTTPDate { HTTPDate(secondsSinceEpoch: 1_800_000_000 + now.components.seconds) }
+
+    func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
+        if delay <= .zero { action() }
+        let (number, woken) = state.withLock { state in
+            state.lastNumber += 1
+            if delay > .zero {
+                state.timers[state.lastNumber] = Timer(due: state.now + delay, delay: delay, action: action)
+            }
+            let woken = state.waiters.filter { $0.delay <= delay }
+            state.waiters.removeAll { $0.delay <= delay }
+            return (state.lastNumber, woken)
+        }
+        for waiter in woken { waiter.continuation.resume() }
+        return Cancellation(source: self, number: number)
+    }
+
+    /// Waits until a timer of at least `delay` is pending.
+    func timer(ofAtLeast delay: Duration) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.timers.values.contains(where: { $0.delay >= delay }) { return true }
+                state.waiters.append((delay, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Moves on, and carries out what has become due.
+    func advance(by delay: Duration) {
+        let due = state.withLock { state in
+            state.now += delay
+            let now = state.now
+            let due = state.timers.filter { $0.value.due <= now }.sorted {
+                ($0.value.due, $0.key) < ($1.value.due, $1.key)
+            }
+            for timer in due { state.timers[timer.key] = nil }
+            return due.map(\.value.action)
+        }
+        for action in due { action() }
+    }
+
+    private struct Cancellation: ScheduledAction {
+        let source: ManualTimeSource
+        let number: Int
+
+        func cancel() { source.state.withLock { $0.timers[number] = nil } }
+    }
+}

@@ -1,0 +1,15 @@
+@testable import AsyncDownloads
+
+/// What a test has to know to go on at the right moment.
+extension Downloader {
+    /// How many callers wait for a file.
+    var callerCount: Int { liveTransfers.reduce(0) { $0 + $1.withState { $0.subscribers.attached.count } } }
+}
+
+extension Download {
+    /// Whether a task awaits the file.
+    var hasWaiter: Bool {
+        guard case .transfer(let transfer, let caller) = source else { return false }
+        return transfer.withState { $0.subscribers.all[caller]?.waiters.isEmpty == false }
+    }
+}
