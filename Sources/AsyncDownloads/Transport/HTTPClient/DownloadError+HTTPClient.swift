@@ -1,0 +1,58 @@
+#if ServerStack
+internal import AsyncHTTPClient
+internal import Foundation
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+extension DownloadError {
+    /// What an error of AsyncHTTPClient or of NIO below it means.
+    init(httpClient error: any Error, hasHead: Bool) {
+        switch error {
+        case let error as HTTPClientError:
+            self.init(Self.code(of: error), "\(error.shortDescription)", underlyingError: error)
+        case let error as NIOConnectionError:
+            self = Self.connecting(error)
+        case let error as IOError where Self.refusals.contains(error.errnoCode):
+            self.init(.cannotConnect, "\(error)", underlyingError: error)
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            // After the head it is a connection that broke off without a closing alert.
+            self.init(hasHead ? .connectionLost : .secureConnectionFailed, underlyingError: error)
+        case let error as HTTPParserError:
+            // The parser reports a connection that closes inside a message as an invalid state at its end.
+            let isTruncation = error == .invalidEOFState
+            self.init(
+                isTruncation ? .connectionLost : .malformedResponse, "\(error)", underlyingError: error,
+                isRetryable: isTruncation)
+        default:
+            self.init(.connectionLost, "\(error)", underlyingError: error)
+        }
+    }
+
+    /// What a connection to a literal address, which needs no resolution, fails with.
+    private static let refusals = Set(
+        [
+            POSIXErrorCode.ECONNREFUSED, .EHOSTUNREACH, .ENETUNREACH, .EHOSTDOWN, .ENETDOWN, .EADDRNOTAVAIL,
+        ].map(\.rawValue))
+
+    private static func code(of error: HTTPClientError) -> Code {
+        switch error {
+        case .connectTimeout, .getConnectionFromPoolTimeout: .cannotConnect
+        case .tlsHandshakeTimeout: .secureConnectionFailed
+        case .readTimeout, .writeTimeout, .deadlineExceeded: .timedOut
+        case .invalidURL, .emptyHost, .emptyScheme: .invalidRequest
+        case .alreadyShutdown: .shutDown
+        default: .connectionLost
+        }
+    }
+
+    private static func connecting(_ error: NIOConnectionError) -> DownloadError {
+        if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
+            return DownloadError(.hostNotFound, error.host, underlyingError: error)
+        }
+        let reason = error.connectionErrors.first.map { "\($0.error)" } ?? "no address"
+        return DownloadError(.cannotConnect, reason, underlyingError: error)
+    }
+}
+#endif

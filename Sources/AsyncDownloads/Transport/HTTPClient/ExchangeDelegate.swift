@@ -1,0 +1,64 @@
+#if ServerStack
+internal import AsyncHTTPClient
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Hands AsyncHTTPClient's callbacks, which come in order on one event loop, to an exchange's handler.
+final class ExchangeDelegate: HTTPClientResponseDelegate {
+    private struct State {
+        var hasHead = false
+        var hasEnded = false
+    }
+
+    private let handler: any ExchangeHandler
+    private let state = Mutex(State())
+
+    init(handler: any ExchangeHandler) {
+        self.handler = handler
+    }
+
+    func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+        state.withLock { $0.hasHead = true }
+        let headers = HeaderFields(head.headers.map { (name: $0.name, value: $0.value) })
+        let readiness = handler.exchangeReceivedHead(
+            ResponseHead(status: StatusCode(Int(head.status.code)), headers: headers))
+        return future(readiness, on: task.eventLoop)
+    }
+
+    func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
+        let readiness = buffer.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
+        return future(readiness, on: task.eventLoop)
+    }
+
+    func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
+        if let error = error as? HTTPClientError, error == .cancelled {
+            end(.cancelled)
+        } else {
+            end(.failed(DownloadError(httpClient: error, hasHead: state.withLock { $0.hasHead })))
+        }
+    }
+
+    func didFinishRequest(task: HTTPClient.Task<Void>) throws {
+        end(.complete)
+    }
+
+    private func end(_ end: ExchangeEnd) {
+        let isFirst = state.withLock { state in
+            defer { state.hasEnded = true }
+            return !state.hasEnded
+        }
+        if isFirst { handler.exchangeEnded(end) }
+    }
+
+    private func future(_ readiness: Readiness, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
+        switch readiness {
+        case .ready:
+            return eventLoop.makeSucceededVoidFuture()
+        case .notYet(let gate):
+            let promise = eventLoop.makePromise(of: Void.self)
+            gate.whenOpen { promise.succeed() }
+            return promise.futureResult
+        }
+    }
+}
+#endif

@@ -1,0 +1,37 @@
+extension Downloader.TransportChoice {
+    /// The engine: the one place where adapters are named.
+    func makeTransport() -> any Transport {
+        switch kind {
+        case .urlSession:
+            return URLSessionTransport()
+        case .httpClient, .automatic:
+            #if canImport(Darwin)
+            if kind == .automatic { return URLSessionTransport() }
+            #endif
+            #if ServerStack
+            return HTTPClientTransport()
+            #else
+            return kind == .automatic ? URLSessionTransport() : MissingTransport()
+            #endif
+        }
+    }
+}
+
+#if !ServerStack
+/// Stands where an engine was asked for by name that this build does not carry.
+private struct MissingTransport: Transport {
+    struct NoExchange: Exchange {
+        func cancel() {}
+    }
+
+    var windowLength: Int64? { nil }
+    var decodesContent: Bool { false }
+
+    func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
+        handler.exchangeEnded(.failed(DownloadError(.unsupported, "AsyncHTTPClient needs the trait ServerStack")))
+        return NoExchange()
+    }
+
+    func shutdown() async {}
+}
+#endif

@@ -1,0 +1,137 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// Hands the callbacks of all tasks of a session, which come on one serial queue, to the handlers of their exchanges.
+final class SessionDelegate: NSObject, URLSessionDataDelegate {
+    /// One task's exchange, and what arrived while its handler was not ready.
+    private struct Slot {
+        let handler: any ExchangeHandler
+        var hasHead = false
+        var isHeld = false
+        var heldBytes: [Data] = []
+        var heldEnd: ExchangeEnd?
+    }
+
+    private struct State {
+        var slots: [Int: Slot] = [:]
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Makes a task and registers its handler before anything of it can be reported; nil after ``close()``.
+    func makeTask(_ make: () -> URLSessionDataTask, handler: any ExchangeHandler) -> URLSessionDataTask? {
+        state.withLock { state in
+            guard !state.isClosed else { return nil }
+            let task = make()
+            state.slots[task.taskIdentifier] = Slot(handler: handler)
+            return task
+        }
+    }
+
+    /// Lets no more tasks be made.
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    // MARK: URLSessionDataDelegate
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        defer { completionHandler(.allow) }
+        guard let head = ResponseHead(response) else { return }
+        let handler = state.withLock { state in
+            state.slots[dataTask.taskIdentifier]?.hasHead = true
+            return state.slots[dataTask.taskIdentifier]?.handler
+        }
+        guard let handler else { return }
+        take(handler.exchangeReceivedHead(head), of: dataTask, in: session)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let handler: (any ExchangeHandler)? = state.withLock { state in
+            guard let slot = state.slots[dataTask.taskIdentifier] else { return nil }
+            guard slot.isHeld else { return slot.handler }
+            state.slots[dataTask.taskIdentifier]?.heldBytes.append(data)
+            return nil
+        }
+        guard let handler else { return }
+        take(data.withUnsafeBytes(handler.exchangeReceivedBytes), of: dataTask, in: session)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let hasHead = state.withLock { $0.slots[task.taskIdentifier]?.hasHead ?? false }
+        let end = ExchangeEnd(error, hasHead: hasHead)
+        let handler: (any ExchangeHandler)? = state.withLock { state in
+            guard let slot = state.slots[task.taskIdentifier] else { return nil }
+            guard slot.isHeld else {
+                state.slots[task.taskIdentifier] = nil
+                return slot.handler
+            }
+            state.slots[task.taskIdentifier]?.heldEnd = end
+            return nil
+        }
+        handler?.exchangeEnded(end)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    // MARK: Holding back
+
+    private func take(_ readiness: Readiness, of task: URLSessionTask, in session: URLSession) {
+        guard case .notYet(let gate) = readiness else { return }
+        state.withLock { $0.slots[task.taskIdentifier]?.isHeld = true }
+        holdBack(task, true)
+        // On the delegate's queue, where what was held keeps its place before what is still to come.
+        gate.whenOpen { [self] in
+            session.delegateQueue.addOperation { [self] in release(task, in: session) }
+        }
+    }
+
+    private func release(_ task: URLSessionTask, in session: URLSession) {
+        holdBack(task, false)
+        while true {
+            let next: (handler: any ExchangeHandler, bytes: Data?, end: ExchangeEnd?)? = state.withLock { state in
+                guard var slot = state.slots[task.taskIdentifier] else { return nil }
+                defer { state.slots[task.taskIdentifier] = slot }
+                if !slot.heldBytes.isEmpty { return (slot.handler, slot.heldBytes.removeFirst(), nil) }
+                slot.isHeld = false
+                return slot.heldEnd.map { (slot.handler, nil, $0) }
+            }
+            guard let next else { return }
+            if let end = next.end {
+                state.withLock { $0.slots[task.taskIdentifier] = nil }
+                next.handler.exchangeEnded(end)
+                return
+            }
+            if let bytes = next.bytes,
+                case .notYet(let gate) = bytes.withUnsafeBytes(next.handler.exchangeReceivedBytes)
+            {
+                take(.notYet(gate), of: task, in: session)
+                return
+            }
+        }
+    }
+}
+
+extension ResponseHead {
+    fileprivate init?(_ response: URLResponse) {
+        guard let response = response as? HTTPURLResponse else { return nil }
+        var headers = HeaderFields()
+        for (name, value) in response.allHeaderFields {
+            guard let name = name as? String, let value = value as? String else { continue }
+            headers.append(value, for: name)
+        }
+        self.init(status: StatusCode(response.statusCode), headers: headers)
+    }
+}

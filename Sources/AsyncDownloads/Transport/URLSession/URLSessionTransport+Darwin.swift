@@ -1,0 +1,15 @@
+#if !canImport(FoundationNetworking)
+internal import Foundation
+
+extension URLSessionTransport {
+    /// A suspended task stops reading, so that bodies of any length can be held back.
+    static var platformWindowLength: Int64? { nil }
+}
+
+extension SessionDelegate {
+    /// Makes the connection's buffers fill up while nothing more can be taken.
+    func holdBack(_ task: URLSessionTask, _ isHeld: Bool) {
+        if isHeld { task.suspend() } else { task.resume() }
+    }
+}
+#endif

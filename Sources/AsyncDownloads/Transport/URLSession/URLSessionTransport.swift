@@ -1,0 +1,59 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// The engine on Foundation's URLSession: data tasks of one session, one delegate, one serial queue.
+///
+/// Download tasks would write to a file of their own choice and cannot be continued by range; a data task gives the
+/// bytes as they come. There is no cache, no cookie and no credential storage, and redirects are refused here, since
+/// they are followed above by our own rules.
+package final class URLSessionTransport: Transport {
+    private let session: URLSession
+    private let delegate = SessionDelegate()
+
+    package init() {
+        let configuration = URLSessionConfiguration.default
+        // With a cache, cancelling a task early kills the process on Linux; elsewhere it would keep whole files.
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.urlCredentialStorage = nil
+        // The transfer's own timer counts silence; this one would also count the time in which nothing is read.
+        configuration.timeoutIntervalForRequest = 86_400
+        configuration.httpMaximumConnectionsPerHost = 256
+        let queue = OperationQueue()
+        queue.name = "async-downloads.urlsession"
+        queue.maxConcurrentOperationCount = 1
+        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
+    }
+
+    package var windowLength: Int64? { Self.platformWindowLength }
+    package var decodesContent: Bool { true }
+
+    package func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
+        var urlRequest = URLRequest(url: request.url)
+        urlRequest.httpShouldHandleCookies = false
+        for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
+        guard let task = delegate.makeTask({ session.dataTask(with: urlRequest) }, handler: handler) else {
+            handler.exchangeEnded(.failed(DownloadError(.shutDown)))
+            return URLSessionExchange(task: nil)
+        }
+        task.resume()
+        return URLSessionExchange(task: task)
+    }
+
+    package func shutdown() async {
+        // A task made in an invalidated session is a fatal error, so none is made from here on.
+        delegate.close()
+        session.invalidateAndCancel()
+    }
+}
+
+private struct URLSessionExchange: Exchange {
+    let task: URLSessionTask?
+
+    func cancel() { task?.cancel() }
+}
