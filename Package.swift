@@ -60,6 +60,7 @@ let package = Package(
         .target(
             name: "LoopbackServer",
             dependencies: [
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),

@@ -4,7 +4,9 @@ public struct AbandonmentPolicy: Sendable, Hashable {
 
     enum Kind { case pause, finish, discard }
 
-    /// It stops and keeps its bytes for the next request of the resource. The default.
+    /// It stops and keeps its bytes for the next request of the resource.
+    ///
+    /// The default.
     public static let pause = Self(kind: .pause)
 
     /// It goes on to its end, and the file is put at its destination.

@@ -48,7 +48,8 @@ public struct Checksum: Sendable, Hashable {
 
     /// Whether the digits are hexadecimal and as many as the algorithm makes.
     package var isWellFormed: Bool {
-        hex.utf8.count == algorithm.byteCount * 2 && hex.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+        hex.utf8.count == algorithm.byteCount * 2
+            && hex.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 
     /// The form that ``init(_:)`` reads.

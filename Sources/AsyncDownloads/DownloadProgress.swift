@@ -15,7 +15,9 @@ public struct DownloadProgress: Sendable, Hashable {
     /// The time that the rest will take at this speed; nil while length or speed is unknown.
     public var timeRemaining: Duration?
 
-    /// The part that is there, from 0 to 1; nil while the length is unknown. An empty file is complete.
+    /// The part that is there, from 0 to 1; nil while the length is unknown.
+    ///
+    /// An empty file is complete.
     public var fractionCompleted: Double? {
         guard let expectedByteCount else { return nil }
         guard expectedByteCount > 0 else { return 1 }

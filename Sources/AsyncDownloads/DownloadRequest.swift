@@ -26,7 +26,9 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Which waiting download goes first when there are more than may run at once.
     public var priority: Priority
 
-    /// The most bytes to accept; a longer body fails with ``DownloadError/Code/bodyTooLarge``. Default: no limit.
+    /// The most bytes to accept; a longer body fails with ``DownloadError/Code/bodyTooLarge``.
+    ///
+    /// Default: no limit.
     public var maximumByteCount: Int64?
 
     /// What to do about failures that may pass; nil takes the downloader's ``Downloader/Configuration/retryPolicy``.

@@ -3,37 +3,57 @@ public import struct Foundation.URL
 extension Downloader {
     /// How a downloader behaves where a request says nothing else.
     public struct Configuration: Sendable {
-        /// The engine. Default: URLSession on Apple's systems, AsyncHTTPClient on Linux where it is built in.
+        /// The engine.
+        ///
+        /// Default: URLSession on Apple's systems, AsyncHTTPClient on Linux where it is built in.
         public var transport = TransportChoice.automatic
 
-        /// How many transfers run at once; the rest wait. Default: 6.
+        /// How many transfers run at once; the rest wait.
+        ///
+        /// Default: 6.
         public var maximumConcurrentTransfers = 6
 
-        /// How many of them talk to one host. Default: 6.
+        /// How many of them talk to one host.
+        ///
+        /// Default: 6.
         public var maximumConcurrentTransfersPerHost = 6
 
         /// What to do about failures that may pass.
         public var retryPolicy = RetryPolicy.default
 
-        /// How long no byte may arrive before an attempt is given up. Default: 30 seconds.
+        /// How long no byte may arrive before an attempt is given up.
+        ///
+        /// Default: 30 seconds.
         public var idleTimeout: Duration? = .seconds(30)
 
-        /// How long a whole download may take. Default: no limit.
+        /// How long a whole download may take.
+        ///
+        /// Default: no limit.
         public var deadline: Duration?
 
-        /// What to do when a resource is being downloaded already. Default: coalesce.
+        /// What to do when a resource is being downloaded already.
+        ///
+        /// Default: coalesce.
         public var duplicatePolicy = DuplicatePolicy.coalesce
 
-        /// What happens to a transfer that its last caller has left. Default: pause.
+        /// What happens to a transfer that its last caller has left.
+        ///
+        /// Default: pause.
         public var abandonmentPolicy = AbandonmentPolicy.pause
 
-        /// What finished and unfinished files survive. Default: the loss of power.
+        /// What finished and unfinished files survive.
+        ///
+        /// Default: the loss of power.
         public var durability = Durability.powerLoss
 
-        /// Where unfinished files are kept. Default: nil, beside each destination.
+        /// Where unfinished files are kept.
+        ///
+        /// Default: nil, beside each destination.
         public var partialsDirectory: URL?
 
-        /// The least time between two progress events of one download. Default: a tenth of a second.
+        /// The least time between two progress events of one download.
+        ///
+        /// Default: a tenth of a second.
         public var progressInterval = Duration.milliseconds(100)
 
         /// Creates the default configuration.

@@ -71,7 +71,8 @@ public final class Downloader: Sendable {
             return Download(request: request, source: .refused(error))
         }
         let key = TransferKey(url: request.url, headers: request.headers)
-        if case .file(let destination) = request.destination, !environment.destinations.take(destination.path, for: key) {
+        if case .file(let destination) = request.destination, !environment.destinations.take(destination.path, for: key)
+        {
             let error = DownloadError(.destinationInUse, destination.lastPathComponent, url: request.url)
             return Download(request: request, source: .refused(error))
         }
@@ -107,6 +108,9 @@ public final class Downloader: Sendable {
             if registry.remove(transfer) { destinations.release(transfer.key) }
         }
     }
+
+    /// The transfers of which anything is open.
+    var liveTransfers: [Transfer] { registry.transfers }
 
     // MARK: All downloads at once
 

@@ -6,7 +6,9 @@ public struct DuplicatePolicy: Sendable, Hashable {
 
     enum Kind { case coalesce, cancelExisting, reject }
 
-    /// The new request joins the running transfer; each caller gets the file at its own destination. The default.
+    /// The new request joins the running transfer; each caller gets the file at its own destination.
+    ///
+    /// The default.
     public static let coalesce = Self(kind: .coalesce)
 
     /// Earlier callers get ``DownloadError/Code/superseded``; the bytes that they had serve the new request.

@@ -5,16 +5,24 @@
 /// from zero to `baseDelay × 2ⁿ⁻¹`, at most ``maximumDelay``, and is no shorter than the server's Retry-After
 /// (RFC 9110, 10.2.3) up to ``maximumRetryAfter``. A retry that could not begin before the deadline is not waited for.
 public struct RetryPolicy: Sendable, Hashable {
-    /// Attempts after the first. The count begins again whenever an attempt brought new bytes. Default: 5.
+    /// Attempts after the first.
+    ///
+    /// The count begins again whenever an attempt brought new bytes. Default: 5.
     public var maximumRetries: Int
 
-    /// The upper bound of the first delay. Default: 1 second.
+    /// The upper bound of the first delay.
+    ///
+    /// Default: 1 second.
     public var baseDelay: Duration
 
-    /// The upper bound of every delay that the policy itself draws. Default: 60 seconds.
+    /// The upper bound of every delay that the policy itself draws.
+    ///
+    /// Default: 60 seconds.
     public var maximumDelay: Duration
 
-    /// The longest Retry-After that is obeyed in full; a longer one is cut to this. Default: 10 minutes.
+    /// The longest Retry-After that is obeyed in full; a longer one is cut to this.
+    ///
+    /// Default: 10 minutes.
     public var maximumRetryAfter: Duration
 
     /// Creates a policy.

@@ -1,53 +1,53 @@
+internal import NIOConcurrencyHelpers
 internal import NIOCore
-internal import Synchronization
 
 /// The state that the server's users and its connections share.
 final class Site: Sendable {
-    private let state = Mutex(SiteState())
+    private let state = NIOLockedValueBox(SiteState())
 
-    func read<Value: Sendable>(_ value: (borrowing SiteState) -> Value) -> Value {
-        state.withLock { value($0) }
+    func read<Value: Sendable>(_ value: (SiteState) -> Value) -> Value {
+        state.withLockedValue { value($0) }
     }
 
     func serve(_ resource: Resource, at path: String) {
-        state.withLock { $0.serve(resource, at: path) }
+        state.withLockedValue { $0.serve(resource, at: path) }
     }
 
     func addConnection() -> Int {
-        state.withLock { $0.addConnection() }
+        state.withLockedValue { $0.addConnection() }
     }
 
     func addBodyBytes(_ count: Int, at path: String) {
-        state.withLock { $0.addBodyBytes(count, at: path) }
+        state.withLockedValue { $0.addBodyBytes(count, at: path) }
     }
 
     func begin(_ request: RequestHead, connection: Int) -> Exchange {
         let now = HTTPDate.now
-        let begun = state.withLock { $0.begin(request, connection: connection, now: now) }
+        let begun = state.withLockedValue { $0.begin(request, connection: connection, now: now) }
         for waiter in begun.waiters { waiter.resume() }
         return Exchange(number: begun.number, path: request.path, plan: begun.plan)
     }
 
     func hold(_ number: Int, _ hold: SiteState.Hold) {
-        state.withLock { $0.hold(number, hold) }?.succeed()
+        state.withLockedValue { $0.hold(number, hold) }?.succeed()
     }
 
     func release(_ path: String) {
-        for hold in state.withLock({ $0.release(path) }) { hold.succeed() }
+        for hold in state.withLockedValue({ $0.release(path) }) { hold.succeed() }
     }
 
     func end(_ number: Int) {
-        let ended = state.withLock { $0.end(number) }
+        let ended = state.withLockedValue { $0.end(number) }
         ended.hold?.fail(ChannelError.ioOnClosedChannel)
         for waiter in ended.waiters { waiter.resume() }
     }
 
     /// Returns when the condition holds, the site is closed or the task is cancelled.
     func wait(for condition: SiteState.Condition, at path: String) async {
-        let number = state.withLock { $0.addWait() }
+        let number = state.withLockedValue { $0.addWait() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                state.withLock { $0.wait(number, for: condition, at: path, continuation) }?.resume()
+                state.withLockedValue { $0.wait(number, for: condition, at: path, continuation) }?.resume()
                 // A cancellation before this point found no waiter.
                 if Task.isCancelled { cancelWaiter(number) }
             }
@@ -57,10 +57,10 @@ final class Site: Sendable {
     }
 
     func close() {
-        for waiter in state.withLock({ $0.close() }) { waiter.resume() }
+        for waiter in state.withLockedValue({ $0.close() }) { waiter.resume() }
     }
 
     private func cancelWaiter(_ number: Int) {
-        state.withLock { $0.cancelWaiter(number) }?.resume()
+        state.withLockedValue { $0.cancelWaiter(number) }?.resume()
     }
 }

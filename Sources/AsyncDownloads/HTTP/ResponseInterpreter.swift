@@ -45,16 +45,23 @@ package struct ResponseInterpreter: Sendable {
     // MARK: 200
 
     private func decideWhole(_ head: ResponseHead) -> ResponseDecision {
+        if asked.start > 0, asked.isBounded { return .ask(.oneStream) }
+        if !decodes(head), ContentLength(head.headers) == .invalid {
+            // Rule 13: where such a body ends is anyone's guess, so its end would prove nothing.
+            return .fail(.init(.malformedResponse, "an unusable Content-Length", isRetryable: true))
+        }
         guard asked.start > 0 else {
             return .begin(representation(head, length: length(head)), end: length(head), restart: nil)
         }
-        if asked.isBounded { return .ask(.oneStream) }
         if looksLikePortal(head) {
             return .fail(
-                .init(.malformedResponse, "a web page in place of the file, as captive portals send", isRetryable: true))
+                .init(.malformedResponse, "a web page in place of the file, as captive portals send", isRetryable: true)
+            )
         }
         let length = length(head)
-        let isSame = known?.validator?.matches(head.headers, receivedAt: date) == .same && (length == nil || length == known?.length)
+        let isSame =
+            known?.validator?.matches(head.headers, receivedAt: date) == .same
+            && (length == nil || length == known?.length)
         return .begin(
             representation(head, length: length), end: length, restart: isSame ? .rangeIgnored : .contentChanged)
     }
@@ -113,7 +120,9 @@ package struct ResponseInterpreter: Sendable {
     private func decideNextPart(
         _ head: ResponseHead, positions: ClosedRange<Int64>, completeLength: Int64?
     ) -> ResponseDecision {
-        guard let known, let validator = known.validator, validator.matches(head.headers, receivedAt: date) != .different else {
+        guard let known, let validator = known.validator,
+            validator.matches(head.headers, receivedAt: date) != .different
+        else {
             return .ask(.everything(.contentChanged))
         }
         if let completeLength, let length = known.length, completeLength != length {
@@ -160,10 +169,13 @@ package struct ResponseInterpreter: Sendable {
     }
 
     private func length(_ head: ResponseHead) -> Int64? {
-        if decodesContent, ContentCoding(head.headers) != nil { return nil }
+        if decodes(head) { return nil }
         guard case .value(let length) = ContentLength(head.headers) else { return nil }
         return length
     }
+
+    /// Whether the engine delivers something else than what the head speaks of.
+    private func decodes(_ head: ResponseHead) -> Bool { decodesContent && ContentCoding(head.headers) != nil }
 
     private func representation(_ head: ResponseHead, length: Int64?) -> Representation {
         Representation(

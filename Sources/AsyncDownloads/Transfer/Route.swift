@@ -1,0 +1,55 @@
+internal import Foundation
+
+/// The way from the URL that was asked for over redirects to the one that answers.
+///
+/// Every attempt begins at the original URL: where a redirect leads is often signed for minutes only, and what the
+/// bytes are is proven by their validator rather than by their address (rule 10).
+struct Route: Sendable {
+    /// The most redirects that are followed.
+    static let maximumHops = 20
+
+    let origin: URL
+    private(set) var current: URL
+    private var hops = 0
+    private var hasLeftOrigin = false
+
+    init(origin: URL) {
+        self.origin = origin
+        current = origin
+    }
+
+    /// Back to the URL that was asked for.
+    mutating func reset() {
+        current = origin
+        hops = 0
+        hasLeftOrigin = false
+    }
+
+    /// Takes one hop, or says why not.
+    mutating func follow(_ location: String?) -> DownloadError? {
+        guard hops < Self.maximumHops else {
+            return DownloadError(.tooManyRedirects, "more than \(Self.maximumHops)")
+        }
+        switch Redirect.target(location: location, relativeTo: current) {
+        case .failure(let refusal):
+            return DownloadError(.redirectRefused, "\(refusal)")
+        case .success(let target):
+            hops += 1
+            // Once credentials were dropped, no later hop brings them back: the server on the way chose the target.
+            if Origin(target) != Origin(current) { hasLeftOrigin = true }
+            current = target
+            return nil
+        }
+    }
+
+    /// The caller's headers, without credentials once the way has left the origin, and `fields`.
+    func headers(_ own: HeaderFields, adding fields: HeaderFields) -> HeaderFields {
+        var headers = hasLeftOrigin ? own.withoutCredentials() : own
+        // Rule 6: offsets count the bytes of the representation only when nothing is coded.
+        headers["Accept-Encoding"] = "identity"
+        if headers["Accept"] == nil { headers["Accept"] = "*/*" }
+        if headers["User-Agent"] == nil { headers["User-Agent"] = "async-downloads" }
+        for field in fields { headers[field.name] = field.value }
+        return headers
+    }
+}

@@ -1,0 +1,232 @@
+/// What callers do to a transfer. Each caller is known by the number that it got when it attached.
+extension Transfer {
+    /// A caller that has joined, and what is to be done about it once no lock is held.
+    struct Attachment: Sendable {
+        let number: Int
+        let settle: @Sendable () -> Void
+    }
+
+    /// Joins, or answers nil when the transfer can no longer serve anyone new.
+    ///
+    /// Called under the registry's lock; `settle` of what is returned must be called after it is released.
+    func attach(_ request: DownloadRequest, running: Bool = true, superseding: Bool = false) -> Attachment? {
+        let now = environment.time.now
+        return decideLater { state, decision -> Int? in
+            guard state.machine.isJoinable else { return nil }
+            if superseding {
+                let error = DownloadError(.superseded, bytesKept: state.machine.received.count)
+                decision.wakeups += state.subscribers.end(.failed(error))
+            }
+            let number = state.subscribers.add(request)
+            if running {
+                decision.actions += state.machine.run(at: now)
+            } else {
+                _ = state.subscribers.update(number) { $0.isPaused = true }
+            }
+            return number
+        }
+    }
+
+    /// Leaves: the caller's outcome is `error`, and the transfer stops when nobody else is there.
+    func detach(_ number: Int, _ error: DownloadError, keepingBytes: Bool = true) {
+        let now = environment.time.now
+        update { state, decision in
+            leave(number, error, keepingBytes: keepingBytes, &state, &decision, at: now)
+        }
+    }
+
+    private func leave(
+        _ number: Int, _ error: DownloadError, keepingBytes: Bool, _ state: inout State, _ decision: inout Decision,
+        at now: Duration
+    ) {
+        guard let subscriber = state.subscribers.all[number], subscriber.outcome == nil else { return }
+        var error = error
+        error.url = subscriber.request.url
+        error.bytesKept = keepingBytes ? state.machine.received.count : 0
+        decision.wakeups += state.subscribers.update(number) { $0.end(.failure(error)) } ?? []
+        if !state.subscribers.isEmpty {
+            if state.subscribers.arePaused { decision.actions += state.machine.stop(.pause, at: now) }
+        } else if !keepingBytes || environment.abandonment == .discard {
+            decision.actions += state.machine.stop(.discard, at: now)
+        } else if environment.abandonment == .pause || state.machine.wish == .pause {
+            decision.actions += state.machine.stop(.park, at: now)
+        }
+    }
+
+    /// Pauses for this caller; the transfer stops when nobody else wants it to run.
+    func pause(_ number: Int) {
+        let now = environment.time.now
+        update { state, decision in
+            guard let subscriber = state.subscribers.all[number], subscriber.outcome == nil, !subscriber.isPaused
+            else { return }
+            _ = state.subscribers.update(number) { $0.isPaused = true }
+            if state.subscribers.arePaused {
+                decision.actions += state.machine.stop(.pause, at: now)
+            } else {
+                let event = DownloadEvent.paused(receivedByteCount: state.machine.received.count)
+                decision.wakeups += state.subscribers.update(number) { $0.tell(event) } ?? []
+            }
+        }
+    }
+
+    /// Goes on for this caller.
+    func resume(_ number: Int) {
+        let now = environment.time.now
+        update { state, decision in
+            guard let subscriber = state.subscribers.all[number], subscriber.outcome == nil, subscriber.isPaused
+            else { return }
+            let didRun = state.machine.wish == .run
+            _ = state.subscribers.update(number) { $0.isPaused = false }
+            if didRun {
+                let event = DownloadEvent.resumed(fromOffset: state.machine.received.prefixEnd)
+                decision.wakeups += state.subscribers.update(number) { $0.tell(event) } ?? []
+            } else {
+                decision.actions += state.machine.run(at: now)
+            }
+        }
+    }
+
+    /// Pauses or resumes for every caller at once.
+    func forEachCaller(_ body: (Int) -> Void) {
+        for number in withState({ $0.subscribers.attached.map(\.number) }) { body(number) }
+    }
+
+    /// Registers what an earlier process left as paused.
+    func revive(_ unfinished: UnfinishedPartial) {
+        update { state, _ in state.machine.revive(unfinished) }
+    }
+}
+
+// MARK: - Awaiting the result
+
+extension Transfer {
+    /// The caller's outcome, awaited if need be; leaving the task leaves the transfer, if nobody else listens.
+    func outcome(of number: Int) async -> Subscribers.Outcome {
+        let waiter = update { state, _ in state.subscribers.newNumber() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let ready = update { state, _ -> Subscribers.Outcome? in
+                    // A task that is cancelled already has had its handler called, which found no waiter.
+                    if Task.isCancelled { return .failure(state.cancellation) }
+                    if let outcome = state.subscribers.all[number]?.outcome { return outcome }
+                    _ = state.subscribers.update(number) { $0.waiters[waiter] = continuation }
+                    return nil
+                }
+                guard let ready else { return }
+                if case .failure(let error) = ready, error.code == .cancelled { leaveIfUnheard(number) }
+                continuation.resume(returning: ready)
+            }
+        } onCancel: {
+            let (continuation, error) = update { state, _ in
+                (state.subscribers.update(number) { $0.waiters.removeValue(forKey: waiter) } ?? nil, state.cancellation)
+            }
+            guard let continuation else { return }
+            leaveIfUnheard(number)
+            continuation.resume(returning: .failure(error))
+        }
+    }
+
+    /// Detaches a caller whose last consumer was cancelled.
+    func leaveIfUnheard(_ number: Int) {
+        let now = environment.time.now
+        update { state, decision in
+            guard let subscriber = state.subscribers.all[number], !subscriber.hasConsumers else { return }
+            leave(number, DownloadError(.cancelled), keepingBytes: true, &state, &decision, at: now)
+        }
+    }
+}
+
+extension Transfer.State {
+    /// What a consumer gets whose task was cancelled.
+    var cancellation: DownloadError { DownloadError(.cancelled, bytesKept: machine.received.count) }
+}
+
+// MARK: - Streams
+
+extension Transfer {
+    /// Opens a stream: the first tells everything since the caller came, later ones begin with the state as it is.
+    func openStream(_ number: Int) -> Int {
+        update { state, decision in
+            let machine = state.machine
+            let id = state.subscribers.newNumber()
+            let wakeups = state.subscribers.update(number) { subscriber -> [Wakeup] in
+                if let first = subscriber.mailboxes.first(where: { !$0.value.isClaimed }) {
+                    subscriber.mailboxes[first.key] = nil
+                    subscriber.mailboxes[id] = first.value
+                    subscriber.mailboxes[id]?.isClaimed = true
+                    return []
+                }
+                var mailbox = Mailbox()
+                mailbox.isClaimed = true
+                var wakeups: [Wakeup] = []
+                for event in machine.present(isPaused: subscriber.isPaused, outcome: subscriber.outcome) {
+                    wakeups += mailbox.put(event)
+                }
+                if let outcome = subscriber.outcome {
+                    if case .failure(let error) = outcome { wakeups += mailbox.finish(error) } else {
+                        wakeups += mailbox.finish(nil)
+                    }
+                }
+                subscriber.mailboxes[id] = mailbox
+                return wakeups
+            }
+            decision.wakeups += wakeups ?? []
+            return id
+        }
+    }
+
+    /// The stream's next event; nil at its end.
+    func nextEvent(_ number: Int, stream: Int) async throws(DownloadError) -> DownloadEvent? {
+        let delivery: Mailbox.Delivery = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let ready = update { state, decision -> Mailbox.Delivery? in
+                    if Task.isCancelled { return .failure(state.cancellation) }
+                    let result = state.subscribers.update(number) { subscriber -> Mailbox.Delivery? in
+                        if let delivery = subscriber.mailboxes[stream]?.take() { return delivery }
+                        guard subscriber.mailboxes[stream] != nil else { return .success(nil) }
+                        decision.wakeups += subscriber.mailboxes[stream]?.wait(continuation) ?? []
+                        return nil
+                    }
+                    return result ?? .success(nil)
+                }
+                if let ready { continuation.resume(returning: ready) }
+            }
+        } onCancel: {
+            closeStream(number, stream: stream, cancelled: true)
+        }
+        return try delivery.get()
+    }
+
+    /// The stream is not read any more; where its task was cancelled, that counts as leaving.
+    func closeStream(_ number: Int, stream: Int, cancelled: Bool) {
+        update { state, decision in
+            let error = state.cancellation
+            _ = state.subscribers.update(number) { subscriber in
+                decision.wakeups += subscriber.mailboxes[stream]?.finish(error) ?? []
+                subscriber.mailboxes[stream] = nil
+            }
+        }
+        if cancelled { leaveIfUnheard(number) }
+    }
+}
+
+extension TransferStateMachine {
+    /// What a stream that is opened late has to hear first.
+    func present(isPaused: Bool, outcome: Subscribers.Outcome?) -> [DownloadEvent] {
+        switch outcome {
+        case .success(let file): return [.finished(file)]
+        case .failure: return []
+        case nil: break
+        }
+        // A pause that is under way is told when the bytes are on disk; one among others that go on is done already.
+        if state == .paused || isPaused && wish == .run { return [.paused(receivedByteCount: received.count)] }
+        switch state {
+        case .finishing: return [.verifying]
+        case .ready, .waiting: return [.waiting]
+        default:
+            guard hasStarted else { return [.progress(progress)] }
+            let start = DownloadEvent.started(expectedByteCount: representation?.length, isResumable: isResumable)
+            return [start, .progress(progress)]
+        }
+    }
+}

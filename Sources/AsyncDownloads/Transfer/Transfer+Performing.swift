@@ -1,0 +1,138 @@
+internal import Foundation
+
+/// Carrying out what the state machine decided.
+extension Transfer {
+    func perform(_ action: TransferAction) {
+        switch action {
+        case .requestPermit: requestPermit()
+        case .releasePermit: releasePermit()
+        case .openPartial: openPartial()
+        case .beginPartial(let representation, let number): beginPartial(representation, exchange: number)
+        case .adopt(let representation): onPartial { $0.adopt(representation) }
+        case .savePartial(let received): savePartial(received)
+        case .closePartial(let received): closePartial(saving: received)
+        case .discardPartial: discardPartial()
+        case .finishPartial(let length, let representation): finishPartial(length: length, of: representation)
+        case .startExchange(let number, let request): startExchange(number, request)
+        case .cancelExchange: withState { $0.receiver }?.cancel()
+        case .openGate: withState { $0.receiver }?.openGate()
+        case .scheduleRetry(let delay, let number): scheduleRetry(after: delay, number: number)
+        case .scheduleTick(let delay): scheduleTick(after: delay)
+        case .scheduleDeadline(let delay): scheduleDeadline(after: delay)
+        case .cancelDeadline: update { state, _ in state.deadline }?.cancel()
+        case .end: finishLife()
+        // Told when it was decided, so that no caller who came later hears it.
+        case .tell: break
+        }
+    }
+
+    var now: Duration { environment.time.now }
+
+    // MARK: The scheduler
+
+    private func requestPermit() {
+        let priority = withState { $0.subscribers.priority }
+        environment.scheduler.request(
+            host: URL(string: key.url)?.host ?? "", priority: priority,
+            ticket: { ticket in update { state, _ in state.ticket = ticket } },
+            granted: { [self] in input { $0.permitGranted(at: now) } })
+    }
+
+    private func releasePermit() {
+        let ticket = update { state, _ in
+            defer { state.ticket = nil }
+            return state.ticket
+        }
+        if let ticket { environment.scheduler.release(ticket) }
+    }
+
+    // MARK: The engine
+
+    private func startExchange(_ number: Int, _ request: ExchangeRequest) {
+        let receiver = ExchangeReceiver(transfer: self, number: number)
+        update { state, _ in state.receiver = receiver }
+        receiver.started(environment.transport.start(request, handler: receiver))
+    }
+
+    // MARK: Time
+
+    private func scheduleRetry(after delay: Duration, number: Int) {
+        let action = environment.time.schedule(after: delay) { [self] in
+            input { $0.retryDue(number: number, at: now) }
+        }
+        update { state, _ in state.retry = action }
+    }
+
+    private func scheduleTick(after delay: Duration) {
+        let action = environment.time.schedule(after: delay) { [self] in
+            input { $0.tick(at: now) }
+        }
+        update { state, _ in state.tick = action }
+    }
+
+    private func scheduleDeadline(after delay: Duration) {
+        let action = environment.time.schedule(after: delay) { [self] in
+            input { $0.deadlineReached(at: now) }
+        }
+        let earlier = update { state, _ in
+            defer { state.deadline = action }
+            return state.deadline
+        }
+        earlier?.cancel()
+    }
+
+    private func finishLife() {
+        let timers = update { state, _ in
+            defer { (state.deadline, state.tick, state.retry, state.receiver) = (nil, nil, nil, nil) }
+            return [state.deadline, state.tick, state.retry]
+        }
+        for timer in timers { timer?.cancel() }
+        releasePermit()
+        over()
+    }
+}
+
+// MARK: - What the engine reports
+
+extension Transfer {
+    func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, number: Int) -> Readiness {
+        let (readiness, newcomer, partial) = update { state, decision in
+            decision.actions += state.machine.headArrived(
+                head, exchange: number, at: now, date: environment.time.date)
+            guard state.machine.state == .preparing, state.machine.exchange?.number == number else {
+                return (Readiness.ready, Representation?.none, state.partial)
+            }
+            if let newcomer = state.machine.newcomer { return (.ready, newcomer, state.partial) }
+            return (.notYet(receiver.shutGate()), nil, state.partial)
+        }
+        if let newcomer, let partial {
+            let result = Result { () throws(DownloadError) in try partial.begin(newcomer) }
+            input { $0.began(result, exchange: number, at: now) }
+        }
+        return readiness
+    }
+
+    /// Writes the bytes on the engine's thread: they are valid during the call only, and a hop would cost a copy.
+    func bytesArrived(_ bytes: UnsafeRawBufferPointer, exchange number: Int) {
+        let (decision, partial) = update { state, _ in
+            (state.machine.bytesArrived(bytes.count, exchange: number, at: now), state.partial)
+        }
+        guard case .write(let skipping, let count, let offset) = decision, let partial else { return }
+        let wanted = UnsafeRawBufferPointer(rebasing: bytes[skipping..<skipping + count])
+        do throws(DownloadError) {
+            try partial.write(wanted, at: offset)
+        } catch {
+            input { $0.writeFailed(error, exchange: number, at: now) }
+            return
+        }
+        let received = update { state, decision in
+            decision.actions += state.machine.wrote(count, exchange: number, at: now)
+            return state.machine.received
+        }
+        partial.mark(received)
+    }
+
+    func exchangeEnded(_ end: ExchangeEnd, number: Int) {
+        input { $0.exchangeEnded(end, exchange: number, at: now) }
+    }
+}

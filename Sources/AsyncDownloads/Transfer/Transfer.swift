@@ -1,0 +1,142 @@
+internal import Dispatch
+internal import Foundation
+
+/// The work of fetching one resource once, on behalf of any number of callers.
+///
+/// A lock around the state machine and the callers. Inputs come from callers, the engine, the store and the clock, on
+/// any thread; each is decided under the lock, and what was decided is carried out outside of it, in the order of the
+/// decisions, by whichever thread finds nobody doing so. Continuations are resumed and the engine is called without a
+/// lock held. Everything of the store that may block runs on a serial queue of the transfer's own.
+final class Transfer: Sendable {
+    struct State {
+        var machine: TransferStateMachine
+        var subscribers = Subscribers()
+        var pending: [TransferAction] = []
+        var isPerforming = false
+        var partial: (any Partial)?
+        var receiver: ExchangeReceiver?
+        var ticket: PermitQueue.Ticket?
+        var deadline: (any ScheduledAction)?
+        var tick: (any ScheduledAction)?
+        var retry: (any ScheduledAction)?
+    }
+
+    let key: TransferKey
+    let site: PartialSite
+    let environment: TransferEnvironment
+    let queue: DispatchQueue
+    private let whenOver: @Sendable (Transfer) -> Void
+    private let state: Mutex<State>
+
+    /// Creates a transfer that has not begun.
+    ///
+    /// - Parameter whenOver: Called once, when nothing of the transfer remains open, on any thread.
+    init(
+        key: TransferKey, site: PartialSite, settings: TransferSettings, environment: TransferEnvironment,
+        whenOver: @escaping @Sendable (Transfer) -> Void
+    ) {
+        self.key = key
+        self.site = site
+        self.environment = environment
+        self.whenOver = whenOver
+        queue = DispatchQueue(label: "async-downloads.store", target: Self.storeQueue)
+        let machine = TransferStateMachine(settings: settings, seed: UInt64.random(in: .min ... .max))
+        state = Mutex(State(machine: machine))
+    }
+
+    private static let storeQueue = DispatchQueue(label: "async-downloads.stores", attributes: .concurrent)
+
+    /// Reads the state.
+    func withState<Value: Sendable>(_ body: (State) -> Value) -> Value {
+        state.withLock { body($0) }
+    }
+
+    /// Takes one input: decides under the lock, then acts outside of it.
+    @discardableResult
+    func update<Value: Sendable>(_ decide: (inout State, inout Decision) -> Value) -> Value {
+        let (value, wakeups) = state.withLock { state in
+            var decision = Decision()
+            let value = decide(&state, &decision)
+            return (value, note(decision, in: &state))
+        }
+        for wakeup in wakeups { wakeup() }
+        perform()
+        return value
+    }
+
+    /// Decides under the lock now, and leaves it to the caller when to act; nil where there is nothing to do.
+    func decideLater(_ decide: (inout State, inout Decision) -> Int?) -> Attachment? {
+        state.withLock { state in
+            var decision = Decision()
+            guard let number = decide(&state, &decision) else { return nil }
+            let wakeups = note(decision, in: &state)
+            return Attachment(number: number) { [self] in
+                for wakeup in wakeups { wakeup() }
+                perform()
+            }
+        }
+    }
+
+    /// Takes one input of the state machine's.
+    func input(_ decide: (inout TransferStateMachine) -> [TransferAction]) {
+        update { state, decision in decision.actions += decide(&state.machine) }
+    }
+
+    /// What one input led to.
+    struct Decision {
+        var actions: [TransferAction] = []
+        var wakeups: [Wakeup] = []
+    }
+
+    private func note(_ decision: Decision, in state: inout State) -> [Wakeup] {
+        var wakeups = decision.wakeups
+        for action in decision.actions {
+            switch action {
+            case .tell(let event):
+                logEvent(event)
+                wakeups += state.subscribers.tell(event)
+            case .end(let ending):
+                wakeups += state.subscribers.end(ending)
+                state.pending.append(action)
+            default:
+                state.pending.append(action)
+            }
+        }
+        return wakeups
+    }
+
+    private func perform() {
+        while true {
+            let actions: [TransferAction] = state.withLock { state in
+                guard !state.isPerforming, !state.pending.isEmpty else { return [] }
+                state.isPerforming = true
+                defer { state.pending = [] }
+                return state.pending
+            }
+            if actions.isEmpty { return }
+            for action in actions { perform(action) }
+            state.withLock { $0.isPerforming = false }
+        }
+    }
+
+    private func logEvent(_ event: DownloadEvent) {
+        switch event {
+        case .restarted(let reason, let discarded):
+            environment.log.notice("restarted, \(reason), \(discarded) bytes given up [\(redactedURL)]")
+        case .retrying(let attempt, let delay, let error):
+            environment.log.debug("retry \(attempt) in \(delay) after \(error) [\(redactedURL)]")
+        default:
+            break
+        }
+    }
+
+    private var redactedURL: String {
+        // The key's URL was one when the request was taken.
+        URL(string: key.url)?.redacted ?? "?"
+    }
+
+    /// Tells the owner that the transfer is over.
+    func over() {
+        whenOver(self)
+    }
+}

@@ -1,0 +1,67 @@
+/// What the state machine wants done.
+///
+/// Actions are carried out in the order in which they were decided.
+enum TransferAction: Sendable {
+    // The scheduler.
+
+    /// Ask for a permit to run; answered by `permitGranted`.
+    case requestPermit
+    /// Give the permit back, or withdraw the request for one.
+    case releasePermit
+
+    // The store, on a thread that may block.
+
+    /// Open the partial; answered by `opened`.
+    case openPartial
+    /// Begin an empty partial for this representation; answered by `began` with the exchange's number.
+    case beginPartial(Representation, exchange: Int)
+    /// Note what the server says of the same representation now.
+    case adopt(Representation)
+    /// Save a checkpoint beside the running exchange; answered by `saved`.
+    case savePartial(IntervalSet)
+    /// Save, where there is something to save, and close; answered by `closed`.
+    case closePartial(saving: IntervalSet?)
+    /// Remove every trace and close; answered by `closed`.
+    case discardPartial
+    /// Verify the whole file of this length and put it in place; answered by `finished`.
+    case finishPartial(length: Int64, Representation)
+
+    // The engine.
+
+    /// Start an exchange under this number.
+    case startExchange(Int, ExchangeRequest)
+    /// Cancel the exchange; its end is still reported.
+    case cancelExchange(Int)
+    /// Let the exchange's body flow.
+    case openGate(exchange: Int)
+
+    // Time.
+
+    /// Wake up after the delay with `retryDue` and this number.
+    case scheduleRetry(Duration, number: Int)
+    /// Wake up after the delay with `tick`; one at a time.
+    case scheduleTick(Duration)
+    /// Wake up after the delay with `deadlineReached`; replaces an earlier one.
+    case scheduleDeadline(Duration)
+    /// Forget the deadline's timer: time in a pause does not count.
+    case cancelDeadline
+
+    // The subscribers.
+
+    /// Tell every subscriber.
+    case tell(DownloadEvent)
+    /// The transfer is over. The last action of all.
+    case end(TransferEnding)
+}
+
+/// How a transfer is over.
+enum TransferEnding: Sendable {
+    /// The file was put in place for those who were there; each has its own result.
+    case finished([Int: Result<DownloadedFile, DownloadError>])
+    /// It failed, with as many bytes kept as the error says.
+    case failed(DownloadError)
+    /// Nobody was left; the bytes are on disk.
+    case parked
+    /// It was discarded; nothing is left.
+    case discarded
+}

@@ -1,0 +1,10 @@
+/// What transfers of one downloader share.
+struct TransferEnvironment: Sendable {
+    let transport: any Transport
+    let store: any PartialStore
+    let scheduler: TransferScheduler
+    let time: any TimeSource
+    let destinations: DestinationLedger
+    let log: Log
+    let abandonment: AbandonmentPolicy
+}

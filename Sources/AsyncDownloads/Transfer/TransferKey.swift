@@ -1,0 +1,24 @@
+internal import Foundation
+
+/// What makes two requests ask for the same resource: the URL without its fragment, and the headers.
+struct TransferKey: Sendable, Hashable {
+    /// The URL as it is sent: scheme and host in lower case, no fragment, a path at least of `/`.
+    let url: String
+    /// The headers in the order of their names, which says nothing in HTTP (RFC 9110, 5.3).
+    let headers: HeaderFields
+
+    init(url: URL, headers: HeaderFields) {
+        if var components = URLComponents(url: url, resolvingAgainstBaseURL: true) {
+            components.fragment = nil
+            let (scheme, host) = (components.scheme?.lowercased(), components.percentEncodedHost?.lowercased())
+            components.scheme = scheme
+            components.percentEncodedHost = host
+            if components.percentEncodedPath.isEmpty { components.percentEncodedPath = "/" }
+            self.url = components.string ?? url.absoluteString
+        } else {
+            self.url = url.absoluteString
+        }
+        // Swift's sort keeps the order of equal names, which does say something.
+        self.headers = HeaderFields(headers.sorted { $0.name.lowercased() < $1.name.lowercased() })
+    }
+}

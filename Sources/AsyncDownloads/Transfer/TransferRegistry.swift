@@ -1,0 +1,77 @@
+/// The running and paused transfers, by what they fetch: looking up and adding is one critical section.
+///
+/// Locks are taken in one order only, the registry's before a transfer's, and neither is held when anything is carried
+/// out.
+final class TransferRegistry: Sendable {
+    private struct State {
+        var byKey: [TransferKey: Transfer] = [:]
+        /// Also those that still put their file in place while a newer transfer has taken over their key.
+        var live: [ObjectIdentifier: Transfer] = [:]
+        var isShutDown = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Joins the transfer of `key`, or the one that `make` creates.
+    func join(
+        _ key: TransferKey, _ request: DownloadRequest, policy: DuplicatePolicy, running: Bool = true,
+        make: () -> Transfer
+    ) -> Result<(transfer: Transfer, caller: Int), DownloadError> {
+        let result: Result<(Transfer, Transfer.Attachment), DownloadError> = state.withLock { state in
+            guard !state.isShutDown else { return .failure(DownloadError(.shutDown)) }
+            if let running = state.byKey[key] {
+                let superseding = policy.kind == .cancelExisting
+                if policy.kind == .reject, running.withState({ $0.machine.isJoinable }) {
+                    return .failure(DownloadError(.duplicate))
+                }
+                if let attachment = running.attach(request, superseding: superseding) {
+                    return .success((running, attachment))
+                }
+            }
+            let transfer = make()
+            guard let attachment = transfer.attach(request, running: running) else {
+                preconditionFailure("a new transfer refused its first caller")
+            }
+            state.byKey[key] = transfer
+            state.live[ObjectIdentifier(transfer)] = transfer
+            return .success((transfer, attachment))
+        }
+        return result.map { transfer, attachment in
+            attachment.settle()
+            return (transfer, attachment.number)
+        }
+    }
+
+    /// Forgets a transfer of which nothing is open any more; answers whether its key is free now.
+    func remove(_ transfer: Transfer) -> Bool {
+        let (isFree, waiters) = state.withLock { state in
+            state.live[ObjectIdentifier(transfer)] = nil
+            if state.byKey[transfer.key] === transfer { state.byKey[transfer.key] = nil }
+            var waiters: [CheckedContinuation<Void, Never>] = []
+            if state.live.isEmpty { swap(&waiters, &state.waiters) }
+            return (state.byKey[transfer.key] == nil, waiters)
+        }
+        for waiter in waiters { waiter.resume() }
+        return isFree
+    }
+
+    /// Every live transfer.
+    var transfers: [Transfer] { state.withLock { Array($0.live.values) } }
+
+    /// Refuses whoever comes from now on.
+    func close() {
+        state.withLock { $0.isShutDown = true }
+    }
+
+    /// Waits until nothing is live.
+    func drained() async {
+        await withCheckedContinuation { continuation in
+            let isEmpty = state.withLock { state in
+                if !state.live.isEmpty { state.waiters.append(continuation) }
+                return state.live.isEmpty
+            }
+            if isEmpty { continuation.resume() }
+        }
+    }
+}

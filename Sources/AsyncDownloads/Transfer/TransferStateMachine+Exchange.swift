@@ -1,0 +1,261 @@
+internal import Foundation
+
+/// What an exchange brings: its head, its bytes, its end.
+extension TransferStateMachine {
+    /// What is to become of bytes that arrived.
+    enum BytesDecision: Sendable, Hashable {
+        /// Write `count` bytes at `offset`, leaving out the first `skipping`; then report `wrote`.
+        case write(skipping: Int, count: Int, offset: Int64)
+        /// Write nothing: they belong to a superseded exchange, or to a body of no use.
+        case ignore
+    }
+
+    /// The head of exchange `number` arrived.
+    ///
+    /// Its body is to wait while the state is `preparing`; where that is because of ``newcomer``, the partial can begin
+    /// at once, on the engine's thread.
+    mutating func headArrived(
+        _ head: ResponseHead, exchange number: Int, at now: Duration, date: HTTPDate
+    ) -> [TransferAction] {
+        // It crossed a cancellation.
+        guard exchange?.number == number, state == .connecting else { return [] }
+        exchange?.lastActivity = now
+        let interpreter = ResponseInterpreter(
+            asked: exchange?.asked ?? .everything, known: representation, received: received.prefixEnd,
+            url: route.current.absoluteString, decodesContent: settings.decodesContent, date: date)
+        switch interpreter.decide(head) {
+        case .append(let continuation):
+            return append(continuation, at: now)
+        case .begin(let representation, let end, let reason):
+            return begin(representation, end: end, reason: reason, at: now)
+        case .complete(let length):
+            representation?.length = length
+            return drain(.connect, at: now)
+        case .ask(.oneStream):
+            usesWindows = false
+            return drain(.connect, at: now)
+        case .ask(.everything(let reason)):
+            return askForEverything(reason, at: now)
+        case .redirect(let location):
+            if let error = route.follow(location) { return drainToFail(error, at: now) }
+            return drain(.connect, cancelling: !hasShortBody(head), at: now)
+        case .fail(let failure):
+            return failed(failure, head, at: now)
+        }
+    }
+
+    private mutating func append(
+        _ continuation: ResponseDecision.Continuation, at now: Duration
+    ) -> [TransferAction] {
+        if let error = tooLarge(continuation.representation.length) { return drainToFail(error, at: now) }
+        let isNews = representation != continuation.representation
+        representation = continuation.representation
+        exchange?.end = continuation.end
+        exchange?.toSkip = continuation.skipped
+        rangeFaults = 0
+        state = .receiving
+        meter.begin(at: now)
+        var actions: [TransferAction] = isNews ? [.adopt(continuation.representation)] : []
+        actions += tellStart()
+        // The next window of an undisturbed download is no resumption.
+        if !continuesWindows { actions.append(.tell(.resumed(fromOffset: received.prefixEnd))) }
+        continuesWindows = usesWindows
+        return actions
+    }
+
+    private mutating func begin(
+        _ new: Representation, end: Int64?, reason: RestartReason?, at now: Duration
+    ) -> [TransferAction] {
+        if let error = tooLarge(new.length ?? end) { return drainToFail(error, at: now) }
+        var actions = restart(reason ?? .contentChanged)
+        representation = new
+        exchange?.position = 0
+        exchange?.end = end
+        saving.reset()
+        state = .preparing
+        continuesWindows = usesWindows
+        actions += tellStart()
+        guard isPartialFilled else {
+            newcomer = new
+            return actions
+        }
+        return actions + [.beginPartial(new, exchange: exchange?.number ?? 0)]
+    }
+
+    private mutating func tellStart() -> [TransferAction] {
+        guard !hasStarted else { return [] }
+        hasStarted = true
+        return [.tell(.started(expectedByteCount: representation?.length, isResumable: isResumable))]
+    }
+
+    private mutating func askForEverything(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
+        // Rule 27: once is a change, twice is a resource that nobody can download; in windows, one that nobody can
+        // download in parts.
+        guard forcedRestarts < 1 || usesWindows else {
+            return drainToFail(DownloadError(.contentChanged, "\(reason), again after a restart"), at: now)
+        }
+        forcedRestarts += 1
+        if reason != .contentChanged || forcedRestarts > 1 { usesWindows = false }
+        return restart(reason) + drain(.connect, at: now)
+    }
+
+    private mutating func failed(
+        _ failure: ResponseDecision.Failure, _ head: ResponseHead, at now: Duration
+    ) -> [TransferAction] {
+        if failure.blamesRange {
+            rangeFaults += 1
+            // One bad answer may be a proxy's hiccup, and giving up the bytes for it would be rash; two are a habit.
+            if rangeFaults > 1 {
+                usesWindows = false
+                return received.isEmpty
+                    ? drain(.connect, at: now) : askForEverything(.invalidPartialResponse, at: now)
+            }
+        }
+        let error = DownloadError(
+            failure.code, failure.detail, statusCode: head.status.code, isRetryable: failure.isRetryable,
+            retryAfter: failure.retryAfter)
+        pendingError = error
+        return drain(failure.isRetryable ? .retry : .fail, cancelling: !hasShortBody(head), at: now)
+    }
+
+    /// Whether the body is short enough to let it run out, which saves the connection.
+    private func hasShortBody(_ head: ResponseHead) -> Bool {
+        guard case .value(let length) = ContentLength(head.headers) else { return false }
+        return length <= 16 << 10
+    }
+
+    func tooLarge(_ length: Int64?) -> DownloadError? {
+        guard let limit = settings.maximumByteCount, let length, length > limit else { return nil }
+        return DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
+    }
+
+    private mutating func drainToFail(_ error: DownloadError, at now: Duration) -> [TransferAction] {
+        pendingError = error
+        return drain(.fail, at: now)
+    }
+}
+
+// MARK: - The body
+
+extension TransferStateMachine {
+    /// The store has made room for the representation that exchange `number` brings.
+    mutating func began(
+        _ result: Result<Void, DownloadError>, exchange number: Int, at now: Duration
+    ) -> [TransferAction] {
+        newcomer = nil
+        if case .success = result { isPartialFilled = false }
+        // A stop came between; the store's queue keeps what follows in order.
+        guard state == .preparing, exchange?.number == number else { return [] }
+        switch result {
+        case .failure(let error):
+            return drainToFail(error, at: now)
+        case .success:
+            state = .receiving
+            exchange?.lastActivity = now
+            meter.begin(at: now)
+            if let early = exchange?.earlyEnd { return exchangeEnded(early, exchange: number, at: now) }
+            return [.openGate(exchange: number)]
+        }
+    }
+
+    /// `count` bytes of exchange `number` arrived.
+    mutating func bytesArrived(_ count: Int, exchange number: Int, at now: Duration) -> BytesDecision {
+        guard exchange?.number == number, state == .receiving, var current = exchange else { return .ignore }
+        meter.add(count)
+        current.lastActivity = now
+        let skipped = min(Int64(count), current.toSkip)
+        current.toSkip -= skipped
+        var wanted = Int64(count) - skipped
+        // Rule 30: never a byte beyond the promised end, nor beyond the caller's limit.
+        if let limit = [current.end, settings.maximumByteCount].compactMap({ $0 }).min() {
+            let room = max(0, limit - current.position)
+            if wanted > room {
+                wanted = room
+                current.overflowed = true
+            }
+        }
+        current.isWriting = true
+        exchange = current
+        return .write(skipping: Int(skipped), count: Int(wanted), offset: current.position)
+    }
+
+    /// The bytes that `bytesArrived` said to write are written.
+    mutating func wrote(_ count: Int, exchange number: Int, at now: Duration) -> [TransferAction] {
+        guard exchange?.number == number, var current = exchange else { return [] }
+        received.insert(current.position..<current.position + Int64(count))
+        current.position += Int64(count)
+        current.isWriting = false
+        current.lastActivity = now
+        exchange = current
+        isPartialFilled = true
+        // A stop came while the bytes were being written: they count, and nothing more happens here.
+        guard state == .receiving else { return [] }
+        var actions: [TransferAction] = []
+        if isResumable, saving.wrote(count, at: now) { actions.append(.savePartial(received)) }
+        if meter.shouldTell(at: now) { actions.append(.tell(.progress(progress))) }
+        return actions + (current.overflowed ? drainToFail(overflowError(current), at: now) : [])
+    }
+
+    private func overflowError(_ exchange: ExchangeProgress) -> DownloadError {
+        if let end = exchange.end, exchange.position >= end {
+            return DownloadError(.malformedResponse, "more bytes than the response's head promised")
+        }
+        return DownloadError(.bodyTooLarge, "more than the \(settings.maximumByteCount ?? 0) bytes allowed")
+    }
+
+    /// The bytes could not be written.
+    mutating func writeFailed(
+        _ error: DownloadError, exchange number: Int, at now: Duration
+    ) -> [TransferAction] {
+        guard exchange?.number == number, state == .receiving else { return [] }
+        return drainToFail(error, at: now)
+    }
+
+    /// Exchange `number` has ended: nothing of it comes any more.
+    mutating func exchangeEnded(_ end: ExchangeEnd, exchange number: Int, at now: Duration) -> [TransferAction] {
+        guard let current = exchange, current.number == number else {
+            preconditionFailure("exchange \(number) ended twice, or was never started")
+        }
+        switch state {
+        case .draining(let next):
+            exchange = nil
+            return proceed(next, at: now)
+        case .preparing:
+            exchange?.earlyEnd = end
+            return []
+        case .connecting:
+            exchange = nil
+            return proceed(after: failure(of: end) ?? DownloadError(.connectionLost, "no response"), at: now)
+        case .receiving:
+            exchange = nil
+            return proceed(after: failure(of: end) ?? shortfall(current), at: now)
+        case .ready, .waiting, .opening, .backingOff, .closing, .paused, .finishing, .ended:
+            preconditionFailure("exchange ended in \(state)")
+        }
+    }
+
+    private mutating func proceed(after error: DownloadError?, at now: Duration) -> [TransferAction] {
+        pendingError = error
+        guard let error else { return proceed(.connect, at: now) }
+        continuesWindows = false
+        return proceed(error.isRetryable ? .retry : .fail, at: now)
+    }
+
+    private func failure(of end: ExchangeEnd) -> DownloadError? {
+        switch end {
+        case .complete: nil
+        case .cancelled: DownloadError(.connectionLost, "the engine cancelled the exchange")
+        case .failed(let error): error
+        }
+    }
+
+    /// What is missing of a body that ended in order; settles the length of one that promised none (rule 47).
+    private mutating func shortfall(_ exchange: ExchangeProgress) -> DownloadError? {
+        guard let end = exchange.end else {
+            representation?.length = exchange.position
+            return nil
+        }
+        guard exchange.position < end else { return nil }
+        return DownloadError(.connectionLost, "\(end - exchange.position) bytes short of what the head promised")
+    }
+}
