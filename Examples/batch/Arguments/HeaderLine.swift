@@ -1,0 +1,44 @@
+internal import AsyncDownloads
+
+/// A header field as it is written: `Name: value`.
+struct HeaderLine: Sendable, Hashable {
+    let name: String
+    let value: String
+
+    init(_ text: String) throws(Misuse) {
+        guard let colon = text.firstIndex(of: ":") else { throw Misuse("a header is written as Name: value") }
+        name = String(text[..<colon])
+        value = text[text.index(after: colon)...].trimmingWhitespace()
+        guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte) else {
+            throw Misuse("a header's name has letters, digits and hyphens only")
+        }
+        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+            throw Misuse("a header's value cannot have control characters")
+        }
+    }
+
+    /// RFC 9110, 5.6.2.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
+
+extension HeaderFields {
+    init(_ lines: [HeaderLine]) {
+        self.init(lines.map { (name: $0.name, value: $0.value) })
+    }
+}
+
+extension StringProtocol {
+    /// Without the spaces and tabs at both ends.
+    func trimmingWhitespace() -> String {
+        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        let start = drop(while: isSpace)
+        return String(start[..<(start.lastIndex { !isSpace($0) }.map(start.index(after:)) ?? start.startIndex)])
+    }
+}

@@ -1,0 +1,57 @@
+internal import ArgumentParser
+internal import AsyncDownloads
+internal import Foundation
+
+/// What the options mean to the library.
+extension Batch {
+    /// Where the files go.
+    var destination: URL { URL(fileURLWithPath: directory ?? ".", isDirectory: true) }
+
+    /// How many requests are open at once: more than may run, so that those that wait for a retry keep nobody up.
+    var window: Int { 4 * (jobs ?? Self.defaultJobs) }
+
+    private static let defaultJobs = 6
+
+    /// The options, as far as they concern every download.
+    var downloaderConfiguration: Downloader.Configuration {
+        var configuration = Downloader.Configuration()
+        configuration.maximumConcurrentTransfers = jobs ?? Self.defaultJobs
+        configuration.maximumConcurrentTransfersPerHost = jobs ?? Self.defaultJobs
+        if let retries { configuration.retryPolicy.maximumRetries = retries }
+        if let timeout { configuration.idleTimeout = .seconds(timeout) }
+        if let engine { configuration.transport = engine.transport }
+        if let durability { configuration.durability = durability.policy }
+        return configuration
+    }
+
+    /// What the URLs and the manifest ask for, in their order.
+    func items() throws -> [Item] {
+        var items = urls.map { Item(address: $0, output: output, checksum: checksum) }
+        if let input { items += try manifest(input).entries.map(\.item) }
+        let common = headers
+        for id in items.indices {
+            items[id].id = id
+            items[id].headers = common + items[id].headers
+        }
+        return items
+    }
+
+    private func manifest(_ path: String) throws -> Manifest {
+        let name = path == "-" ? "standard input" : path
+        let bytes: Data
+        do {
+            if path == "-" {
+                bytes = try FileHandle.standardInput.readToEnd() ?? Data()
+            } else {
+                bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            }
+        } catch {
+            throw ValidationError("\(name) cannot be read: \(error.localizedDescription)")
+        }
+        do throws(ManifestError) {
+            return try Manifest(bytes)
+        } catch {
+            throw ValidationError("\(name):\(error)")
+        }
+    }
+}

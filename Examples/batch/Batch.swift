@@ -1,0 +1,103 @@
+internal import ArgumentParser
+internal import AsyncDownloads
+internal import Foundation
+internal import Logging
+
+/// The command: what may be said on its line, and what is then done.
+@main
+struct Batch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "batch",
+        abstract: "Downloads files, many at a time, and continues what an earlier run has left.",
+        discussion: """
+            Without any argument it demonstrates itself on a server of its own.
+
+            A manifest has one URL a line and, under a URL, indented, what is special about it: out=NAME, \
+            checksum=sha-256=HEX, header=Name: value. Lines that begin with # are comments.
+
+            Exit status: 0 all finished; 1 at least one failed; 64 wrong usage; 130 interrupted: everything is kept \
+            and the same command continues.
+            """)
+
+    @Argument(help: ArgumentHelp("What to download.", valueName: "url"), transform: Address.init)
+    var urls: [Address] = []
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("A manifest; - reads standard input.", valueName: "file"))
+    var input: String?
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Where the files go; created. (default: the current folder)", valueName: "dir"))
+    var directory: String?
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("A single URL's file name. (default: the server's, else the URL's)", valueName: "name"),
+        transform: OutputName.init)
+    var output: OutputName?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("Downloads at a time. (default: 6)", valueName: "n"))
+    var jobs: Int?
+
+    @Option(help: ArgumentHelp("Attempts after the first, for what is worth them. (default: 5)", valueName: "n"))
+    var retries: Int?
+
+    @Option(help: ArgumentHelp("No byte for so long ends an attempt. (default: 30)", valueName: "seconds"))
+    var timeout: Double?
+
+    @Option(
+        help: ArgumentHelp("The digest of a single URL's file, by sha-256 or sha-512.", valueName: "algorithm=hex"),
+        transform: Checksum.init(argument:))
+    var checksum: Checksum?
+
+    @Option(
+        name: .customLong("header"),
+        help: ArgumentHelp(
+            "Sent with every request; repeatable. Credentials are not sent on to another origin.",
+            valueName: "name: value"),
+        transform: HeaderLine.init)
+    var headers: [HeaderLine] = []
+
+    @Option(help: "The transport. (default: http-client on Linux, urlsession on Apple's systems)")
+    var engine: Engine?
+
+    @Option(help: "What files survive, finished or not. (default: power-loss)")
+    var durability: DurabilityName?
+
+    @Flag(help: "One JSON object per event on standard output, nothing else there.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Errors only.")
+    var quiet = false
+
+    @Flag(name: .customLong("no-progress"), help: "No live display.")
+    var hidesProgress = false
+
+    func run() async throws {
+        // What the library logs is told by its events too, and would tear the display.
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
+        if isDemonstration {
+            try await Demonstration(engine: engine, makeConsole: makeConsole, isQuiet: quiet || json).run()
+        } else {
+            try await download(items())
+        }
+    }
+
+    private func download(_ items: [Item]) async throws {
+        let session = Session(
+            downloader: Downloader(configuration: downloaderConfiguration), window: window,
+            console: makeConsole(items.count))
+        let signals = Signals { await session.stop() }
+        defer { signals.cancel() }
+        let tally = await session.run(items, into: destination)
+        if tally.isInterrupted {
+            StandardError.write("interrupted, everything is kept: \(tally.remainder); the same command continues\n")
+            throw ExitCode(Signals.exitStatus)
+        }
+        if tally.failed > 0 { throw ExitCode.failure }
+    }
+
+    private func makeConsole(_ count: Int) -> Console {
+        Console(itemCount: count, json: json, quiet: quiet, hidesProgress: hidesProgress)
+    }
+}

@@ -1,0 +1,84 @@
+internal import AsyncDownloads
+internal import Foundation
+
+extension JSONLine {
+    /// The line that tells `event`; nil where the format has none for it.
+    init?(_ event: RunEvent) {
+        switch event.what {
+        case .success(let happened):
+            self.init(happened, event)
+        case .failure(let error):
+            self.init("failed", event)
+            add("code", error.code.name)
+            add("status", error.statusCode)
+            add("retryable", error.isRetryable)
+            add("kept", error.bytesKept)
+            add("url", event.item.address.url.withoutSecrets)
+            add("message", error.description)
+        }
+        add("time", event.time)
+    }
+
+    /// The last line.
+    init(_ tally: Tally) {
+        add("event", "summary")
+        add("finished", tally.finished)
+        add("failed", tally.failed)
+        add("bytes", tally.bytes)
+        add("fetched", tally.fetched)
+        add("seconds", tally.duration)
+        add("time", tally.duration)
+    }
+
+    private init(_ name: String, _ event: RunEvent) {
+        add("event", name)
+        add("id", event.item.id)
+    }
+
+    private init?(_ happened: DownloadEvent, _ event: RunEvent) {
+        switch happened {
+        case .started(let total, let isResumable):
+            self.init("started", event)
+            add("url", event.item.address.text)
+            add("total", total)
+            add("resumable", isResumable)
+        case .resumed(let offset):
+            self.init("resumed", event)
+            add("offset", offset)
+        case .restarted(let reason, let discarded):
+            self.init("restarted", event)
+            add("reason", reason.name)
+            add("discarded", discarded)
+        case .retrying(let attempt, let delay, let error):
+            self.init("retrying", event)
+            add("attempt", attempt)
+            add("delay", delay)
+            add("error", error.code.name)
+        case .progress(let progress):
+            self.init("progress", event)
+            add("received", progress.receivedByteCount)
+            add("total", progress.expectedByteCount)
+            add("bytesPerSecond", progress.bytesPerSecond.flatMap { Int64(exactly: $0.rounded()) })
+        case .paused(let received):
+            self.init("paused", event)
+            add("received", received)
+        case .finished(let file):
+            self.init("finished", event)
+            add("path", file.url.path)
+            add("bytes", file.byteCount)
+            add("seconds", event.elapsed)
+            add("fetched", event.fetched)
+        default:
+            return nil
+        }
+    }
+}
+
+extension URL {
+    /// Without what may hold a secret: user, password, query and fragment.
+    var withoutSecrets: String {
+        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "" }
+        (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
+        return parts.string ?? ""
+    }
+}

@@ -1,0 +1,61 @@
+internal import Foundation
+
+/// One JSON object on one line (RFC 8259), its members in the order in which they were added.
+///
+/// Foundation's encoders sort members or leave their order open.
+struct JSONLine: Sendable, CustomStringConvertible {
+    enum Value: Sendable, Hashable {
+        case text(String)
+        case integer(Int64)
+        case number(Double)
+        case bool(Bool)
+        case null
+    }
+
+    private var members: [(name: String, value: Value)] = []
+
+    /// The text, without the line's end.
+    var description: String {
+        "{" + members.map { "\(Self.quoted($0.name)):\($0.value.text)" }.joined(separator: ",") + "}"
+    }
+
+    mutating func add(_ name: String, _ value: String?) { members.append((name, value.map(Value.text) ?? .null)) }
+    mutating func add(_ name: String, _ value: Int64?) { members.append((name, value.map(Value.integer) ?? .null)) }
+    mutating func add(_ name: String, _ value: Int?) { add(name, value.map(Int64.init)) }
+    mutating func add(_ name: String, _ value: Bool) { members.append((name, .bool(value))) }
+
+    /// Adds a time in seconds, to the microsecond.
+    mutating func add(_ name: String, _ value: Duration) {
+        members.append((name, .number((value / .seconds(1) * 1e6).rounded() / 1e6)))
+    }
+
+    fileprivate static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            // The last two end a line for some readers, as the first do for a terminal.
+            case "\0"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+                result += String(format: "\\u%04x", scalar.value)
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}
+
+extension JSONLine.Value {
+    fileprivate var text: String {
+        switch self {
+        case .text(let text): JSONLine.quoted(text)
+        case .integer(let value): "\(value)"
+        case .number(let value): value.isFinite ? "\(value)" : "null"
+        case .bool(let value): "\(value)"
+        case .null: "null"
+        }
+    }
+}

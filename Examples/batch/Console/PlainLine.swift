@@ -1,0 +1,70 @@
+internal import AsyncDownloads
+internal import Foundation
+
+/// One line for people about one event.
+struct PlainLine: Sendable, Hashable {
+    /// How much a line matters.
+    enum Weight: Sendable, Hashable, Comparable {
+        /// Told where nothing else shows what goes on.
+        case ordinary
+        /// Told above a live display too.
+        case lasting
+        /// Told always.
+        case error
+    }
+
+    let weight: Weight
+    private let verb: String
+    private let text: String
+
+    /// Nil where there is nothing worth a line.
+    init?(_ event: RunEvent) {
+        let name = event.item.name
+        switch event.what {
+        case .failure(let error):
+            self.init(.error, "failed", "\(error)")
+        case .success(.started(let total, let isResumable)):
+            let length = total.map { Units.bytes($0) } ?? "of unknown length"
+            self.init(.ordinary, "started", "\(name), \(length)\(isResumable ? "" : ", not resumable")")
+        case .success(.resumed(let offset)):
+            self.init(.ordinary, "resumed", "\(name) at byte \(offset)")
+        case .success(.restarted(let reason, let discarded)):
+            self.init(.lasting, "restarted", "\(name), \(Units.bytes(discarded)) given up: \(reason)")
+        case .success(.retrying(let attempt, let delay, let error)):
+            self.init(.ordinary, "retrying", "\(name) in \(Units.seconds(delay)), attempt \(attempt) after: \(error)")
+        case .success(.finished(let file)):
+            let work = "\(Units.bytes(file.byteCount)) in \(Units.seconds(event.elapsed))"
+            let fetched = event.fetched == file.byteCount ? "" : ", \(Units.bytes(event.fetched)) fetched"
+            self.init(.lasting, "finished", "\(file.url.lastPathComponent), \(work)\(fetched)")
+        case .success:
+            return nil
+        }
+    }
+
+    private init(_ weight: Weight, _ verb: String, _ text: String) {
+        self.weight = weight
+        self.verb = verb
+        self.text = text.neutralised
+    }
+
+    /// The line without its end.
+    func text(usesColor: Bool) -> String {
+        let mark = verb.padded(to: 10)
+        guard usesColor else { return mark + text }
+        switch weight {
+        case .error: return "\u{1B}[31m\(mark)\u{1B}[0m\(text)"
+        case .lasting where verb == "finished": return "\u{1B}[32m\(mark)\u{1B}[0m\(text)"
+        default: return mark + text
+        }
+    }
+}
+
+extension Tally {
+    /// The line at the end of a run.
+    var summary: String {
+        var parts = ["\(finished) of \(Units.count(total, "file")) finished"]
+        if failed > 0 { parts.append("\(failed) failed") }
+        parts.append("\(Units.bytes(bytes)) in \(Units.seconds(duration)), \(Units.bytes(fetched)) fetched")
+        return parts.joined(separator: ", ")
+    }
+}

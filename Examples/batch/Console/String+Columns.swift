@@ -1,0 +1,71 @@
+/// Text on a terminal: how wide it is, and what it must not contain.
+extension String {
+    /// The columns that a terminal takes for it, by Unicode's East Asian Width and the rules of wcwidth(3).
+    var columns: Int { reduce(0) { $0 + $1.columns } }
+
+    /// Without what could move the cursor, colour the screen or turn the direction of the text round.
+    var neutralised: String {
+        var result = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+                result.append("\u{FFFD}")
+            default:
+                result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// At most `limit` columns, the end replaced by an ellipsis where it is longer.
+    func truncated(to limit: Int) -> String {
+        guard columns > limit else { return self }
+        guard limit > 0 else { return "" }
+        var result = ""
+        var used = 1
+        for character in self {
+            used += character.columns
+            if used > limit { break }
+            result.append(character)
+        }
+        return result + "…"
+    }
+
+    /// Exactly `width` columns: cut, or filled with spaces at the end.
+    func padded(to width: Int) -> String {
+        let text = truncated(to: width)
+        return text + String(repeating: " ", count: max(0, width - text.columns))
+    }
+
+    /// At least `width` columns, filled with spaces at the beginning.
+    func aligned(to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - columns)) + self
+    }
+}
+
+extension Character {
+    fileprivate var columns: Int {
+        unicodeScalars.reduce(0) { max($0, $1.columns) }
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var columns: Int {
+        switch properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: 0
+        default: isWide ? 2 : 1
+        }
+    }
+
+    private var isWide: Bool {
+        guard value >= 0x1100 else { return false }
+        switch value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,
+            0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6,
+            0x17000...0x18CFF, 0x1B000...0x1B2FF, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+            return true
+        default:
+            return properties.isEmojiPresentation
+        }
+    }
+}

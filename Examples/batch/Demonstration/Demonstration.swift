@@ -1,0 +1,65 @@
+internal import ArgumentParser
+internal import AsyncDownloads
+internal import Foundation
+internal import LoopbackServer
+
+/// Shows what the library does on a server of its own, whose misbehaviour is scripted, and checks it.
+struct Demonstration: Sendable {
+    let engine: Engine?
+    let makeConsole: @Sendable (Int) -> Console
+    /// Whether to tell what was seen.
+    let isQuiet: Bool
+
+    /// Downloads everything into a temporary directory, which is removed, and tells what the special files showed.
+    ///
+    /// - Throws: An exit code where anything was not as promised.
+    func run() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "batch-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let findings = try await LoopbackServer.withServer { server in
+            try await self.findings(server, directory)
+        }
+        if !isQuiet { StandardError.write(findings.map { $0.text + "\n" }.joined()) }
+        guard findings.allSatisfy(\.isAsPromised) else { throw ExitCode.failure }
+    }
+
+    private func findings(_ server: LoopbackServer, _ directory: URL) async throws -> [Finding] {
+        var items: [Item] = []
+        for exhibit in Exhibit.all {
+            server.serve(exhibit.resource, at: exhibit.name)
+            items += try exhibit.items(at: server.url(exhibit.name).absoluteString)
+        }
+        for id in items.indices { items[id].id = id }
+        func ids(_ exhibit: Exhibit) -> [Int] {
+            items.filter { $0.address.url == server.url(exhibit.name) }.map(\.id)
+        }
+
+        let toPause = Exhibit.all.first { $0.part == .pausedMidway }
+        let observations = Observations(idToPause: toPause.flatMap { ids($0).first })
+        try await download(items, directory, observations)
+        return Exhibit.all.compactMap { exhibit in
+            exhibit.part.map { part in
+                Finding(
+                    part, of: exhibit, sights: ids(exhibit).map { observations[$0] },
+                    requests: server.requests(at: exhibit.name), sent: server.bodyBytesSent(at: exhibit.name))
+            }
+        }
+    }
+
+    private func download(_ items: [Item], _ directory: URL, _ observations: Observations) async throws {
+        var configuration = Downloader.Configuration()
+        if let engine { configuration.transport = engine.transport }
+        let session = Session(
+            downloader: Downloader(configuration: configuration), window: items.count,
+            console: makeConsole(items.count)
+        ) { event, download in
+            observations.take(event, download)
+        }
+        let signals = Signals { await session.stop() }
+        defer { signals.cancel() }
+        let tally = await session.run(items, into: directory)
+        if tally.isInterrupted { throw ExitCode(Signals.exitStatus) }
+        if tally.failed > 0 { throw ExitCode.failure }
+    }
+}

@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import AsyncDownloads
+internal import Foundation
+internal import Testing
+
+@testable import batch
+
+@Suite struct OptionTests {
+    @Test(arguments: [
+        [], ["--json"], ["-q", "--no-progress"], ["--engine", "urlsession"], ["http://a/x"],
+        ["http://a/x", "https://b/y", "-d", "dir", "-j", "3"], ["-i", "-"], ["http://a/x", "-o", "sub/name"],
+        ["http://a/x", "--header", "A: b", "--header", "C: d", "--retries", "0", "--timeout", "0.5"],
+        ["http://a/x", "--durability", "process-crash", "--engine", "http-client"],
+    ])
+    func `What the contract lists is accepted`(arguments: [String]) throws {
+        _ = try Batch.parse(arguments)
+    }
+
+    @Test(arguments: [
+        (["-d", "dir"], "-d was given"),
+        (["--header", "A: b"], "nothing to download"),
+        (["-j", "2", "--json"], "-j was given"),
+        (["http://a/x", "http://a/y", "-o", "n"], "single URL"),
+        (["-i", "list", "-o", "n"], "single URL"),
+        (["http://a/x", "-i", "list", "--checksum", "sha-256=" + String(repeating: "0", count: 64)], "single URL"),
+        (["http://a/x", "--checksum", "md5=00"], "sha-256"),
+        (["http://a/x", "-o", "../n"], "leave the directory"),
+        (["http://a/x", "-j", "0"], "1 to 1024"),
+        (["http://a/x", "-j", "99999999999999999999"], "-j"),
+        (["http://a/x", "-j", "many"], "many"),
+        (["http://a/x", "--retries", "-1"], "retries"),
+        (["http://a/x", "--timeout", "0"], "timeout"),
+        (["http://a/x", "--timeout", "nan"], "timeout"),
+        (["http://a/x", "--timeout", "1e300"], "timeout"),
+        (["http://a/x", "--engine", "curl"], "urlsession"),
+        (["http://a/x", "--durability", "none"], "power-loss"),
+        (["http://a/x", "--header", "nonsense"], "Name: value"),
+        (["gopher://a/x"], "http and https"),
+        (["nonsense"], "no URL"),
+    ])
+    func `Wrong usage exits with 64 and says what would be right`(arguments: [String], words: String) throws {
+        let error = try #require(throws: (any Error).self) { try Batch.parse(arguments) }
+        #expect(Batch.exitCode(for: error).rawValue == 64)
+        #expect(Batch.fullMessage(for: error).contains(words), "\(Batch.fullMessage(for: error))")
+    }
+
+    @Test(arguments: [
+        "-x", "--connections", "--per-host", "--limit-rate", "--deadline", "--on-duplicate", "--existing",
+        "--no-continue", "--max-bytes", "--fail-fast", "--shard", "--ca-file",
+    ])
+    func `What is not there yet is not accepted`(option: String) throws {
+        let error = try #require(throws: (any Error).self) { try Batch.parse(["http://a/x", option, "1"]) }
+        #expect(Batch.exitCode(for: error).rawValue == 64)
+    }
+
+    @Test func `The options reach the library`() throws {
+        let batch = try Batch.parse([
+            "http://a/x", "-j", "3", "--retries", "7", "--timeout", "1.5", "--durability", "process-crash", "--engine",
+            "urlsession",
+        ])
+        let configuration = batch.downloaderConfiguration
+        #expect(configuration.maximumConcurrentTransfers == 3)
+        #expect(configuration.maximumConcurrentTransfersPerHost == 3)
+        #expect(configuration.retryPolicy.maximumRetries == 7)
+        #expect(configuration.idleTimeout == .milliseconds(1500))
+        #expect(configuration.durability == .processCrash)
+        #expect(configuration.transport == .urlSession)
+        #expect(batch.window == 12)
+    }
+
+    @Test func `Without options the library's own defaults hold`() throws {
+        let configuration = try Batch.parse(["http://a/x"]).downloaderConfiguration
+        let plain = Downloader.Configuration()
+        #expect(configuration.maximumConcurrentTransfers == plain.maximumConcurrentTransfers)
+        #expect(configuration.maximumConcurrentTransfersPerHost == plain.maximumConcurrentTransfersPerHost)
+        #expect(configuration.retryPolicy == plain.retryPolicy)
+        #expect(configuration.idleTimeout == plain.idleTimeout)
+        #expect(configuration.durability == plain.durability)
+        #expect(configuration.transport == plain.transport)
+    }
+
+    @Test func `Items are numbered in their order, and common headers come first`() throws {
+        let list = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try Data("http://a/z\n  header=Own: 1\n".utf8).write(to: list)
+        defer { try? FileManager.default.removeItem(at: list) }
+        let items = try Batch.parse(["http://a/x", "http://a/y", "-i", list.path, "--header", "All: 0"]).items()
+        #expect(items.map(\.id) == [0, 1, 2])
+        #expect(items.map(\.address.text) == ["http://a/x", "http://a/y", "http://a/z"])
+        #expect(items.map { $0.headers.map(\.name) } == [["All"], ["All"], ["All", "Own"]])
+    }
+
+    @Test func `A manifest that cannot be read is wrong usage`() throws {
+        let error = try #require(throws: (any Error).self) { try Batch.parse(["-i", "/nonexistent/list"]).items() }
+        #expect(Batch.exitCode(for: error).rawValue == 64)
+        #expect(Batch.fullMessage(for: error).contains("/nonexistent/list cannot be read"))
+    }
+}

@@ -1,0 +1,53 @@
+internal import AsyncDownloads
+internal import Foundation
+internal import Testing
+
+@testable import batch
+
+@Suite struct ValueTests {
+    @Test(arguments: [
+        ("a", "a"), ("a/b", "a/b"), ("./a", "a"), ("a//b", "a/b"), (".hidden", ".hidden"), ("a/./b", "a/b"),
+        ("..a", "..a"), ("größe 漢字", "größe 漢字"),
+    ])
+    func `A place below the directory is taken as it is`(text: String, path: String) throws {
+        let name = try OutputName(text)
+        #expect(name.path == path)
+        #expect(name.url(in: URL(fileURLWithPath: "/d", isDirectory: true)).path == "/d/" + path)
+    }
+
+    @Test(arguments: ["", "/", "/a", "..", "../a", "a/..", "a/../b", "a/", ".", "a/.", "a\nb", "a\0b", "\u{1B}[2J"])
+    func `A place that is none, or not below the directory, is refused`(text: String) {
+        #expect(throws: Misuse.self) { try OutputName(text) }
+    }
+
+    @Test(arguments: [
+        ("A: b", "A", "b"), ("A:b", "A", "b"), ("A:  b c\t", "A", "b c"),
+        ("X-Y_1: http://h:1/", "X-Y_1", "http://h:1/"),
+        ("Empty:", "Empty", ""),
+    ])
+    func `A header is a name and a value`(text: String, name: String, value: String) throws {
+        let line = try HeaderLine(text)
+        #expect(line.name == name)
+        #expect(line.value == value)
+    }
+
+    @Test(arguments: ["", "a", ": b", "a b: c", "a : b", "a: b\r\nc: d", "ä: b", "a: \0"])
+    func `A header that cannot be sent is refused`(text: String) {
+        #expect(throws: Misuse.self) { try HeaderLine(text) }
+    }
+
+    @Test func `An item without a name takes the server's`() throws {
+        var item = Item(address: try Address("http://example.org/dir/a%20b?x=1"))
+        let directory = URL(fileURLWithPath: "/d", isDirectory: true)
+        #expect(item.name == "a b")
+        #expect(item.request(into: directory).destination == .directory(directory))
+        item.output = try OutputName("sub/c")
+        #expect(item.name == "sub/c")
+        #expect(item.request(into: directory).destination == .file(URL(fileURLWithPath: "/d/sub/c")))
+    }
+
+    @Test func `A URL without a path goes by its host`() throws {
+        #expect(Item(address: try Address("http://example.org")).name == "example.org")
+        #expect(Item(address: try Address("http://example.org/")).name == "example.org")
+    }
+}

@@ -1,0 +1,100 @@
+internal import AsyncDownloads
+internal import Testing
+
+@testable import batch
+
+@Suite struct LiveDisplayTests {
+    private let halfWay = DownloadProgress(
+        receivedByteCount: 32 << 20, expectedByteCount: 64 << 20, bytesPerSecond: Double(16 << 20),
+        timeRemaining: .seconds(2))
+
+    private func display(_ events: (DownloadEvent, id: Int)..., name: String = "file.bin") throws -> LiveDisplay {
+        var display = LiveDisplay(total: 3)
+        for (event, id) in events { display.take(try .sample(event, id: id, name: name)) }
+        return display
+    }
+
+    @Test(arguments: [
+        (100, "file.bin                       [========        ]   50%    32.0 MiB/64.0 MiB   16.0 MiB/s      0:02"),
+        (80, "file.bin           [====    ]   50%    32.0 MiB/64.0 MiB   16.0 MiB/s      0:02"),
+        (60, "file.bin            [====    ]   50%   16.0 MiB/s      0:02"),
+        (48, "file.bin             50%   16.0 MiB/s      0:02"),
+        (24, "file.bin            50%"),
+        (10, "file.bin"),
+        (4, "fi…"),
+        (1, ""),
+        (0, ""),
+    ])
+    func `A narrow terminal loses the least important columns first`(columns: Int, line: String) throws {
+        let lines = try display((.progress(halfWay), id: 0)).lines(columns: columns, height: 24, now: .seconds(5))
+        let total = "0/3 files  32.0 MiB  16.0 MiB/s  0:05"
+        #expect(lines == [line, total.truncated(to: max(0, columns - 1))])
+    }
+
+    @Test(arguments: 0...160)
+    func `No line reaches the last column`(columns: Int) throws {
+        for name in ["file.bin", String(repeating: "漢", count: 60), String(repeating: "e\u{301}", count: 100)] {
+            let display = try display(
+                (.progress(halfWay), id: 0), (.paused(receivedByteCount: 1), id: 1),
+                (.retrying(attempt: 1, delay: .seconds(60), error: .notFound), id: 2), name: name)
+            for line in display.lines(columns: columns, height: 24, now: .zero) {
+                #expect(line.columns <= max(0, columns - 1), "\(line)")
+            }
+        }
+    }
+
+    @Test func `What a download does is said`() throws {
+        let notFound = DownloadError(.httpStatus, statusCode: 503)
+        let display = try display(
+            (.retrying(attempt: 1, delay: .seconds(60), error: notFound), id: 0),
+            (.paused(receivedByteCount: 2048), id: 1), (.verifying, id: 2))
+        #expect(
+            display.lines(columns: 80, height: 24, now: .seconds(3)).dropLast() == [
+                "file.bin           retrying in 0:59 (httpStatus 503)",
+                "file.bin           paused at 2.0 KiB",
+                "file.bin           verifying",
+            ])
+    }
+
+    @Test func `A length that is unknown shows no percentage`() throws {
+        let progress = DownloadProgress(receivedByteCount: 1 << 20)
+        let lines = try display((.progress(progress), id: 0)).lines(columns: 100, height: 24, now: .zero)
+        #expect(lines.first == "file.bin                       [????????????????]                    1.0 MiB")
+    }
+
+    @Test func `Who waits, who has finished and who has failed has no line`() throws {
+        var display = try display((.waiting, id: 0), (.progress(halfWay), id: 1), (.progress(halfWay), id: 2))
+        display.take(try .sample(.finished(.sample), id: 1))
+        display.take(try .sample(failure: .notFound, id: 2))
+        #expect(display.lines(columns: 80, height: 24, now: .zero) == ["1/3 files  1 failed  2.0 KiB  0:00"])
+    }
+
+    @Test func `More downloads than rows are counted`() throws {
+        var display = LiveDisplay(total: 50)
+        for id in 0..<50 { display.take(try .sample(.progress(halfWay), id: id)) }
+        let lines = display.lines(columns: 80, height: 10, now: .zero)
+        #expect(lines.count == 9)
+        #expect(lines.dropLast().last == "and 43 more")
+        #expect(display.lines(columns: 80, height: 2, now: .zero).count == 1)
+        #expect(display.lines(columns: 80, height: 0, now: .zero).count == 1)
+    }
+
+    @Test func `A name with control characters is made harmless`() throws {
+        var event = try RunEvent.sample(.progress(halfWay))
+        event.item.address = try Address("http://example.org/a%1B%5B2Jb")
+        var display = LiveDisplay(total: 1)
+        display.take(event)
+        #expect(display.lines(columns: 80, height: 24, now: .zero).first?.hasPrefix("a\u{FFFD}[2Jb ") == true)
+    }
+
+    @Test func `Colour changes no width`() throws {
+        let display = try display((.progress(halfWay), id: 0))
+        let colored = display.lines(columns: 100, height: 24, now: .seconds(5), usesColor: true)
+        let plain = display.lines(columns: 100, height: 24, now: .seconds(5))
+        let stripped = colored.map {
+            $0.replacing("\u{1B}[36m", with: "").replacing("\u{1B}[0m", with: "")
+        }
+        #expect(stripped == plain)
+        #expect(colored != plain)
+    }
+}

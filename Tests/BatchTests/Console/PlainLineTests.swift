@@ -1,0 +1,53 @@
+internal import AsyncDownloads
+internal import Foundation
+internal import Testing
+
+@testable import batch
+
+@Suite struct PlainLineTests {
+    @Test func `Each event that matters has a line`() throws {
+        let lines: [(DownloadEvent, String)] = [
+            (.started(expectedByteCount: 2048, isResumable: true), "started   file.bin, 2.0 KiB"),
+            (
+                .started(expectedByteCount: nil, isResumable: false),
+                "started   file.bin, of unknown length, not resumable"
+            ),
+            (.resumed(fromOffset: 5), "resumed   file.bin at byte 5"),
+            (
+                .restarted(reason: .rangeIgnored, discardedByteCount: 1024),
+                "restarted file.bin, 1.0 KiB given up: rangeIgnored"
+            ),
+            (
+                .retrying(attempt: 2, delay: .seconds(1), error: DownloadError(.connectionLost, "reset")),
+                "retrying  file.bin in 1.0 s, attempt 2 after: connectionLost: reset"
+            ),
+            (.finished(.sample), "finished  file.bin, 2.0 KiB in 1.0 s, 1.0 KiB fetched"),
+        ]
+        for (event, text) in lines {
+            #expect(try PlainLine(.sample(event, fetched: 1024))?.text(usesColor: false) == text)
+        }
+    }
+
+    @Test func `Progress and waiting have none`() throws {
+        #expect(try PlainLine(.sample(.waiting)) == nil)
+        #expect(try PlainLine(.sample(.progress(DownloadProgress()))) == nil)
+    }
+
+    @Test func `A failure says what, where, why and what was kept, and no secret`() throws {
+        let line = try #require(PlainLine(.sample(failure: .notFound)))
+        #expect(line.weight == .error)
+        #expect(line.text(usesColor: false) == "failed    httpStatus (404) [http://example.org/file.bin]; 5 bytes kept")
+    }
+
+    @Test func `A name cannot steer the terminal`() throws {
+        var file = DownloadedFile.sample
+        file.url = URL(fileURLWithPath: "/d/a\u{1B}[2J\nb\u{202E}c")
+        let text = try PlainLine(.sample(.finished(file)))?.text(usesColor: false)
+        #expect(text?.hasPrefix("finished  a\u{FFFD}[2J\u{FFFD}b\u{FFFD}c, ") == true)
+    }
+
+    @Test func `Colour is used only where it is wanted`() throws {
+        let line = try #require(PlainLine(.sample(failure: .notFound)))
+        #expect(line.text(usesColor: true).hasPrefix("\u{1B}[31mfailed    \u{1B}[0m"))
+    }
+}

@@ -1,0 +1,29 @@
+internal import Foundation
+internal import Testing
+
+/// The run without arguments.
+@Suite(.timeLimit(.minutes(1))) struct DemonstrationTests {
+    @Test(arguments: ["http-client", "urlsession"])
+    func `The demonstration keeps its promises and leaves nothing behind`(engine: String) async throws {
+        try await Folder.with { folder in
+            let end = try await CommandRun(["--engine", engine], in: folder).end()
+            #expect(end.status == 0, "\(end.error)")
+            #expect(end.output.isEmpty)
+            #expect(end.error.components(separatedBy: "as promised").count == 5, "\(end.error)")
+            #expect(end.error.contains("21 of 21 files finished"))
+            #expect(try folder.names().isEmpty)
+        }
+    }
+
+    @Test func `An interrupted demonstration leaves nothing behind either`() async throws {
+        try await Folder.with { folder in
+            let run = try CommandRun(["--json"], in: folder)
+            for await line in run.lines where line.contains("\"event\":\"paused\"") { break }
+            run.signal(SIGINT)
+            let end = try await run.end()
+            #expect(end.status == 130)
+            #expect(try end.events().last?["event"] as? String == "summary")
+            #expect(try folder.names().isEmpty)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import Foundation
+
+/// A directory of a test's own.
+struct Folder {
+    let url: URL
+
+    /// Runs `body` with an empty directory that is removed afterwards.
+    static func with<Value>(
+        isolation: isolated (any Actor)? = #isolation, _ body: (Folder) async throws -> Value
+    ) async throws -> Value {
+        let name = "BatchTests-\(UUID().uuidString)"
+        let folder = Folder(url: FileManager.default.temporaryDirectory.appending(path: name))
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder.url) }
+        return try await body(folder)
+    }
+
+    func url(_ path: String) -> URL { url.appending(path: path) }
+
+    func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: url(path))) }
+
+    /// All files by their paths, hidden ones left out.
+    func files() throws -> [String: [UInt8]] {
+        var files: [String: [UInt8]] = [:]
+        for path in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
+            var isDirectory: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: url(path).path, isDirectory: &isDirectory)
+            guard !isDirectory.boolValue, !url(path).lastPathComponent.hasPrefix(".") else { continue }
+            files[path] = try bytes(path)
+        }
+        return files
+    }
+
+    /// The names in a directory, hidden ones too.
+    func names(_ path: String = "") throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: url(path).path).sorted()
+    }
+}

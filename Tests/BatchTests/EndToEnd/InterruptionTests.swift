@@ -1,0 +1,101 @@
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+/// What signals do to a run.
+@Suite(.timeLimit(.minutes(1))) struct InterruptionTests {
+    private let content = Content(seed: 3, length: 300_000)
+
+    @Test(arguments: [SIGINT, SIGTERM], ["http-client", "urlsession"])
+    func `A signal keeps the bytes, and the same command continues`(signal: Int32, engine: String) async throws {
+        try await LoopbackServer.withServer { server in
+            server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 100_000)]]), at: "file")
+            try await Folder.with { folder in
+                let arguments = [server.url("file").absoluteString, "-d", "files", "--json", "--engine", engine]
+                let first = try CommandRun(arguments, in: folder)
+                try await wait(for: "progress", upTo: 100_000, of: first)
+                first.signal(signal)
+                let interrupted = try await first.end()
+                #expect(interrupted.status == 130)
+                let names = try interrupted.events().compactMap { $0["event"] as? String }
+                #expect(names.suffix(2) == ["paused", "summary"])
+                let remainder = "0 of 1 file finished, 1 half-way, 0 waiting"
+                let line = "interrupted, everything is kept: \(remainder); the same command continues\n"
+                #expect(interrupted.error == line)
+                #expect(try !folder.names("files").contains("file"))
+
+                let end = try await CommandRun(arguments, in: folder).end()
+                #expect(end.status == 0)
+                let requests = server.requests(at: "file")
+                #expect(requests.count == 2)
+                #expect(requests.last?["Range"]?.hasPrefix("bytes=100000-") == true)
+                #expect(try folder.bytes("files/file") == content.bytes(in: 0..<content.length))
+                #expect(try end.events().last?["fetched"] as? Int == 200_000)
+            }
+        }
+    }
+
+    /// Waits until the run has told of that many bytes.
+    private func wait(for event: String, upTo count: Int, of run: CommandRun) async throws {
+        for await line in run.lines {
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            if object?["event"] as? String == event, object?["received"] as? Int == count { return }
+        }
+        Issue.record("the run has ended early")
+    }
+
+    @Test func `Downloads that wait for a retry, for their turn or to be begun stop too`() async throws {
+        try await LoopbackServer.withServer { server in
+            server.serve(Resource(content, script: [[.retryAfter("600")]]), at: "busy")
+            server.serve(Resource(content, script: [[.holdHead]]), at: "held")
+            try await Folder.with { folder in
+                let names = ["busy", "held"] + (0..<20).map { "waiting?\($0)" }
+                let list = names.map { server.url($0).absoluteString + "\n" }.joined()
+                let run = try CommandRun(["-i", "-", "-j", "1", "--json"], in: folder, input: list)
+                _ = await server.requests(at: "held", reaching: 1)
+                run.signal(SIGINT)
+                let end = try await run.end()
+                #expect(end.status == 130)
+                let paused = try end.events().filter { $0["event"] as? String == "paused" }
+                #expect(Set(paused.compactMap { $0["id"] as? Int }) == [0, 1, 2, 3])
+                #expect(end.error.contains("0 of 22 files finished, 0 half-way, 22 waiting"))
+                #expect(server.requests(at: "waiting").isEmpty)
+            }
+        }
+    }
+
+    @Test func `A second signal ends a run that cannot stop`() async throws {
+        // Nobody reads standard output, so that the first event to be told is never told.
+        let pipe = Pipe()
+        let end = pipe.fileHandleForWriting.fileDescriptor
+        let flags = fcntl(end, F_GETFL)
+        _ = fcntl(end, F_SETFL, flags | O_NONBLOCK)
+        while write(end, [UInt8](repeating: 0, count: 4096), 4096) > 0 {}
+        _ = fcntl(end, F_SETFL, flags)
+        try await LoopbackServer.withServer { server in
+            server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 100_000)]]), at: "file")
+            try await Folder.with { folder in
+                let run = try CommandRun(
+                    [server.url("file").absoluteString, "--json"], in: folder, output: pipe.fileHandleForWriting)
+                _ = await server.requests(at: "file", reaching: 1)
+                run.signal(SIGINT)
+                run.signal(SIGTERM)
+                #expect(try await run.end().status == 130)
+            }
+        }
+    }
+
+    @Test func `A reader that has gone does not end the downloads`() async throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        try await LoopbackServer.withServer { server in
+            server.serve(Resource(content), at: "file")
+            try await Folder.with { folder in
+                let run = try CommandRun(
+                    [server.url("file").absoluteString, "--json"], in: folder, output: pipe.fileHandleForWriting)
+                #expect(try await run.end().status == 0)
+                #expect(try folder.bytes("file") == content.bytes(in: 0..<content.length))
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+internal import Foundation
+internal import Testing
+
+/// A server that is not ours, serving one folder on 127.0.0.1 for as long as a test runs.
+final class ForeignServer: Sendable {
+    /// The servers that a test may find on a machine.
+    enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+        case nginx, apache2, lighttpd, python3
+
+        var testDescription: String { rawValue }
+
+        /// Whether it serves ranges; Python's sends the whole file whatever is asked for.
+        var servesRanges: Bool { self != .python3 }
+
+        /// Where it is installed, if it is.
+        var executable: URL? {
+            let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + ["/usr/sbin"]
+            return folders.map { URL(fileURLWithPath: "\($0)/\(rawValue)") }
+                .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+        }
+
+        /// Those that are installed; says which are not.
+        static let installed = allCases.filter { kind in
+            if kind.executable == nil { print("\(kind.rawValue) is not installed: its tests are left out") }
+            return kind.executable != nil
+        }
+    }
+
+    let port: Int
+    private let process = Process()
+
+    /// Starts `kind` over `folder`, with its own files in `home`, at about 60 MB a second where it can be slowed down.
+    init(_ kind: Kind, serving folder: URL, home: URL) throws {
+        port = try Self.freePort()
+        let executable: URL = try #require(kind.executable)
+        process.executableURL = executable
+        process.arguments = try Self.arguments(kind, port: port, folder: folder, home: home)
+        process.currentDirectoryURL = folder
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+    }
+
+    deinit { process.terminate() }
+
+    /// The URL of a file, once the server listens.
+    func url(_ name: String) async throws -> URL {
+        while !isListening {
+            try #require(process.isRunning, "the server has ended")
+            await Task.yield()
+        }
+        return try #require(URL(string: "http://127.0.0.1:\(port)/\(name)"))
+    }
+
+    private var isListening: Bool {
+        guard let (descriptor, address) = try? Self.socket(port: port) else { return false }
+        defer { close(descriptor) }
+        return withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
+    /// A port that nobody uses now.
+    private static func freePort() throws -> Int {
+        var (descriptor, address) = try socket(port: 0)
+        defer { close(descriptor) }
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 ? getsockname(descriptor, address, &length) : -1
+            }
+        }
+        try #require(result == 0)
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    private static func socket(port: Int) throws -> (Int32, sockaddr_in) {
+        #if canImport(Darwin)
+        let descriptor = Foundation.socket(AF_INET, SOCK_STREAM, 0)
+        #else
+        let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #endif
+        try #require(descriptor >= 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return (descriptor, address)
+    }
+}
+
+extension ForeignServer {
+    private static func arguments(_ kind: Kind, port: Int, folder: URL, home: URL) throws -> [String] {
+        let file = home.appending(path: "\(kind.rawValue).conf")
+        switch kind {
+        case .nginx:
+            try configuration(nginx(port, folder.path, home.path), file)
+            return ["-e", "stderr", "-p", home.path, "-c", file.path]
+        case .apache2:
+            try configuration(apache(port, folder.path, home.path), file)
+            return ["-D", "FOREGROUND", "-f", file.path]
+        case .lighttpd:
+            try configuration(lighttpd(port, folder.path), file)
+            return ["-D", "-f", file.path]
+        case .python3:
+            return ["-m", "http.server", "--bind", "127.0.0.1", "\(port)"]
+        }
+    }
+
+    private static func configuration(_ text: String, _ file: URL) throws {
+        try Data(text.utf8).write(to: file)
+    }
+
+    private static func nginx(_ port: Int, _ folder: String, _ home: String) -> String {
+        """
+        daemon off; master_process off; pid \(home)/nginx.pid; error_log stderr;
+        events { worker_connections 64; }
+        http {
+            access_log off; client_body_temp_path \(home)/body; proxy_temp_path \(home)/proxy;
+            fastcgi_temp_path \(home)/fastcgi; uwsgi_temp_path \(home)/uwsgi; scgi_temp_path \(home)/scgi;
+            server { listen 127.0.0.1:\(port); root \(folder); limit_rate 60m; }
+        }
+        """
+    }
+
+    private static func apache(_ port: Int, _ folder: String, _ home: String) -> String {
+        """
+        ServerRoot "\(home)"
+        PidFile "\(home)/apache.pid"
+        Listen 127.0.0.1:\(port)
+        ServerName 127.0.0.1
+        LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so
+        LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+        LoadModule env_module /usr/lib/apache2/modules/mod_env.so
+        LoadModule ratelimit_module /usr/lib/apache2/modules/mod_ratelimit.so
+        Mutex sem
+        ErrorLog /dev/null
+        DocumentRoot "\(folder)"
+        <Location "/">
+            SetOutputFilter RATE_LIMIT
+            SetEnv rate-limit 60000
+        </Location>
+        """
+    }
+
+    private static func lighttpd(_ port: Int, _ folder: String) -> String {
+        """
+        server.document-root = "\(folder)"
+        server.bind = "127.0.0.1"
+        server.port = \(port)
+        mimetype.assign = ("" => "application/octet-stream")
+        connection.kbytes-per-second = 60000
+        """
+    }
+}

@@ -1,0 +1,71 @@
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+/// A download from a server that is not ours, killed again and again and continued by the same command.
+@Suite(.timeLimit(.minutes(10)), .serialized, .enabled(if: !ForeignServer.Kind.installed.isEmpty))
+struct KillTests {
+    private static let content = Content(seed: 77, length: 200_000_000)
+    /// What a kill may cost: what was on its way, and a part that was being written.
+    private static let loss = 8 << 20
+
+    @Test(arguments: ForeignServer.Kind.installed, ["http-client", "urlsession"])
+    func `five kills, and the file is whole`(_ kind: ForeignServer.Kind, _ engine: String) async throws {
+        try await Folder.with { folder in
+            let served = folder.url("served")
+            try FileManager.default.createDirectory(at: served, withIntermediateDirectories: true)
+            try write(Self.content, to: served.appending(path: "object.bin"))
+            let server = try ForeignServer(kind, serving: served, home: folder.url)
+            let url = try await server.url("object.bin")
+            let arguments = [url.absoluteString, "-d", "files", "--json", "--engine", engine]
+            var reached = 0
+            for part in [0.02, 0.15, 0.4, 0.41, 0.8] {
+                let killed = try await progress(
+                    of: CommandRun(arguments, in: folder), upTo: Int(Double(Self.content.length) * part))
+                if kind.servesRanges { #expect(killed.start >= reached - Self.loss) }
+                reached = killed.received
+            }
+            let end = try await CommandRun(arguments, in: folder).end()
+            #expect(end.status == 0, "\(end.error)")
+            let fetched = try #require(try end.events().last?["fetched"] as? Int)
+            if kind.servesRanges { #expect(fetched <= Int(Self.content.length) - reached + Self.loss) }
+            let file = try Data(contentsOf: folder.url("files/object.bin"), options: .mappedIfSafe)
+            #expect(Int64(file.count) == Self.content.length)
+            #expect(file.withUnsafeBytes { Self.content.matches($0, at: 0) })
+            #expect(try folder.names("files") == ["object.bin"])
+        }
+    }
+
+    /// Kills the run at the first progress beyond `limit`; where it began and where it was.
+    private func progress(of run: CommandRun, upTo limit: Int) async throws -> (start: Int, received: Int) {
+        var (start, received) = (0, 0)
+        for await line in run.lines {
+            let event = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            switch event["event"] as? String {
+            case "resumed": start = event["offset"] as? Int ?? 0
+            case "restarted": start = 0
+            case "progress": received = event["received"] as? Int ?? 0
+            default: break
+            }
+            if received > limit { break }
+        }
+        run.signal(SIGKILL)
+        _ = try await run.end()
+        return (start, received)
+    }
+
+    private func write(_ content: Content, to url: URL) throws {
+        try Data().write(to: url)
+        let handle = try FileHandle(forWritingTo: url)
+        var position: Int64 = 0
+        while position < content.length {
+            let end = min(position + (8 << 20), content.length)
+            try handle.write(contentsOf: Data(content.bytes(in: position..<end)))
+            position = end
+        }
+        try handle.close()
+        // A file of this very second has no strong date (RFC 9110, 8.8.2.2), and Python's server sends nothing else.
+        let old = Date(timeIntervalSince1970: 1_300_000_000)
+        try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: url.path)
+    }
+}
