@@ -14,11 +14,15 @@ public final class Download: Sendable {
     /// What was asked for.
     public let request: DownloadRequest
 
+    /// Whether it joined a transfer that was there already, whose fetched bytes count for another handle.
+    public let isCoalesced: Bool
+
     let source: Source
 
-    init(request: DownloadRequest, source: Source) {
+    init(request: DownloadRequest, source: Source, isCoalesced: Bool = false) {
         self.request = request
         self.source = source
+        self.isCoalesced = isCoalesced
     }
 
     /// What happens, from the beginning for the first stream that is made, from the present for later ones.

@@ -84,8 +84,9 @@ public final class Downloader: Sendable {
             return transfer
         }
         switch joined.concerning(request.url) {
-        case .success(let (transfer, caller)):
-            return Download(request: request, source: .transfer(transfer, caller: caller))
+        case .success(let (transfer, caller, isCoalesced)):
+            return Download(
+                request: request, source: .transfer(transfer, caller: caller), isCoalesced: isCoalesced)
         case .failure(let error):
             return Download(request: request, source: .refused(error))
         }

@@ -14,7 +14,6 @@ actor Session {
 
     private var console: Console
     private var tally = Tally(total: 0)
-    private var meter = FetchMeter()
     /// The downloads that have begun, and have neither ended nor paused.
     private var running: Set<Int> = []
     /// Set once, by ``stop()``; nothing is started afterwards.
@@ -71,13 +70,17 @@ actor Session {
     }
 }
 
+extension Download {
+    /// Bytes that crossed the network, counted for the first handle alone where several share a transfer.
+    fileprivate var fetchedHere: Int64 { isCoalesced ? 0 : progress.fetchedByteCount }
+}
+
 // MARK: - One download
 
 extension Session {
     private func begin(_ item: Item, into directory: URL) -> Download {
         let request = item.request(into: directory)
         let download = downloader.start(request)
-        meter.begin(item.id, request)
         running.insert(item.id)
         return download
     }
@@ -92,7 +95,7 @@ extension Session {
         do {
             for try await event in download.events {
                 note(event, of: item.id)
-                let fetched = meter.fetched(item.id, download.progress.fetchedByteCount)
+                let fetched = download.fetchedHere
                 if case .finished(let file) = event {
                     tally.finished += 1
                     tally.bytes += file.byteCount
@@ -104,12 +107,11 @@ extension Session {
             if download.progress.receivedByteCount > 0 { tally.paused += 1 }
         } catch let error as DownloadError {
             tally.failed += 1
-            tell(.failure(error), fetched: meter.fetched(item.id, download.progress.fetchedByteCount))
+            tell(.failure(error), fetched: download.fetchedHere)
         } catch {
             preconditionFailure("a download ends with a DownloadError, not \(error)")
         }
-        tally.fetched += meter.fetched(item.id, download.progress.fetchedByteCount)
-        meter.end(item.id)
+        tally.fetched += download.fetchedHere
         settle(item.id)
     }
 

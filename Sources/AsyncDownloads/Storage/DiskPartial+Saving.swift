@@ -3,11 +3,13 @@ extension DiskPartial {
         do {
             let (file, next) = try nextCheckpoint(received)
             try file.checkOwnership(names, on: store.disk)
-            try synchronize(file)
-            let live = try replaceCheckpoint(file, by: next)
+            // The first checkpoint may claim nothing, and then there is nothing that it could lose: marks need it soon.
+            let isClaim = received.isEmpty && next.generation == 1
+            if !isClaim { try synchronize(file) }
+            let live = try replaceCheckpoint(file, by: next, synchronizing: store.synchronizes && !isClaim)
             let old = install(live, file, received)
             if let old { store.disk.close(old.handle) }
-            if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
+            if store.synchronizes, !isClaim { try store.disk.synchronizeDirectory(names.directory) }
         } catch {
             noteFailure(error)
             throw DownloadError(error)
@@ -69,7 +71,7 @@ extension DiskPartial {
 
     /// Writes the checkpoint beside the old one and puts it in its place.
     private func replaceCheckpoint(
-        _ file: PartialFile, by next: Checkpoint
+        _ file: PartialFile, by next: Checkpoint, synchronizing: Bool
     ) throws(FileFailure) -> State.LiveCheckpoint {
         let block: [UInt8]
         do {
@@ -85,7 +87,7 @@ extension DiskPartial {
         do {
             // With the mark's block, so that no mark has to make the file longer.
             try write(block + [UInt8](repeating: 0, count: Checkpoint.blockSize), to: handle, at: 0)
-            if store.synchronizes { try store.disk.synchronize(handle) }
+            if synchronizing { try store.disk.synchronize(handle) }
             try store.disk.rename(path, to: names.checkpoint)
         } catch {
             store.disk.close(handle)

@@ -55,7 +55,8 @@ package struct DiskStore: PartialStore {
         }
     }
 
-    private func makeDirectory(_ path: String) throws(FileFailure) {
+    /// Makes a directory and those that lead to it.
+    func makeDirectory(_ path: String) throws(FileFailure) {
         let parent = PartialNames.directory(of: path)
         do {
             try makeOneDirectory(path, in: parent)

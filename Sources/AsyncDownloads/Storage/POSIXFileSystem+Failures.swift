@@ -19,7 +19,7 @@ extension POSIXFileSystem {
     /// The failure that the system's number stands for.
     static func failure(_ code: Int32, _ operation: String, _ name: String) -> FileFailure {
         FileFailure(
-            kind(of: code), errno: code, operation: operation, name: name, reason: String(cString: strerror(code)))
+            kind(of: code), errno: code, operation: operation, name: name, reason: SystemErrorText.text(code))
     }
 
     private static func kind(of code: Int32) -> FileFailure.Kind {

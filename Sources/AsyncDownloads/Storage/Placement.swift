@@ -24,8 +24,10 @@ struct Placement {
 
     /// Replaces what is at `destination`, atomically: by the file itself or, where that is gone, by a copy.
     mutating func put(at destination: String) {
-        directories.append(PartialNames.directory(of: destination))
+        let directory = PartialNames.directory(of: destination)
+        directories.append(directory)
         do {
+            if try disk.information(at: directory) == nil { try store.makeDirectory(directory) }
             try check(destination)
             if isTaken {
                 try copy(to: destination)

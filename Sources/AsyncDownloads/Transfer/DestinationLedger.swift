@@ -1,12 +1,24 @@
 /// Who writes where: no two transfers of one downloader put different resources at one path.
 ///
-/// A path that a caller named is taken while its transfer lives. A name that was chosen from a response stays taken,
-/// since the next response that suggests it is for another resource, whose file must not replace the first.
+/// A path that a caller named is taken while its transfer lives. No name that is chosen from a response is that of a
+/// file that another resource has got from here, since nobody asked for that one to be replaced.
 final class DestinationLedger: Sendable {
     private struct State {
         var named: [String: TransferKey] = [:]
-        var chosen: [String: String] = [:]
+        /// The URL of the resource that each path got, of the latest few.
+        var given: [String: String] = [:]
+        var order: [String] = []
+
+        mutating func give(_ path: String, to url: String) {
+            if given.updateValue(url, forKey: path) == nil { order.append(path) }
+            guard order.count > 2 * DestinationLedger.memory else { return }
+            for path in order.prefix(DestinationLedger.memory) { given[path] = nil }
+            order.removeFirst(DestinationLedger.memory)
+        }
     }
+
+    // A server that downloads for years must not remember every file.
+    private static let memory = 10_000
 
     private let state = Mutex(State())
 
@@ -22,7 +34,10 @@ final class DestinationLedger: Sendable {
     /// Frees every path that callers of `key` named.
     func release(_ key: TransferKey) {
         state.withLock { state in
-            state.named = state.named.filter { $0.value != key }
+            for path in state.named.filter({ $0.value == key }).keys {
+                state.named[path] = nil
+                state.give(path, to: key.url)
+            }
         }
     }
 
@@ -35,8 +50,8 @@ final class DestinationLedger: Sendable {
                 let candidate = number == 0 ? name : "\(stem)-\(number)\(suffix)"
                 let path = directory.hasSuffix("/") ? directory + candidate : "\(directory)/\(candidate)"
                 let isFree = state.named[path].map { $0 == key } ?? true
-                if isFree, state.chosen[path] == nil || state.chosen[path] == key.url {
-                    state.chosen[path] = key.url
+                if isFree, state.given[path] == nil || state.given[path] == key.url {
+                    state.give(path, to: key.url)
                     return path
                 }
                 number += 1

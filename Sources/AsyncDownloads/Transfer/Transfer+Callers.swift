@@ -17,7 +17,14 @@ extension Transfer {
                 let error = DownloadError(.superseded, bytesKept: state.machine.received.count)
                 decision.wakeups += state.subscribers.end(.failed(error))
             }
+            let isJoining = state.machine.state != .ready
             let number = state.subscribers.add(request)
+            if isJoining {
+                // What those before it have heard already and it needs to make sense of the rest.
+                for event in state.machine.present(isPaused: false, outcome: nil) {
+                    _ = state.subscribers.update(number) { $0.tell(event) }
+                }
+            }
             if running {
                 decision.actions += state.machine.run(at: now)
             } else {
@@ -118,7 +125,8 @@ extension Transfer {
             }
         } onCancel: {
             let (continuation, error) = update { state, _ in
-                (state.subscribers.update(number) { $0.waiters.removeValue(forKey: waiter) } ?? nil, state.cancellation)
+                let waiting = state.subscribers.update(number) { $0.waiters.removeValue(forKey: waiter) }
+                return (waiting ?? nil, state.cancellation)
             }
             guard let continuation else { return }
             leaveIfUnheard(number)

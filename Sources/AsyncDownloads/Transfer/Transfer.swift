@@ -44,7 +44,9 @@ final class Transfer: Sendable {
         state = Mutex(State(machine: machine))
     }
 
-    private static let storeQueue = DispatchQueue(label: "async-downloads.stores", attributes: .concurrent)
+    // A class of service of its own has worker threads of its own: URLSession's busy ones must not hold a checkpoint up.
+    private static let storeQueue = DispatchQueue(
+        label: "async-downloads.stores", qos: .userInitiated, attributes: .concurrent)
 
     /// Reads the state.
     func withState<Value: Sendable>(_ body: (State) -> Value) -> Value {

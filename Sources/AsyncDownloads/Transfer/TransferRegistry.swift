@@ -17,8 +17,8 @@ final class TransferRegistry: Sendable {
     func join(
         _ key: TransferKey, _ request: DownloadRequest, policy: DuplicatePolicy, running: Bool = true,
         make: () -> Transfer
-    ) -> Result<(transfer: Transfer, caller: Int), DownloadError> {
-        let result: Result<(Transfer, Transfer.Attachment), DownloadError> = state.withLock { state in
+    ) -> Result<(transfer: Transfer, caller: Int, isCoalesced: Bool), DownloadError> {
+        let result: Result<(Transfer, Transfer.Attachment, Bool), DownloadError> = state.withLock { state in
             guard !state.isShutDown else { return .failure(DownloadError(.shutDown)) }
             if let running = state.byKey[key] {
                 let superseding = policy.kind == .cancelExisting
@@ -26,7 +26,7 @@ final class TransferRegistry: Sendable {
                     return .failure(DownloadError(.duplicate))
                 }
                 if let attachment = running.attach(request, superseding: superseding) {
-                    return .success((running, attachment))
+                    return .success((running, attachment, true))
                 }
             }
             let transfer = make()
@@ -35,11 +35,11 @@ final class TransferRegistry: Sendable {
             }
             state.byKey[key] = transfer
             state.live[ObjectIdentifier(transfer)] = transfer
-            return .success((transfer, attachment))
+            return .success((transfer, attachment, false))
         }
-        return result.map { transfer, attachment in
+        return result.map { transfer, attachment, isCoalesced in
             attachment.settle()
-            return (transfer, attachment.number)
+            return (transfer, attachment.number, isCoalesced)
         }
     }
 

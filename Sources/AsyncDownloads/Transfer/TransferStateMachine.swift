@@ -209,11 +209,11 @@ extension TransferStateMachine {
         case .success(let finding):
             isPartialOpen = true
             saving = SavingSchedule()
-            return take(finding) + obey(at: now)
+            return take(finding, at: now) + obey(at: now)
         }
     }
 
-    private mutating func take(_ finding: PartialFinding) -> [TransferAction] {
+    private mutating func take(_ finding: PartialFinding, at now: Duration) -> [TransferAction] {
         let known = received.count
         switch finding {
         case .nothing:
@@ -225,6 +225,7 @@ extension TransferStateMachine {
             self.representation = representation
             self.received = received
             isPartialFilled = true
+            saving.found(at: now)
             mostReceived = max(mostReceived, received.count)
             // What a restart gave up is back, where a pause came before the new representation.
             forcedRestarts = 0

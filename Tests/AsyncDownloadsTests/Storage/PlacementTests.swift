@@ -46,11 +46,12 @@ struct PlacementTests {
         #expect(directory.bytes(at: paths[1]) == SampleObject.first.bytes())
     }
 
-    @Test("refuses what is no file, and keeps the bytes", arguments: ["directory", "missing/file", "pipe"])
+    @Test("refuses what is no file, and keeps the bytes", arguments: ["directory", "plain/file", "pipe"])
     func refuses(name: String) throws {
         try FileManager.default.createDirectory(
             atPath: "\(directory.path)/directory", withIntermediateDirectories: true)
         #expect(mkfifo("\(directory.path)/pipe", 0o600) == 0)
+        try directory.put("x".utf8, at: "\(directory.path)/plain")
         let partial = try whole()
         try partial.save(IntervalSet(0..<1000))
         let result = partial.place(at: ["\(directory.path)/\(name)"], length: 1000)[0]
@@ -66,12 +67,20 @@ struct PlacementTests {
 
     @Test("serves the destinations that it can")
     func someFail() throws {
-        let paths = ["\(directory.path)/missing/file", directory.destination, "\(directory.path)/copy.zip"]
+        try directory.put("x".utf8, at: "\(directory.path)/plain")
+        let paths = ["\(directory.path)/plain/file", directory.destination, "\(directory.path)/copy.zip"]
         let results = try whole().place(at: paths, length: 1000)
         #expect(results.map(\.isFailure) == [true, false, false])
         #expect(directory.bytes(at: paths[1]) == SampleObject.first.bytes())
         #expect(directory.bytes(at: paths[2]) == SampleObject.first.bytes())
-        #expect(try directory.contents == ["copy.zip", "file.zip"])
+        #expect(try directory.contents == ["copy.zip", "file.zip", "plain"])
+    }
+
+    @Test("makes the directories that a destination is in")
+    func makesDirectories() throws {
+        let paths = ["\(directory.path)/one/two/file", "\(directory.path)/three/file"]
+        for result in try whole().place(at: paths, length: 1000) { try result.get() }
+        for path in paths { #expect(directory.bytes(at: path) == SampleObject.first.bytes()) }
     }
 
     @Test("replaces a symbolic link itself and leaves alone what it leads to")

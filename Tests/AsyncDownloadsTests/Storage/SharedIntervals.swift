@@ -1,4 +1,3 @@
-
 @testable import AsyncDownloads
 
 /// What has been written, as a writer and a saver share it.

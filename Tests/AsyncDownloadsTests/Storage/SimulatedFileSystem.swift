@@ -1,4 +1,3 @@
-
 @testable import AsyncDownloads
 
 /// A file system in memory that remembers its state after every change, for replaying crashes.

@@ -14,7 +14,8 @@ final class ForeignServer: Sendable {
 
         /// Where it is installed, if it is.
         var executable: URL? {
-            let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + ["/usr/sbin"]
+            let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+            let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin"]
             return folders.map { URL(fileURLWithPath: "\($0)/\(rawValue)") }
                 .first { FileManager.default.isExecutableFile(atPath: $0.path) }
         }

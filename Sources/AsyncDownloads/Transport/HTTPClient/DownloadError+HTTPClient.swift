@@ -15,7 +15,7 @@ extension DownloadError {
         case let error as NIOConnectionError:
             self = Self.connecting(error)
         case let error as IOError where Self.refusals.contains(error.errnoCode):
-            self.init(.cannotConnect, "\(error)", underlyingError: error)
+            self.init(.cannotConnect, SystemErrorText.text(error.errnoCode), underlyingError: error)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             // After the head it is a connection that broke off without a closing alert.
             self.init(hasHead ? .connectionLost : .secureConnectionFailed, underlyingError: error)

@@ -22,9 +22,10 @@ package final class HTTPClientTransport: Transport {
         // The scheduler bounds connections; the pool must not do it a second time.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         configuration.http1_1ConnectionDebugInitializer = { channel in
-            // Large reads are what makes the engine fast: fewer system calls, and one write a part.
+            // Large reads are what makes the engine fast: fewer system calls, and one write a part. One read at a time,
+            // since what was read in the same turn as the end of the connection is dropped, and each costs memory.
             channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 1 << 20))
-                .flatMap { channel.setOption(.maxMessagesPerRead, value: 4) }
+                .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }

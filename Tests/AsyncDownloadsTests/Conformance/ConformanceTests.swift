@@ -1,0 +1,81 @@
+import AsyncDownloads
+import LoopbackServer
+import Testing
+
+/// The rules of resumption over a real server, on every engine: a row of a table is a case.
+@Suite(.timeLimit(.minutes(5)))
+struct ConformanceTests {
+    @Test(arguments: Engine.allCases, Scenario.plain)
+    func `servers that behave, or stop half-way`(_ engine: Engine, _ scenario: Scenario) async throws {
+        try await prove(scenario, on: engine)
+    }
+
+    @Test(arguments: Engine.allCases, Scenario.changes)
+    func `objects that change, and servers that ignore what they are asked`(
+        _ engine: Engine, _ scenario: Scenario
+    ) async throws {
+        try await prove(scenario, on: engine)
+    }
+
+    @Test(arguments: Engine.allCases, Scenario.lies)
+    func `partial responses that must not be believed`(_ engine: Engine, _ scenario: Scenario) async throws {
+        try await prove(scenario, on: engine)
+    }
+
+    @Test(arguments: Engine.allCases, Scenario.bodies)
+    func `bodies that are cut or torn`(_ engine: Engine, _ scenario: Scenario) async throws {
+        try await prove(scenario, on: engine)
+    }
+
+    private func prove(_ scenario: Scenario, on engine: Engine) async throws {
+        if let reason = scenario.impossible[engine] {
+            print("\(scenario.testDescription), on \(engine.rawValue): cannot be kept. \(reason)")
+            return
+        }
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(scenario.resource, at: "/object")
+            let download = shop.downloader.start(shop.request("/object"))
+            let story = await Story(of: download)
+            switch scenario.outcome {
+            case .file(let content):
+                #expect(story.error == nil, "\(String(describing: story.error))")
+                #expect(story.file?.byteCount == content.length)
+                #expect(try shop.holds(content))
+                #expect(try shop.leftovers == ["file.bin"])
+            case .failure(let code, let kept):
+                let error = try #require(story.error)
+                #expect(error.code == code, "\(error)")
+                #expect(kept.contains(error.bytesKept), "\(error)")
+                #expect(try !shop.leftovers.contains("file.bin"))
+            }
+            let requests = shop.server.requests(at: "/object")
+            if let offsets = scenario.offsets { #expect(requests.map(offset(of:)) == offsets) }
+            if let restarts = scenario.restarts { #expect(story.restarts == restarts) }
+            if let resumptions = scenario.resumptions { #expect(story.resumptions == resumptions) }
+            expectConditions(requests, scenario)
+            expectProgressForwards(story)
+        }
+    }
+
+    private func expectConditions(_ requests: [RecordedRequest], _ scenario: Scenario) {
+        for request in requests {
+            #expect(request["Accept-Encoding"] == "identity", "rule 6")
+            let conditions = ["If-Range", "If-Match", "If-Unmodified-Since"].compactMap { request[$0] }
+            if offset(of: request) > 0 {
+                #expect(
+                    conditions == [scenario.resource.entityTag ?? scenario.resource.lastModified], "rules 1 to 4, 8")
+                #expect(request["Range"]?.contains(",") == false, "rule 7")
+            } else {
+                #expect(conditions == [], "rule 1")
+            }
+        }
+    }
+
+    private func expectProgressForwards(_ story: Story) {
+        var last: Int64 = 0
+        for count in story.receivedCounts {
+            #expect((count ?? 0) >= (count == nil ? 0 : last), "rule 56")
+            last = count ?? 0
+        }
+    }
+}

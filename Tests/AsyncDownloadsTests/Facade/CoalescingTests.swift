@@ -1,0 +1,133 @@
+import AsyncDownloads
+import Foundation
+import LoopbackServer
+import Testing
+
+/// Many callers of one resource (rule 51).
+@Suite(.timeLimit(.minutes(3)))
+struct CoalescingTests {
+    private let content = Content(seed: 3, length: 100_000)
+
+    @Test(arguments: Engine.allCases)
+    func `a thousand concurrent callers make one request`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let files = await withTaskGroup(of: Result<DownloadedFile, DownloadError>.self) { group in
+                for _ in 0..<1000 {
+                    group.addTask { await shop.result(of: shop.request("/one")) }
+                }
+                _ = await shop.server.requests(at: "/one", reaching: 1)
+                // Every caller has joined when every handle exists; the held head keeps the one transfer from ending.
+                while shop.downloader.callerCount < 1000 { await Task.yield() }
+                shop.server.release("/one")
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(files.count == 1000)
+            #expect(files.allSatisfy { (try? $0.get())?.byteCount == content.length })
+            #expect(shop.server.requests(at: "/one").count == 1)
+            #expect(try shop.holds(content))
+            #expect(try shop.leftovers == ["file.bin"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `one resource to two destinations is one transfer and two files`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let first = shop.downloader.start(shop.request("/one", to: "a.bin"))
+            let second = shop.downloader.start(shop.request("/one", to: "b.bin"))
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            shop.server.release("/one")
+            let (a, b) = (try await first.file, try await second.file)
+            #expect(a.url.lastPathComponent == "a.bin")
+            #expect(b.url.lastPathComponent == "b.bin")
+            #expect(shop.server.requests(at: "/one").count == 1)
+            #expect(try shop.holds(content, at: "a.bin"))
+            #expect(try shop.holds(content, at: "b.bin"))
+            #expect(try shop.leftovers == ["a.bin", "b.bin"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a caller that leaves does not disturb those that stay`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
+            let leaving = shop.downloader.start(shop.request("/one", to: "a.bin"))
+            let staying = shop.downloader.start(shop.request("/one", to: "b.bin"))
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            leaving.cancel()
+            shop.server.release("/one")
+            await #expect(throws: DownloadError.self) { try await leaving.file }
+            #expect(leaving.state == .cancelled)
+            #expect(try await staying.file.byteCount == content.length)
+            #expect(shop.server.requests(at: "/one").count == 1)
+            #expect(try shop.leftovers == ["b.bin"])
+        }
+    }
+
+    @Test
+    func `cancelExisting gives earlier callers their error and keeps the bytes`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
+            let earlier = shop.downloader.start(shop.request("/one", to: "a.bin"))
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            var request = shop.request("/one", to: "b.bin")
+            request.duplicatePolicy = .cancelExisting
+            let newer = shop.downloader.start(request)
+            shop.server.release("/one")
+            let error = await #expect(throws: DownloadError.self) { try await earlier.file }
+            #expect(error?.code == .superseded)
+            #expect(try await newer.file.byteCount == content.length)
+            #expect(shop.server.bodyBytesSent(at: "/one") == content.length)
+        }
+    }
+
+    @Test
+    func `reject refuses the newer caller alone`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let earlier = shop.downloader.start(shop.request("/one"))
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            var request = shop.request("/one")
+            request.duplicatePolicy = .reject
+            let newer = shop.downloader.start(request)
+            let error = await #expect(throws: DownloadError.self) { try await newer.file }
+            #expect(error?.code == .duplicate)
+            shop.server.release("/one")
+            #expect(try await earlier.file.byteCount == content.length)
+        }
+    }
+
+    @Test
+    func `two resources cannot have one destination`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(content, script: [[.holdHead]]), at: "/one")
+            shop.server.serve(Resource(content), at: "/two")
+            let first = shop.downloader.start(shop.request("/one"))
+            let error = await #expect(throws: DownloadError.self) {
+                try await shop.downloader.download(shop.request("/two"))
+            }
+            #expect(error?.code == .destinationInUse)
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            shop.server.release("/one")
+            _ = try await first.file
+            #expect(try await shop.downloader.download(shop.request("/two")).byteCount == content.length)
+        }
+    }
+
+    @Test
+    func `headers make another resource, fragments do not`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(content, script: [[.holdHead], [.holdHead]]), at: "/one")
+            var german = shop.request("/one", to: "de")
+            german.headers["Accept-Language"] = "de"
+            let plain = shop.downloader.start(shop.request("/one", to: "en"))
+            let translated = shop.downloader.start(german)
+            let fragment = shop.downloader.start(shop.request("/one#part", to: "part"))
+            _ = await shop.server.requests(at: "/one", reaching: 2)
+            shop.server.release("/one")
+            for download in [plain, translated, fragment] { _ = try await download.file }
+            #expect(shop.server.requests(at: "/one").count == 2)
+        }
+    }
+}

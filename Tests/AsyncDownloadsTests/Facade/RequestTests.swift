@@ -1,0 +1,111 @@
+import AsyncDownloads
+import Foundation
+import LoopbackServer
+import Testing
+
+/// What is wrong with a request is found before anything is sent; where files go is decided safely.
+@Suite(.timeLimit(.minutes(1)))
+struct RequestTests {
+    private let content = Content(seed: 8, length: 50_000)
+    private static let home = URL(fileURLWithPath: "/tmp/x")
+
+    static let unusable: [DownloadRequest] = [
+        "ftp://host/file", "file:///etc/passwd", "http:///file", "http://user:secret@host/file", "data:,x",
+    ].compactMap(URL.init(string:)).map { DownloadRequest(from: $0, to: home) }
+
+    @Test(arguments: unusable)
+    func `unusable URLs are refused without leaking them`(_ request: DownloadRequest) async throws {
+        let downloader = Downloader()
+        let error = await #expect(throws: DownloadError.self) { try await downloader.download(request) }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.description.contains("secret") == false)
+        #expect(downloader.start(request).state == .failed)
+        await downloader.shutdown()
+    }
+
+    @Test(arguments: [
+        ("Range", "bytes=0-1"), ("accept-encoding", "gzip"), ("If-Range", "x"), ("Host", "other"),
+        ("X", "a\r\nInjected: b"), ("X", "a\nb"), ("X", "a\0b"), ("Bad Name", "x"), ("", "x"),
+    ])
+    func `headers that are the package's own, or no headers, are refused`(_ name: String, _ value: String) async throws
+    {
+        let downloader = Downloader()
+        let url = try #require(URL(string: "http://127.0.0.1:1/"))
+        let request = DownloadRequest(from: url, to: Self.home, headers: [name: value])
+        let error = await #expect(throws: DownloadError.self) { try await downloader.download(request) }
+        #expect(error?.code == .invalidRequest)
+        await downloader.shutdown()
+    }
+
+    static let names: [(String, String?, String)] = [
+        ("/files/report.pdf?x=1", nil, "report.pdf"),
+        ("/files/", nil, "files"),
+        ("/", nil, "download"),
+        ("/a", "attachment; filename=\"b.txt\"", "b.txt"),
+        ("/a", "attachment; filename*=UTF-8''%e2%82%ac%20rates.txt; filename=\"x\"", "€ rates.txt"),
+        ("/a", "attachment; filename=\"../../etc/passwd\"", "passwd"),
+        ("/%2e%2e%2fescape", nil, "escape"),
+    ]
+
+    @Test(arguments: names)
+    func `a name is chosen from the response, inside the directory`(
+        _ path: String, _ disposition: String?, _ name: String
+    ) async throws {
+        try await Workshop.with { shop async throws in
+            var resource = Resource(content)
+            resource.contentDisposition = disposition
+            let served = path.split(separator: "?").first.map(String.init) ?? path
+            shop.server.serve(resource, at: served)
+            let request = DownloadRequest(from: shop.server.url(path), into: shop.directory)
+            let file = try await shop.downloader.download(request)
+            #expect(file.url.lastPathComponent == name)
+            #expect(try shop.leftovers == [name])
+        }
+    }
+
+    @Test
+    func `two resources that suggest one name get two files`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(content), at: "/a/file.bin")
+            shop.server.serve(Resource(Content(seed: 9, length: 70)), at: "/b/file.bin")
+            for path in ["/a/file.bin", "/b/file.bin", "/a/file.bin"] {
+                _ = try await shop.downloader.download(
+                    DownloadRequest(from: shop.server.url(path), into: shop.directory))
+            }
+            #expect(try shop.leftovers == ["file-1.bin", "file.bin"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 48: a wrong digest never reaches the destination`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(Resource(.bytes(Array("abc".utf8))), at: "/abc")
+            try Data("old".utf8).write(to: shop.directory.appending(path: "file.bin"))
+            var request = shop.request("/abc")
+            request.checksum = .sha256(String(repeating: "0", count: 64))
+            let error = await #expect(throws: DownloadError.self) { try await shop.downloader.download(request) }
+            #expect(error?.code == .checksumMismatch)
+            #expect(try shop.leftovers == ["file.bin"])
+            #expect(try String(contentsOf: shop.directory.appending(path: "file.bin"), encoding: .utf8) == "old")
+            // FIPS 180-4's example.
+            request.checksum = .sha256("BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD")
+            #expect(try await shop.downloader.download(request).byteCount == 3)
+        }
+    }
+
+    @Test
+    func `a longer body than allowed is refused, declared or not`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(content), at: "/declared")
+            var endless = Resource(content)
+            endless.script = [[.endless]]
+            shop.server.serve(endless, at: "/endless")
+            for path in ["/declared", "/endless"] {
+                var request = shop.request(path)
+                request.maximumByteCount = 10_000
+                let error = await #expect(throws: DownloadError.self) { try await shop.downloader.download(request) }
+                #expect(error?.code == .bodyTooLarge)
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import AsyncDownloads
+import Foundation
+import LoopbackServer
+import Testing
+
+/// Failures that pass, over a real server and with a clock that the test moves (rules 36, 37 and 59).
+@Suite(.timeLimit(.minutes(2)))
+struct RetryingTests {
+    private let content = Content(seed: 5, length: 200_000)
+
+    @Test(arguments: Engine.allCases)
+    func `rule 37: Retry-After is obeyed to the second`(_ engine: Engine) async throws {
+        let time = ManualTimeSource()
+        try await Workshop.with(engine, time: time) { shop async throws in
+            shop.server.serve(Resource(content, script: [[.retryAfter("120")]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            await time.timer(ofAtLeast: .seconds(120))
+            time.advance(by: .seconds(119))
+            #expect(download.state == .retrying)
+            time.advance(by: .seconds(1))
+            let story = await Story(of: download)
+            #expect(story.retries == [.httpStatus])
+            #expect(try shop.holds(content))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 59: an exchange without a byte for the idle timeout is replaced`(_ engine: Engine) async throws {
+        let time = ManualTimeSource()
+        try await Workshop.with(engine, time: time) { shop async throws in
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 70_000)]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            for try await event in download.events {
+                if case .progress(let progress) = event, progress.receivedByteCount >= 70_000 { break }
+            }
+            let events = download.events
+            time.advance(by: .seconds(31))
+            let story = await Story(events)
+            #expect(story.retries == [.timedOut])
+            #expect(story.resumptions == [70_000])
+            #expect(try shop.holds(content))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a head that does not come is a silence too`(_ engine: Engine) async throws {
+        let time = ManualTimeSource()
+        try await Workshop.with(engine, time: time) { shop async throws in
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            time.advance(by: .seconds(31))
+            let story = await Story(of: download)
+            #expect(story.retries == [.timedOut])
+            #expect(try shop.holds(content))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `the deadline ends a download and keeps its bytes`(_ engine: Engine) async throws {
+        let time = ManualTimeSource()
+        try await Workshop.with(engine, time: time) { shop async throws in
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 70_000)]]), at: "/one")
+            var request = shop.request("/one")
+            request.deadline = .seconds(10)
+            let download = shop.downloader.start(request)
+            for try await event in download.events {
+                if case .progress(let progress) = event, progress.receivedByteCount >= 70_000 { break }
+            }
+            time.advance(by: .seconds(10))
+            let error = await #expect(throws: DownloadError.self) { try await download.file }
+            #expect(error?.code == .deadlineExceeded)
+            #expect(error?.bytesKept == 70_000)
+            #expect(try await shop.downloader.download(shop.request("/one")).byteCount == content.length)
+            #expect(shop.server.requests(at: "/one").map(offset(of:)) == [0, 70_000])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `nobody listens at the port: a typed error after the retries`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            let gone = try await LoopbackServer.start()
+            let url = gone.url("/one")
+            try await gone.stop()
+            let story = await Story(
+                of: shop.downloader.start(DownloadRequest(from: url, to: shop.directory.appending(path: "file"))))
+            #expect(story.error?.code == .cannotConnect, "\(String(reflecting: story.error?.underlyingError))")
+            #expect(story.retries == [.cannotConnect, .cannotConnect, .cannotConnect])
+            #expect(try shop.leftovers == [])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an unknown host is named as such`(_ engine: Engine) async throws {
+        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
+            let url = try #require(URL(string: "http://no-such-host.invalid/file"))
+            let story = await Story(
+                of: shop.downloader.start(DownloadRequest(from: url, to: shop.directory.appending(path: "file"))))
+            #expect(story.error?.code == .hostNotFound)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+@testable import AsyncDownloads
+
+/// The engine: a head, then the body in parts, then one end, with faults anywhere.
+extension ModelRun {
+    mutating func engineReports() {
+        guard let current = exchange else { return }
+        if current.isCancelled, Int.random(in: 0..<3, using: &generator) > 0 { return end(.cancelled) }
+        if networkFails() { return }
+        // Nothing is read while the body is held back, but an engine may know that there is none.
+        if current.isHeldBack { return current.response?.body.isEmpty == true ? end(.complete) : () }
+        if current.response == nil { return head(current) }
+        body()
+    }
+
+    private mutating func networkFails() -> Bool {
+        guard server.faults > 0, Int.random(in: 0..<25, using: &generator) == 0 else { return false }
+        server.faults -= 1
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0:
+            history.append("stall")
+            exchange?.isStalled = true
+        case 1 where !isPassing: end(.failed(DownloadError(.secureConnectionFailed)))
+        case 2 where exchange?.response?.isFramed == true && exchange?.response?.headers["Content-Length"] != nil:
+            // Engines that do not count call a truncated body complete.
+            end(.complete)
+        default: end(.failed(DownloadError(.connectionLost)))
+        }
+        return true
+    }
+
+    private mutating func head(_ current: Exchange) {
+        let response = server.answer(
+            current.request, engineDecodes: machine.settings.decodesContent, using: &generator)
+        exchange?.response = response
+        let head = ResponseHead(status: StatusCode(response.status), headers: response.headers)
+        take(
+            "head \(response.status) \(response.headers)",
+            machine.headArrived(head, exchange: current.number, at: now, date: .sample))
+        guard machine.state == .preparing, machine.exchange?.number == current.number else { return }
+        guard let newcomer = machine.newcomer else {
+            exchange?.isHeldBack = true
+            return
+        }
+        interrupt()
+        let result = store.begin(newcomer, using: &generator)
+        take("began at once", machine.began(result, exchange: current.number, at: now))
+    }
+
+    private mutating func body() {
+        guard let current = exchange, let response = current.response else { return }
+        let left = response.body.dropFirst(current.position)
+        guard !left.isEmpty else {
+            // A body whose length nobody has told cannot be too long.
+            if server.faults > 0, !isPassing, response.headers["Content-Length"] != nil,
+                response.headers["Content-Encoding"] == nil, Int.random(in: 0..<20, using: &generator) == 0
+            {
+                server.faults -= 1
+                deliver([ModelByte(version: -1, isCoded: false, position: -1)], current.number)
+            }
+            return end(.complete)
+        }
+        let count = min(left.count, Int.random(in: 1...60, using: &generator))
+        exchange?.position += count
+        deliver(left.prefix(count), current.number)
+    }
+
+    private mutating func deliver(_ bytes: ArraySlice<ModelByte>, _ number: Int) {
+        let decision = machine.bytesArrived(bytes.count, exchange: number, at: now)
+        history.append("\(bytes.count) bytes: \(decision)")
+        guard case .write(let skipping, let count, let offset) = decision else { return }
+        interrupt()
+        let wanted = bytes.dropFirst(skipping).prefix(count)
+        check(wanted.count == count, "more to write than arrived")
+        guard store.write(wanted, at: offset, using: &generator) else {
+            return take("not written", machine.writeFailed(DownloadError(.diskFull), exchange: number, at: now))
+        }
+        interrupt()
+        take("wrote \(count)", machine.wrote(count, exchange: number, at: now))
+    }
+
+    private mutating func end(_ end: ExchangeEnd) {
+        guard let number = exchange?.number else { return }
+        exchange = nil
+        take("end \(end)", machine.exchangeEnded(end, exchange: number, at: now))
+    }
+}

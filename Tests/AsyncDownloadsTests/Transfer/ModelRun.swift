@@ -1,0 +1,267 @@
+internal import Foundation
+
+@testable import AsyncDownloads
+
+/// Drives one state machine against a model of everything round it, in an order and with faults drawn from a seed.
+///
+/// As in ``Transfer``, decisions are made at once and carried out later, one action after another, while anything else
+/// may happen in between: callers, the engine's callbacks, timers, the store's answers.
+struct ModelRun {
+    enum Permit { case none, requested, held }
+
+    /// An exchange of the engine's.
+    struct Exchange {
+        let number: Int
+        let request: ExchangeRequest
+        var response: ModelResponse?
+        var position = 0
+        var isCancelled = false
+        var isHeldBack = false
+        var isStalled = false
+    }
+
+    /// What may happen next.
+    enum Move: CaseIterable {
+        case action, scheduler, store, engine, time, caller, object
+    }
+
+    var machine: TransferStateMachine
+    var generator: SplitMix64
+    var server: ModelServer
+    var store: ModelStore
+    var now = Duration.zero
+    var exchange: Exchange?
+    var commands: Int
+    let isPassing: Bool
+    private(set) var violations: [String] = []
+    /// What happened, for whoever has to find out why.
+    var history: [String] = []
+    private(set) var ending: TransferEnding?
+
+    private var permit = Permit.none
+    private var actions: [TransferAction] = []
+    private var storeQueue: [TransferAction] = []
+    /// The timers of every delay, also of those that were cut short.
+    private var retries: [(due: Duration, number: Int)] = []
+    private var tick: Duration?
+    private var deadline: Duration?
+    private var lastProgress: Int64 = 0
+
+    /// - Parameters:
+    ///   - faults: How often server, network and disk may fail.
+    ///   - commands: How often callers may intervene.
+    ///   - passing: Whether only such faults happen as a transfer with retries enough survives, and nobody leaves.
+    init(seed: UInt64, faults: Int, commands: Int, passing: Bool = false) {
+        var generator = SplitMix64(seed: seed)
+        var settings = TransferSettings(url: .sample("https://a.example/file"))
+        let retries = passing ? 100 : Int.random(in: 0...3, using: &generator)
+        settings.retryPolicy = RetryPolicy(maximumRetries: retries)
+        settings.idleTimeout = .seconds(5)
+        if faults > 0, !passing, Int.random(in: 0..<3, using: &generator) == 0 {
+            settings.deadline = .seconds(Int.random(in: 0...40, using: &generator))
+        }
+        settings.windowLength = [nil, 20, 50].randomElement(using: &generator) ?? nil
+        settings.decodesContent = Bool.random(using: &generator)
+        settings.progressInterval = Bool.random(using: &generator) ? .zero : .milliseconds(100)
+        if faults > 0, !passing, Int.random(in: 0..<6, using: &generator) == 0 { settings.maximumByteCount = 60 }
+        machine = TransferStateMachine(settings: settings, seed: seed)
+        server = ModelServer(faults: faults, passing: passing, using: &generator)
+        store = ModelStore(faults: passing || faults == 0 ? 0 : Int.random(in: 0...2, using: &generator))
+        isPassing = passing
+        self.generator = generator
+        self.commands = commands
+    }
+
+    /// Runs until nothing more can happen.
+    mutating func run() {
+        take("run", machine.run(at: now))
+        for _ in 0..<20_000 {
+            let moves = Move.allCases.filter(isPossible)
+            // Timers go off, callers intervene and objects change now and then, and where nothing else is to be done.
+            let usual = moves.filter { ![.time, .caller, .object].contains($0) }
+            let isUnusual = Int.random(in: 0..<12, using: &generator) == 0
+            guard let move = (usual.isEmpty || isUnusual ? moves : usual).randomElement(using: &generator) else {
+                return checkRest()
+            }
+            make(move)
+            if !violations.isEmpty || !store.violations.isEmpty { return }
+        }
+        violations.append("no rest")
+    }
+
+    private func isPossible(_ move: Move) -> Bool {
+        switch move {
+        case .action: !actions.isEmpty
+        // A permit that crosses its withdrawal is another story, told by a scenario.
+        case .scheduler: permit == .requested && actions.isEmpty
+        case .store: !storeQueue.isEmpty
+        case .engine: exchange.map { !$0.isStalled || $0.isCancelled } ?? false
+        case .time: tick != nil || deadline != nil || !retries.isEmpty
+        case .caller: commands > 0 && ending == nil
+        case .object: server.faults > 0 && !isPassing && exchange != nil
+        }
+    }
+
+    mutating func make(_ move: Move) {
+        switch move {
+        case .action: perform(actions.removeFirst())
+        case .scheduler:
+            permit = .held
+            take("permit", machine.permitGranted(at: now))
+        case .store: storeAnswers()
+        case .engine: engineReports()
+        case .time: timeGoesOn()
+        case .caller: callerIntervenes()
+        case .object:
+            server.faults -= 1
+            server.change(using: &generator)
+            history.append("object changes, \(server.length) bytes, \(server.proof)")
+        }
+    }
+
+    /// Notes what was decided: events are told at once, everything else waits its turn.
+    mutating func take(_ input: String, _ decided: [TransferAction]) {
+        history.append("\(now) \(input): \(decided.map(\.summary)), \(machine.state)")
+        check(ending == nil || decided.isEmpty, "actions after the end")
+        for action in decided {
+            if case .tell(let event) = action { hear(event) } else { actions.append(action) }
+        }
+        check(!store.isOpen || store.holds(machine.received), "more received than written")
+    }
+
+    private mutating func hear(_ event: DownloadEvent) {
+        switch event {
+        case .restarted:
+            lastProgress = 0
+        case .progress(let progress):
+            check(progress.receivedByteCount >= lastProgress, "rule 56: progress went backwards")
+            lastProgress = progress.receivedByteCount
+        case .paused(let received), .resumed(let received):
+            check(received >= lastProgress, "rule 56: progress went backwards")
+        case .verifying:
+            check(lastProgress == machine.received.count, "rule 57: the last progress was not told")
+        default:
+            break
+        }
+    }
+
+    private mutating func callerIntervenes() {
+        commands -= 1
+        switch Int.random(in: 0..<(isPassing ? 16 : 18), using: &generator) {
+        case 0..<6: take("pause", machine.stop(.pause, at: now))
+        case 6..<16: take("run", machine.run(at: now))
+        case 16: take("park", machine.stop(.park, at: now))
+        default: take("discard", machine.stop(.discard, at: now))
+        }
+    }
+
+    /// Lets somebody else come between two steps of a callback.
+    mutating func interrupt() {
+        for move in [Move.caller, .store, .action, .time] where isPossible(move) {
+            if Int.random(in: 0..<10, using: &generator) == 0 { make(move) }
+        }
+    }
+
+    mutating func check(_ condition: Bool, _ violation: String) {
+        if !condition { violations.append(violation) }
+    }
+
+    /// Nothing can happen any more: the transfer must be over, or paused, with nothing open.
+    private mutating func checkRest() {
+        check(machine.state == .ended || machine.state == .paused, "rests in \(machine.state)")
+        check((ending != nil) == (machine.state == .ended), "an end without an ending")
+        check(permit == .none, "rests with a permit")
+        check(!store.isOpen, "rests with an open partial")
+        check(exchange == nil, "rests with an exchange")
+        check(machine.wish != .run || ending != nil, "rests although it should run")
+        guard ending != nil else { return }
+        for wish in [TransferStateMachine.Wish.pause, .park, .discard] { take("late", machine.stop(wish, at: now)) }
+        take("late", machine.run(at: now))
+        take("late", machine.tick(at: now))
+        take("late", machine.deadlineReached(at: now))
+        take("late", machine.permitGranted(at: now))
+        take("late", machine.retryDue(number: 1, at: now))
+        take("late", machine.saved())
+    }
+}
+
+// MARK: - Actions, the store and time
+
+extension ModelRun {
+    private mutating func perform(_ action: TransferAction) {
+        switch action {
+        case .requestPermit:
+            check(permit == .none, "a second permit")
+            permit = .requested
+        case .releasePermit:
+            check(exchange == nil, "the permit went before the exchange")
+            permit = .none
+        case .startExchange(let number, let request):
+            check(exchange == nil, "two exchanges at once")
+            check(permit == .held, "an exchange without a permit")
+            check(store.isOpen, "an exchange without a partial")
+            exchange = Exchange(number: number, request: request)
+        case .cancelExchange(let number):
+            if exchange?.number == number { exchange?.isCancelled = true }
+        case .openGate(let number):
+            if exchange?.number == number { exchange?.isHeldBack = false }
+        case .scheduleRetry(let delay, let number): retries.append((now + delay, number))
+        case .scheduleTick(let delay):
+            check(tick == nil, "two ticks at once")
+            tick = now + delay
+        case .scheduleDeadline(let delay): deadline = now + delay
+        case .cancelDeadline: deadline = nil
+        case .tell: break
+        case .end(let ending):
+            check(self.ending == nil, "two ends")
+            check(!store.isOpen, "ended with an open partial")
+            check(actions.isEmpty, "actions after the end")
+            self.ending = ending
+            if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
+            (retries, tick, deadline) = ([], nil, nil)
+        case .openPartial, .beginPartial, .adopt, .savePartial, .closePartial, .discardPartial, .finishPartial:
+            storeQueue.append(action)
+        }
+    }
+
+    private mutating func storeAnswers() {
+        let action = storeQueue.removeFirst()
+        switch action {
+        case .openPartial: take("opened", machine.opened(store.open(using: &generator), at: now))
+        case .beginPartial(let representation, let number):
+            let result = store.begin(representation, using: &generator)
+            take("began", machine.began(result, exchange: number, at: now))
+        case .adopt(let representation): store.adopt(representation)
+        case .savePartial(let received):
+            store.save(received, using: &generator)
+            take("saved", machine.saved())
+        case .closePartial(let received):
+            store.close(saving: received, using: &generator)
+            take("closed", machine.closed(.success(()), at: now))
+        case .discardPartial:
+            store.discard()
+            take("discarded", machine.closed(.success(()), at: now))
+        case .finishPartial(let length, _):
+            store.finish(length: length)
+            take("finished", machine.finished(.success([:]), at: now))
+        default: preconditionFailure("\(action) is not the store's")
+        }
+    }
+
+    private mutating func timeGoesOn() {
+        guard let due = (retries.map(\.due) + [tick, deadline].compactMap { $0 }).min() else { return }
+        now = max(now, due)
+        if tick == due {
+            tick = nil
+            take("tick", machine.tick(at: now))
+        } else if let index = retries.firstIndex(where: { $0.due == due }) {
+            let number = retries.remove(at: index).number
+            let (isDue, before) = (machine.state == .backingOff(number), machine.state)
+            take("retry \(number)", machine.retryDue(number: number, at: now))
+            check(machine.state == (isDue ? .waiting : before), "a superseded delay ended another, or none ended")
+        } else {
+            deadline = nil
+            take("deadline", machine.deadlineReached(at: now))
+        }
+    }
+}

@@ -1,0 +1,170 @@
+internal import Foundation
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("Route", .timeLimit(.minutes(1)))
+struct RouteTests {
+    private let own: HeaderFields = ["Authorization": "a", "Cookie": "b", "Proxy-Authorization": "c", "X": "d"]
+    private static let credentials = ["Authorization", "Cookie", "Proxy-Authorization"]
+
+    private func route() -> Route { Route(origin: .sample("https://a.example/file")) }
+
+    @Test("rule 6: every request asks for the identity, and says who asks")
+    func defaults() {
+        let headers = route().headers([:], adding: [:])
+        #expect(headers["Accept-Encoding"] == "identity")
+        #expect(headers["Accept"] == "*/*")
+        #expect(headers["User-Agent"] == "async-downloads")
+    }
+
+    @Test("the caller's headers are kept, but for the identity and what the range needs")
+    func callersHeaders() {
+        let headers = route().headers(
+            ["accept": "text/csv", "user-agent": "me", "Accept-Encoding": "gzip", "Range": "bytes=1-"],
+            adding: ["Range": "bytes=5-"])
+        #expect(headers["Accept"] == "text/csv")
+        #expect(headers["User-Agent"] == "me")
+        #expect(headers["Accept-Encoding"] == "identity")
+        #expect(headers["Range"] == "bytes=5-")
+    }
+
+    @Test("rule 11: credentials go along within the origin, relative or absolute")
+    func sameOrigin() {
+        var route = route()
+        #expect(route.follow("/b") == nil)
+        #expect(route.follow("https://a.example:443/c") == nil)
+        #expect(route.current.absoluteString == "https://a.example:443/c")
+        for name in Self.credentials { #expect(route.headers(own, adding: [:])[name] != nil) }
+    }
+
+    @Test(
+        "rule 11: credentials stay behind when scheme, host or port changes, and do not come back",
+        arguments: ["https://b.example/", "https://a.example:8443/", "https://a.example.b.example/", "//b.example/"])
+    func otherOrigin(_ location: String) {
+        var route = route()
+        #expect(route.follow(location) == nil)
+        #expect(route.follow("https://a.example/file") == nil)
+        for name in Self.credentials { #expect(route.headers(own, adding: [:])[name] == nil) }
+        #expect(route.headers(own, adding: [:])["X"] == "d")
+    }
+
+    @Test("rule 10: a new attempt begins at the origin, with credentials and all hops")
+    func reset() {
+        var route = route()
+        for _ in 0..<20 { #expect(route.follow("https://b.example/") == nil) }
+        #expect(route.follow("https://b.example/")?.code == .tooManyRedirects)
+        route.reset()
+        #expect(route.current == route.origin)
+        #expect(route.headers(own, adding: [:])["Authorization"] == "a")
+        #expect(route.follow("https://b.example/") == nil)
+    }
+
+    @Test(
+        "a hop that is refused leads nowhere",
+        arguments: [nil, "http://a.example/", "ftp://a.example/", "https://u@a.example/"])
+    func refused(_ location: String?) {
+        var route = route()
+        #expect(route.follow(location)?.code == .redirectRefused)
+        #expect(route.follow(location)?.isRetryable == false)
+        #expect(route.current == route.origin)
+    }
+}
+
+@Suite("TransferKey", .timeLimit(.minutes(1)))
+struct TransferKeyTests {
+    private func key(_ url: String, _ headers: HeaderFields = [:]) throws -> TransferKey {
+        TransferKey(url: try #require(URL(string: url)), headers: headers)
+    }
+
+    @Test(
+        "rule 51: spellings of one URL are one key",
+        arguments: [
+            ("https://a.example/x", "https://a.example/x#fragment"),
+            ("HTTPS://A.Example/x", "https://a.example/x"),
+            ("https://a.example", "https://a.example/"),
+            ("https://a.example?q", "https://a.example/?q"),
+            ("https://[::A]/x", "https://[::a]/x"),
+            ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+        ])
+    func same(_ left: String, _ right: String) throws {
+        #expect(try key(left) == key(right))
+        #expect(try Set([key(left), key(right)]).count == 1)
+    }
+
+    @Test(
+        "rule 51: URLs that may be different resources are different keys",
+        arguments: [
+            ("https://a.example/x", "http://a.example/x"), ("https://a.example/x", "https://a.example/X"),
+            ("https://a.example/x", "https://a.example/x/"), ("https://a.example/x", "https://a.example/x?"),
+            ("https://a.example/?a&b", "https://a.example/?b&a"), ("https://a.example/%2F", "https://a.example//"),
+            ("https://a.example/x", "https://a.example:8443/x"), ("https://a.example/%61", "https://a.example/%C3%A1"),
+        ])
+    func different(_ left: String, _ right: String) throws {
+        #expect(try key(left) != key(right))
+    }
+
+    @Test("rule 51: headers are part of the key: their names in any case and order, their values as they are")
+    func headers() throws {
+        let reference = try key("https://a.example/", ["Accept": "x", "Authorization": "y"])
+        #expect(try reference == key("https://a.example/", ["authorization": "y", "ACCEPT": "x"]))
+        #expect(try reference != key("https://a.example/", ["Accept": "X", "Authorization": "y"]))
+        #expect(try reference != key("https://a.example/", ["Accept": "x"]))
+        #expect(
+            try key("https://a.example/", ["A": "1", "A": "2"]) != key("https://a.example/", ["A": "2", "A": "1"]))
+    }
+
+    @Test("the key's URL is one that can be asked for")
+    func url() throws {
+        #expect(try key("HTTPS://A.example?q=%20#f").url == "https://a.example/?q=%20")
+    }
+}
+
+@Suite("DestinationLedger", .timeLimit(.minutes(1)))
+struct DestinationLedgerTests {
+    private let first = TransferKey(url: .sample("https://a.example/1"), headers: [:])
+    private let second = TransferKey(url: .sample("https://a.example/2"), headers: [:])
+
+    @Test("a path that was named belongs to one resource while its transfer lives")
+    func named() {
+        let ledger = DestinationLedger()
+        #expect(ledger.take("/d/f", for: first))
+        #expect(ledger.take("/d/f", for: first))
+        #expect(!ledger.take("/d/f", for: second))
+        #expect(ledger.take("/d/g", for: second))
+        ledger.release(first)
+        #expect(ledger.take("/d/f", for: second))
+        #expect(!ledger.take("/d/g", for: first))
+    }
+
+    @Test(
+        "a name that is taken gets a number before its suffix",
+        arguments: [
+            ("f.txt", "/d/f.txt", "/d/f-1.txt"), ("f", "/d/f", "/d/f-1"), (".hidden", "/d/.hidden", "/d/.hidden-1"),
+            ("a.tar.gz", "/d/a.tar.gz", "/d/a.tar-1.gz"),
+        ])
+    func chosen(_ name: String, _ path: String, _ next: String) {
+        let ledger = DestinationLedger()
+        #expect(ledger.choose(name, in: "/d", for: first) == path)
+        #expect(ledger.choose(name, in: "/d/", for: second) == next)
+        #expect(ledger.choose(name, in: "/d", for: first) == path)
+    }
+
+    @Test("no name is chosen of a file that another resource has got, whether chosen or named")
+    func afterwards() {
+        let ledger = DestinationLedger()
+        #expect(ledger.choose("f", in: "/d", for: first) == "/d/f")
+        #expect(ledger.take("/d/g", for: first))
+        ledger.release(first)
+        #expect(ledger.choose("f", in: "/d", for: second) == "/d/f-1")
+        #expect(ledger.choose("g", in: "/d", for: second) == "/d/g-1")
+    }
+
+    @Test("a name that another transfer was given by its caller is not chosen")
+    func namedAndChosen() {
+        let ledger = DestinationLedger()
+        #expect(ledger.take("/d/f", for: first))
+        #expect(ledger.choose("f", in: "/d", for: second) == "/d/f-1")
+        #expect(ledger.choose("f", in: "/d", for: first) == "/d/f")
+    }
+}

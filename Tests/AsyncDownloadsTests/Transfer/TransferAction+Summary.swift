@@ -1,0 +1,49 @@
+@testable import AsyncDownloads
+
+extension TransferAction {
+    /// The action in a few words, for comparison.
+    var summary: String {
+        switch self {
+        case .requestPermit: "ask for a permit"
+        case .releasePermit: "release the permit"
+        case .openPartial: "open"
+        case .beginPartial(let representation, let number):
+            "begin \(representation.length.map(String.init) ?? "?") for \(number)"
+        case .adopt: "adopt"
+        case .savePartial(let received): "save \(received.count)"
+        case .closePartial(let received): received.map { "close with \($0.count)" } ?? "close"
+        case .discardPartial: "discard"
+        case .finishPartial(let length, _): "finish \(length)"
+        case .startExchange(let number, let request): "exchange \(number) \(request.headers["Range"] ?? "whole")"
+        case .cancelExchange(let number): "cancel \(number)"
+        case .openGate(let number): "gate \(number)"
+        case .scheduleRetry(_, let number): "delay \(number)"
+        case .scheduleTick: "tick"
+        case .scheduleDeadline: "deadline"
+        case .cancelDeadline: "no deadline"
+        case .tell(let event): event.summary
+        case .end(.finished): "end finished"
+        case .end(.failed(let error)): "end \(error.code), \(error.bytesKept) kept"
+        case .end(.parked): "end parked"
+        case .end(.discarded): "end discarded"
+        }
+    }
+}
+
+extension DownloadEvent {
+    /// The event in a few words, for comparison.
+    var summary: String {
+        switch self {
+        case .waiting: "waiting"
+        case .started(let length, let isResumable):
+            "started \(length.map(String.init) ?? "?")\(isResumable ? " resumable" : "")"
+        case .resumed(let offset): "resumed \(offset)"
+        case .restarted(let reason, let discarded): "restarted \(reason) \(discarded)"
+        case .progress(let progress): "progress \(progress.receivedByteCount)"
+        case .retrying(let attempt, _, let error): "retrying \(attempt) \(error.code)"
+        case .paused(let received): "paused \(received)"
+        case .verifying: "verifying"
+        case .finished(let file): "finished \(file.byteCount)"
+        }
+    }
+}

@@ -1,0 +1,236 @@
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("TransferStateMachine, time and limits", .timeLimit(.minutes(1)))
+struct TransferTimeTests {
+    @Test("rule 59: a stalled exchange is replaced, a slow one is not")
+    func idle() {
+        var stage = MachineStage.receiving { $0.idleTimeout = .seconds(4) }
+        for _ in 0..<10 {
+            stage.pass(.seconds(3))
+            stage.bytes(1)
+        }
+        #expect(stage.story.isEmpty)
+        stage.pass(.seconds(5))
+        #expect(stage.story == ["retrying 1 timedOut"])
+        #expect(stage.done.contains("cancel 1"))
+    }
+
+    @Test("rule 59: a server that never answers is given up, too")
+    func silent() {
+        var stage = MachineStage.connecting { $0.idleTimeout = .seconds(4) }
+        stage.pass(.seconds(5))
+        #expect(stage.story == ["retrying 1 timedOut"])
+    }
+
+    @Test("rule 59: the time that the disk takes is not the server's")
+    func slowDisk() {
+        var stage = MachineStage.receiving { $0.idleTimeout = .seconds(4) }
+        guard case .write = stage.machine.bytesArrived(10, exchange: 1, at: stage.now) else {
+            Issue.record("nothing to write")
+            return
+        }
+        stage.pass(.seconds(20))
+        #expect(stage.story.isEmpty)
+        stage.feed(stage.machine.wrote(10, exchange: 1, at: stage.now))
+        stage.pass(.seconds(3))
+        #expect(stage.story.isEmpty)
+        stage.pass(.seconds(3))
+        #expect(stage.story == ["retrying 1 timedOut"])
+    }
+
+    @Test("a body that is held back while the store makes room is not idle")
+    func preparing() {
+        var stage = MachineStage.connecting { $0.idleTimeout = .seconds(4) }
+        stage.automatic.remove(.beginning)
+        stage.head(200, ["Content-Length": "100"])
+        stage.pass(.seconds(60))
+        stage.catchUp()
+        #expect(stage.machine.state == .receiving)
+        #expect(stage.failure == nil)
+    }
+
+    @Test("a body that is left to run out, and does not, is cut off")
+    func draining() {
+        var stage = MachineStage.connecting { $0.idleTimeout = .seconds(4) }
+        stage.head(404, ["Content-Length": "9"])
+        #expect(stage.done.isEmpty)
+        stage.pass(.seconds(5))
+        #expect(stage.failure?.code == .httpStatus)
+    }
+
+    @Test("a stall is told as a speed that falls")
+    func stall() throws {
+        var stage = MachineStage.receiving { $0.idleTimeout = nil }
+        stage.bytes(20)
+        stage.pass(.seconds(2))
+        let early = try #require(stage.machine.progress.bytesPerSecond)
+        stage.pass(.seconds(30))
+        let late = try #require(stage.machine.progress.bytesPerSecond)
+        #expect(late < early / 100)
+    }
+
+    @Test("the deadline ends the transfer where it stands, and the bytes are kept")
+    func deadline() {
+        var stage = MachineStage.receiving { $0.deadline = .seconds(10) }
+        stage.pass(.seconds(9))
+        #expect(stage.failure == nil)
+        stage.pass(.seconds(1))
+        #expect(
+            stage.done == [
+                "cancel 1", "release the permit", "no deadline", "close with 50", "end deadlineExceeded, 50 kept",
+            ])
+    }
+
+    @Test("time in a pause does not count towards the deadline")
+    func pausedTime() {
+        var stage = MachineStage.receiving { $0.deadline = .seconds(10) }
+        stage.pass(.seconds(4))
+        stage.stop(.pause)
+        stage.pass(.seconds(100))
+        stage.finding = .success(.bytes(.sample(), IntervalSet(0..<50)))
+        stage.forget()
+        stage.run()
+        #expect(stage.done.first == "deadline in 6")
+        stage.pass(.seconds(5))
+        #expect(stage.failure == nil)
+        stage.pass(.seconds(1))
+        #expect(stage.failure?.code == .deadlineExceeded)
+    }
+
+    @Test("a timer of a deadline that was called off too late is harmless")
+    func staleDeadline() {
+        var stage = MachineStage.receiving { $0.deadline = .seconds(10) }
+        stage.pass(.seconds(4))
+        stage.stop(.pause)
+        stage.run()
+        stage.feed(stage.machine.deadlineReached(at: stage.now))
+        #expect(stage.failure == nil)
+        stage.pass(.seconds(6))
+        #expect(stage.failure?.code == .deadlineExceeded)
+    }
+
+    @Test("a timer that goes off early is set again")
+    func earlyDeadline() {
+        var stage = MachineStage.receiving { $0.deadline = .seconds(10) }
+        stage.feed(stage.machine.deadlineReached(at: .seconds(7)))
+        #expect(stage.done == ["deadline in 3"])
+    }
+
+    @Test("the deadline counts while another process owns the partial")
+    func deadlineWhileOwned() {
+        var stage = MachineStage { $0.deadline = .seconds(10) }
+        stage.finding = .failure(DownloadError(.partialInUse))
+        stage.run()
+        stage.pass(.seconds(11))
+        #expect(stage.failure?.code == .deadlineExceeded)
+    }
+
+    @Test("the deadline counts while the store opens the partial, whatever it finds")
+    func deadlineWhileOpening() {
+        for finding in [
+            Result<PartialFinding, DownloadError>.success(.nothing), .failure(DownloadError(.partialInUse)),
+        ] {
+            var stage = MachineStage { $0.deadline = .seconds(10) }
+            stage.finding = finding
+            stage.automatic.remove(.opening)
+            stage.run()
+            stage.pass(.seconds(11))
+            #expect(stage.failure == nil)
+            stage.catchUp()
+            #expect(stage.failure?.code == .deadlineExceeded)
+            #expect(stage.requests.isEmpty)
+        }
+    }
+
+    @Test("a deadline that comes after a pause was asked for does not end the transfer")
+    func deadlineWhilePausing() {
+        var stage = MachineStage.receiving { $0.deadline = .seconds(10) }
+        stage.automatic.remove(.cancelling)
+        stage.stop(.pause)
+        stage.pass(.seconds(11))
+        stage.end(.cancelled)
+        #expect(stage.machine.state == .paused)
+        stage = MachineStage.receiving { $0.deadline = .seconds(10) }
+        stage.automatic.remove(.cancelling)
+        stage.stop(.pause)
+        stage.pass(.seconds(11))
+        stage.run()
+        stage.end(.cancelled)
+        #expect(stage.failure?.code == .deadlineExceeded)
+    }
+
+    @Test("a transfer that is about to fail when the deadline comes fails for its own reason")
+    func deadlineWhileFailing() {
+        var stage = MachineStage.connecting { $0.deadline = .seconds(10) }
+        stage.head(404, ["Content-Length": "9"])
+        stage.pass(.seconds(10))
+        #expect(stage.failure?.statusCode == 404)
+    }
+
+    @Test("what is complete when the deadline comes is finished")
+    func deadlineWhileFinishing() {
+        var stage = MachineStage.receiving { $0.deadline = .seconds(10) }
+        stage.automatic.remove(.finishing)
+        stage.bytes(50)
+        stage.end()
+        stage.pass(.seconds(11))
+        stage.catchUp()
+        #expect(stage.done.last == "end finished")
+    }
+
+    @Test("rule 30: more bytes than the head promised are not written, and fail the transfer")
+    func overflow() {
+        var stage = MachineStage.receiving()
+        #expect(stage.bytes(80) == 50..<100)
+        #expect(stage.failure?.code == .malformedResponse)
+        #expect(stage.failure?.isRetryable == false)
+        #expect(stage.machine.received == IntervalSet(0..<100))
+    }
+
+    @Test("rule 30: a part writes nothing beyond the range that its head promised")
+    func overflowingPart() {
+        var stage = MachineStage.resuming()
+        stage.head(206, ["Content-Range": "bytes 50-59/100"])
+        #expect(stage.bytes(11) == 50..<60)
+        #expect(stage.failure?.code == .malformedResponse)
+    }
+
+    @Test("a body that claims to be longer than allowed is not begun")
+    func claimedLength() {
+        var stage = MachineStage.connecting { $0.maximumByteCount = 99 }
+        stage.head(200, ["Content-Length": "100"])
+        #expect(stage.failure?.code == .bodyTooLarge)
+        #expect(!stage.done.contains { $0.hasPrefix("begin") })
+        stage = MachineStage.resuming { $0.maximumByteCount = 99 }
+        stage.head(206, ["Content-Range": "bytes 50-99/100"])
+        #expect(stage.failure?.code == .bodyTooLarge)
+    }
+
+    @Test("a body of unknown length is cut off at the limit")
+    func unknownLength() {
+        var stage = MachineStage.connecting { $0.maximumByteCount = 60 }
+        stage.head(200)
+        #expect(stage.bytes(60) == 0..<60)
+        #expect(stage.failure == nil)
+        #expect(stage.bytes(1) == 60..<60)
+        #expect(stage.failure?.code == .bodyTooLarge)
+    }
+
+    @Test("a body of exactly the limit is taken")
+    func exactLength() {
+        var stage = MachineStage.receiving { $0.maximumByteCount = 100 }
+        stage.bytes(50)
+        stage.end()
+        #expect(stage.done.last == "end finished")
+    }
+
+    @Test("what is complete by record is held to the limit as well")
+    func recordedLength() {
+        var stage = MachineStage { $0.maximumByteCount = 49 }
+        stage.finding = .success(.bytes(.sample(length: 50), IntervalSet(0..<50)))
+        stage.run()
+        #expect(stage.failure?.code == .bodyTooLarge)
+    }
+}
