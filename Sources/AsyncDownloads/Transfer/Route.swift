@@ -12,6 +12,8 @@ struct Route: Sendable {
     private(set) var current: URL
     private var hops = 0
     private var hasLeftOrigin = false
+    /// Whether the present target has answered with bytes.
+    var isProven = false
 
     init(origin: URL) {
         self.origin = origin
@@ -23,6 +25,17 @@ struct Route: Sendable {
         current = origin
         hops = 0
         hasLeftOrigin = false
+    }
+
+    /// Whether `status` may mean that the target of a redirect is not valid any more, after it was.
+    func hasExpired(_ status: StatusCode) -> Bool {
+        isProven && current != origin && [401, 403, 404, 410].contains(status.code)
+    }
+
+    /// Back to the URL that was asked for, after its target has expired; once until the next has answered.
+    mutating func returnToOrigin() {
+        reset()
+        isProven = false
     }
 
     /// Takes one hop, or says why not.

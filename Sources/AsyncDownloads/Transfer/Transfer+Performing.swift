@@ -31,16 +31,26 @@ extension Transfer {
     // MARK: The scheduler
 
     private func requestPermit() {
-        let priority = withState { $0.subscribers.priority }
+        let (priority, number) = update { state, _ in
+            state.permitNumber += 1
+            return (state.subscribers.priority, state.permitNumber)
+        }
         environment.scheduler.request(
             host: URL(string: key.url)?.host ?? "", priority: priority,
             ticket: { ticket in update { state, _ in state.ticket = ticket } },
-            granted: { [self] in input { $0.permitGranted(at: now) } })
+            granted: { [self] in
+                update { state, decision in
+                    // A grant that crossed its release is not the answer to a later request.
+                    guard state.permitNumber == number else { return }
+                    decision.actions += state.machine.permitGranted(at: now)
+                }
+            })
     }
 
     private func releasePermit() {
         let ticket = update { state, _ in
             defer { state.ticket = nil }
+            state.permitNumber += 1
             return state.ticket
         }
         if let ticket { environment.scheduler.release(ticket) }

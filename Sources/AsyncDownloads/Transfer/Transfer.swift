@@ -16,6 +16,8 @@ final class Transfer: Sendable {
         var partial: (any Partial)?
         var receiver: ExchangeReceiver?
         var ticket: PermitQueue.Ticket?
+        /// Counts requests and releases, to tell grants apart.
+        var permitNumber = 0
         var deadline: (any ScheduledAction)?
         var tick: (any ScheduledAction)?
         var retry: (any ScheduledAction)?

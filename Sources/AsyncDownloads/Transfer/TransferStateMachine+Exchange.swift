@@ -53,6 +53,7 @@ extension TransferStateMachine {
         exchange?.end = continuation.end
         exchange?.toSkip = continuation.skipped
         rangeFaults = 0
+        route.isProven = true
         state = .receiving
         meter.begin(at: now)
         var actions: [TransferAction] = isNews ? [.adopt(continuation.representation)] : []
@@ -72,6 +73,7 @@ extension TransferStateMachine {
         exchange?.position = 0
         exchange?.end = end
         saving.reset()
+        route.isProven = true
         state = .preparing
         continuesWindows = usesWindows
         actions += tellStart()
@@ -110,6 +112,11 @@ extension TransferStateMachine {
                 return received.isEmpty
                     ? drain(.connect, at: now) : askForEverything(.invalidPartialResponse, at: now)
             }
+        }
+        if route.hasExpired(head.status), !received.isEmpty {
+            // Signed targets last for minutes; the URL that was asked for leads to a fresh one.
+            route.returnToOrigin()
+            return drain(.connect, cancelling: !hasShortBody(head), at: now)
         }
         let error = DownloadError(
             failure.code, failure.detail, statusCode: head.status.code, isRetryable: failure.isRetryable,

@@ -66,6 +66,27 @@ struct CoalescingTests {
     }
 
     @Test
+    func `who joins hears where the download stands`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
+            let first = shop.downloader.start(shop.request("/one", to: "a.bin"))
+            for try await event in first.events {
+                if case .progress(let progress) = event, progress.receivedByteCount == 50_000 { break }
+            }
+            let second = shop.downloader.start(shop.request("/one", to: "b.bin"))
+            #expect(!first.isCoalesced)
+            #expect(second.isCoalesced)
+            shop.server.release("/one")
+            let story = await Story(of: second)
+            guard case .started(expectedByteCount: content.length, isResumable: true)? = story.events.first else {
+                Issue.record("began with \(String(describing: story.events.first))")
+                return
+            }
+            #expect(story.file?.byteCount == content.length)
+        }
+    }
+
+    @Test
     func `cancelExisting gives earlier callers their error and keeps the bytes`() async throws {
         try await Workshop.with { shop async throws in
             shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")

@@ -47,6 +47,41 @@ struct FollowingTests {
         }
     }
 
+    @Test
+    func `a signed target that expires between two windows is asked for anew`() async throws {
+        try await Workshop.with(.urlSession) { shop async throws in
+            let content = Content(seed: 7, length: 9_000_000)
+            var start = Resource(content)
+            start.script = [[.redirect(location: "/b")]]
+            start.repeatsLastStep = true
+            shop.server.serve(start, at: "/a")
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[], [.status(403)]]), at: "/b")
+            let story = await Story(of: shop.downloader.start(shop.request("/a")))
+            #expect(story.error == nil)
+            #expect(story.retries == [])
+            #expect(try shop.holds(content))
+            #expect(shop.server.requests(at: "/a").count == 2)
+            #expect(shop.server.requests(at: "/b").map(offset(of:)) == [0, 8 << 20, 8 << 20])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a target that is refused for good is a failure`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            var start = Resource(content)
+            start.script = [[.redirect(location: "/b")]]
+            start.repeatsLastStep = true
+            shop.server.serve(start, at: "/a")
+            var target = Resource(content, entityTag: "\"a\"", script: [[.cut(after: 50_000)], [.status(403)]])
+            target.repeatsLastStep = true
+            shop.server.serve(target, at: "/b")
+            let story = await Story(of: shop.downloader.start(shop.request("/a")))
+            #expect(story.error?.statusCode == 403)
+            #expect(story.error?.bytesKept == 50_000)
+            #expect(shop.server.requests(at: "/b").count <= 3)
+        }
+    }
+
     @Test(arguments: Engine.allCases)
     func `a loop ends after twenty redirects`(_ engine: Engine) async throws {
         try await Workshop.with(engine) { shop async throws in

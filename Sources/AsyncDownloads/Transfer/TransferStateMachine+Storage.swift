@@ -1,0 +1,104 @@
+/// What the scheduler and the store answer.
+extension TransferStateMachine {
+    /// The scheduler's permit came.
+    mutating func permitGranted(at now: Duration) -> [TransferAction] {
+        // The permit crossed a stop: it has been given back already.
+        guard state == .waiting else { return [] }
+        return obey(at: now)
+    }
+
+    /// The store opened the partial, or could not.
+    mutating func opened(_ result: Result<PartialFinding, DownloadError>, at now: Duration) -> [TransferAction] {
+        guard state == .opening else { preconditionFailure("opened in \(state)") }
+        switch result {
+        case .failure(let error) where error.code == .partialInUse && wish == .run && settings.waitsForOwner:
+            return isOverdue(at: now) ? fail(deadlineError, at: now) : backOff(for: settings.ownerPollInterval)
+        case .failure(let error):
+            // Whoever wanted to discard, and cannot, has left already: there is nothing else to do.
+            return wish == .pause || wish == .park ? close(.keeping, at: now) : fail(error, at: now)
+        case .success(let finding):
+            isPartialOpen = true
+            saving = SavingSchedule()
+            return take(finding, at: now) + obey(at: now)
+        }
+    }
+
+    private mutating func take(_ finding: PartialFinding, at now: Duration) -> [TransferAction] {
+        let known = received.count
+        switch finding {
+        case .nothing:
+            representation = nil
+            received = IntervalSet()
+            // Rule 56: they were there before a pause.
+            return known > 0 ? [.tell(.restarted(reason: .partialMissing, discardedByteCount: known))] : []
+        case .bytes(let representation, let received):
+            self.representation = representation
+            self.received = received
+            isPartialFilled = true
+            saving.found(at: now)
+            mostReceived = max(mostReceived, received.count)
+            // What a restart gave up is back, where a pause came before the new representation.
+            forcedRestarts = 0
+            let lost = known - received.count
+            return lost > 0 ? [.tell(.restarted(reason: .partialTruncated, discardedByteCount: lost))] : []
+        case .unusable(let reason, let discarded):
+            representation = nil
+            received = IntervalSet()
+            return [.tell(.restarted(reason: reason, discardedByteCount: discarded))]
+        }
+    }
+
+    /// The checkpoint asked for by `savePartial` is written, or could not be: it costs bytes only after a crash.
+    mutating func saved() -> [TransferAction] {
+        saving.isUnderWay = false
+        return []
+    }
+
+    /// The partial is closed.
+    mutating func closed(_ result: Result<Void, DownloadError>, at now: Duration) -> [TransferAction] {
+        guard case .closing(let closing) = state else { preconditionFailure("closed in \(state)") }
+        let wasOpen = isPartialOpen
+        isPartialOpen = false
+        switch closing {
+        case .discarding:
+            return end(.discarded)
+        case .failing where wish == .discard && wasOpen:
+            return openPartial()
+        case .failing:
+            var error = pendingError ?? DownloadError(.storageFailure)
+            error.bytesKept = received.count
+            return end(.failed(error))
+        case .keeping:
+            continuesWindows = false
+            route.reset()
+            return closedKeeping(at: now)
+        }
+    }
+
+    mutating func closedKeeping(at now: Duration) -> [TransferAction] {
+        switch wish {
+        case .run:
+            return queue(at: now)
+        case .pause:
+            state = .paused
+            return [.tell(.paused(receivedByteCount: received.count))]
+        case .park:
+            return end(.parked)
+        case .discard:
+            return openPartial()
+        }
+    }
+
+    /// The file is verified and in place, or not.
+    mutating func finished(
+        _ result: Result<[Int: Result<DownloadedFile, DownloadError>], DownloadError>, at now: Duration
+    ) -> [TransferAction] {
+        guard state == .finishing else { preconditionFailure("finished in \(state)") }
+        let ending: TransferEnding =
+            switch result {
+            case .success(let results): .finished(results)
+            case .failure(let error): .failed(error)
+            }
+        return rest(at: now) + end(ending)
+    }
+}
