@@ -86,7 +86,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
-        .testTarget(name: "BatchTests", dependencies: ["batch", "LoopbackServer"], swiftSettings: settings),
+        .testTarget(
+            name: "BatchTests",
+            dependencies: [
+                "batch", "LoopbackServer", .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
+            ],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

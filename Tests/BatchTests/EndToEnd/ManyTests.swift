@@ -1,0 +1,34 @@
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+/// A run over a long manifest.
+@Suite(.timeLimit(.minutes(3))) struct ManyTests {
+    @Test(arguments: ["http-client", "urlsession"])
+    func `Of a thousand URLs three fail, and each says what and why`(engine: String) async throws {
+        try await LoopbackServer.withServer { server in
+            let content = Content(seed: 5, length: 3000)
+            for number in 0..<998 { server.serve(Resource(content, entityTag: "\"1\""), at: "/\(number)") }
+            var resetting = Resource(content, entityTag: "\"1\"", script: [[.closeBeforeHead(.reset)]])
+            resetting.repeatsLastStep = true
+            server.serve(resetting, at: "/500")
+            let lines = (0..<1000).map { server.url("/\($0)").absoluteString }
+            try await Folder.with { folder in
+                let run = try CommandRun(
+                    ["-i", "-", "-d", "files", "--retries", "1", "--json", "--engine", engine], in: folder,
+                    input: lines.joined(separator: "\n"))
+                let end = try await run.end()
+                #expect(end.status == 1)
+                let events = try end.events()
+                let failed = events.filter { $0["event"] as? String == "failed" }
+                #expect(Set(failed.compactMap { $0["id"] as? Int }) == [500, 998, 999])
+                #expect(failed.filter { $0["status"] as? Int == 404 }.count == 2)
+                #expect(failed.filter { $0["code"] as? String == "connectionLost" }.count == 1)
+                #expect(end.error.split(separator: "\n").filter { $0.hasPrefix("failed") }.count == 3)
+                let files = try folder.names("files")
+                #expect(files.count == 997, "\(files.filter { $0.hasPrefix(".") })")
+                #expect(events.last?["finished"] as? Int == 997)
+            }
+        }
+    }
+}
