@@ -1,14 +1,14 @@
 /// The results of many downloads, each as soon as it is there.
 ///
 /// ```swift
-/// for await outcome in downloader.batch(requests, limit: 8) {
+/// for try await outcome in downloader.batch(requests, limit: 8) {
 ///     print(outcome.request.url, outcome.result)
 /// }
 /// ```
 ///
 /// The downloads begin with the first iteration, in the order of the requests; results come in the order in which they
 /// are there. One failure does not stop the rest. Leaving the loop, or cancelling its task, leaves the downloads that
-/// are not finished; their bytes are kept, and a cancelled loop reports each of them as cancelled.
+/// are not finished; their bytes are kept. A cancelled loop throws, so that it cannot be taken for a complete one.
 public struct DownloadBatch: AsyncSequence, Sendable {
     /// How one download of a batch ended.
     public struct Outcome: Sendable {
@@ -44,9 +44,13 @@ public struct DownloadBatch: AsyncSequence, Sendable {
             outcomes = stream.makeAsyncIterator()
         }
 
-        /// The next outcome; nil when all are there, or the task is cancelled.
-        public mutating func next() async -> Outcome? {
-            await outcomes.next()
+        /// The next outcome; nil when all are there.
+        ///
+        /// - Throws: ``DownloadError/Code/cancelled`` when the task is cancelled. How a download ends is no error here.
+        public mutating func next() async throws -> Outcome? {
+            if let outcome = await outcomes.next() { return outcome }
+            if Task.isCancelled { throw DownloadError(.cancelled) }
+            return nil
         }
     }
 
