@@ -170,10 +170,10 @@ extension Transfer {
                 for event in machine.present(isPaused: subscriber.isPaused, outcome: subscriber.outcome) {
                     wakeups += mailbox.put(event)
                 }
-                if let outcome = subscriber.outcome {
-                    if case .failure(let error) = outcome { wakeups += mailbox.finish(error) } else {
-                        wakeups += mailbox.finish(nil)
-                    }
+                switch subscriber.outcome {
+                case .success: wakeups += mailbox.finish(nil)
+                case .failure(let error): wakeups += mailbox.finish(error)
+                case nil: break
                 }
                 subscriber.mailboxes[id] = mailbox
                 return wakeups

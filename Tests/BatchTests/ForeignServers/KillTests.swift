@@ -31,7 +31,8 @@ struct KillTests {
             let fetched = try #require(try end.events().last?["fetched"] as? Int)
             if kind.servesRanges {
                 let told = end.output.split(separator: "\n").filter { !$0.contains("progress") }
-                #expect(fetched <= Int(Self.content.length) - reached + Self.loss, "\(told) after a kill that left \(left)")
+                #expect(
+                    fetched <= Int(Self.content.length) - reached + Self.loss, "\(told) after a kill that left \(left)")
             }
             let file = try Data(contentsOf: folder.url("files/object.bin"), options: .mappedIfSafe)
             #expect(Int64(file.count) == Self.content.length)
