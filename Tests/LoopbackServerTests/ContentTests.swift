@@ -2,7 +2,7 @@ import Testing
 
 @testable import LoopbackServer
 
-@Suite("Content", .timeLimit(.minutes(1)))
+@Suite("Content", .timeLimit(.minutes(15)))
 struct ContentTests {
     private let content = Content(seed: 7, length: 20_000)
 

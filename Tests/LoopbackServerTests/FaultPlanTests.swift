@@ -2,7 +2,7 @@ import Testing
 
 @testable import LoopbackServer
 
-@Suite("Faults in the response plan", .timeLimit(.minutes(1)))
+@Suite("Faults in the response plan", .timeLimit(.minutes(15)))
 struct FaultPlanTests {
     private static let bytes = Resource.Body.content(Content(seed: 1, length: 100))
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LoopbackServer
 
-@Suite("Header grammars", .timeLimit(.minutes(1)))
+@Suite("Header grammars", .timeLimit(.minutes(15)))
 struct GrammarTests {
     @Test(
         "A single range is read",

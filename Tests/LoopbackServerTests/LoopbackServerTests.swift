@@ -2,7 +2,7 @@ internal import Foundation
 import LoopbackServer
 import Testing
 
-@Suite("Loopback server", .timeLimit(.minutes(2)))
+@Suite("Loopback server", .timeLimit(.minutes(15)))
 struct LoopbackServerTests {
     private let content = Content(seed: 3, length: 300_000)
 

@@ -2,7 +2,7 @@ internal import Foundation
 import LoopbackServer
 import Testing
 
-@Suite("Bytes on the wire", .timeLimit(.minutes(1)))
+@Suite("Bytes on the wire", .timeLimit(.minutes(15)))
 struct WireTests {
     private let text = "HTTP answers\n"
 

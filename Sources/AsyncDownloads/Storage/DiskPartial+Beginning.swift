@@ -11,6 +11,7 @@ extension DiskPartial {
                 throw error
             }
             withState { $0 = State(file: file, representation: representation) }
+            if representation.isWorthClaiming { claim() }
         } catch {
             // The file, where the old one is still there, must not take another representation's bytes.
             withState { if !$0.isClosed { $0.failure = error } }
@@ -35,5 +36,12 @@ extension DiskPartial {
             withState { $0 = State() }
             store.disk.close(file.handle)
         }
+    }
+}
+
+extension Representation {
+    /// Whether a kill would cost enough for a file more: the bytes can be continued, and are not few.
+    fileprivate var isWorthClaiming: Bool {
+        validator != nil && contentCoding == nil && (length ?? .max) >= PartialFile.reservedLength
     }
 }

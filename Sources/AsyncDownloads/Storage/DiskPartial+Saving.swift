@@ -3,13 +3,11 @@ extension DiskPartial {
         do {
             let (file, next) = try nextCheckpoint(received)
             try file.checkOwnership(names, on: store.disk)
-            // The first checkpoint may claim nothing, and then there is nothing that it could lose: marks need it soon.
-            let isClaim = received.isEmpty && next.generation == 1
-            if !isClaim { try synchronize(file) }
-            let live = try replaceCheckpoint(file, by: next, synchronizing: store.synchronizes && !isClaim)
+            try synchronize(file)
+            let live = try replaceCheckpoint(file, by: next)
             let old = install(live, file, received)
             if let old { store.disk.close(old.handle) }
-            if store.synchronizes, !isClaim { try store.disk.synchronizeDirectory(names.directory) }
+            if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
         } catch {
             noteFailure(error)
             throw DownloadError(error)
@@ -26,6 +24,25 @@ extension DiskPartial {
             } catch {
                 if error.kind == .inUse { state.failure = error }
             }
+        }
+    }
+
+    /// Writes a first checkpoint, of no bytes, for marks to be written behind.
+    ///
+    /// It need not wait for a disk: nothing is lost with a checkpoint that claims nothing. So bytes are safe from a
+    /// kill from the first on, however long the first sync takes. Without it they are safe from the first save on.
+    func claim() {
+        guard let (file, first) = try? nextCheckpoint(IntervalSet()), first.generation == 1,
+            let block = try? first.encoded(), let handle = try? store.disk.open(names.checkpoint, .new)
+        else { return }
+        do {
+            try write(block + [UInt8](repeating: 0, count: Checkpoint.blockSize), to: handle, at: 0)
+            let live = State.LiveCheckpoint(
+                handle: handle, generation: first.generation, markOffset: Int64(block.count))
+            _ = install(live, file, IntervalSet())
+        } catch {
+            store.disk.close(handle)
+            try? store.disk.remove(names.checkpoint)
         }
     }
 
@@ -71,7 +88,7 @@ extension DiskPartial {
 
     /// Writes the checkpoint beside the old one and puts it in its place.
     private func replaceCheckpoint(
-        _ file: PartialFile, by next: Checkpoint, synchronizing: Bool
+        _ file: PartialFile, by next: Checkpoint
     ) throws(FileFailure) -> State.LiveCheckpoint {
         let block: [UInt8]
         do {
@@ -87,7 +104,7 @@ extension DiskPartial {
         do {
             // With the mark's block, so that no mark has to make the file longer.
             try write(block + [UInt8](repeating: 0, count: Checkpoint.blockSize), to: handle, at: 0)
-            if synchronizing { try store.disk.synchronize(handle) }
+            if store.synchronizes { try store.disk.synchronize(handle) }
             try store.disk.rename(path, to: names.checkpoint)
         } catch {
             store.disk.close(handle)

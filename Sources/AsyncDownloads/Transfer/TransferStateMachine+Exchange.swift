@@ -198,13 +198,7 @@ extension TransferStateMachine {
         // A stop came while the bytes were being written: they count, and nothing more happens here.
         guard state == .receiving else { return [] }
         var actions: [TransferAction] = []
-        if isResumable {
-            switch saving.wrote(count, at: now) {
-            case nil: break
-            case .claim: actions.append(.savePartial(IntervalSet()))
-            case .checkpoint: actions.append(.savePartial(received))
-            }
-        }
+        if isResumable, saving.wrote(count, at: now) { actions.append(.savePartial(received)) }
         if meter.shouldTell(at: now) { actions.append(.tell(.progress(progress))) }
         return actions + (current.overflowed ? drainToFail(overflowError(current), at: now) : [])
     }

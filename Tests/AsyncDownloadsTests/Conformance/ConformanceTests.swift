@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// The rules of resumption over a real server, on every engine: a row of a table is a case.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 struct ConformanceTests {
     @Test(arguments: Engine.allCases, Scenario.plain)
     func `servers that behave, or stop half-way`(_ engine: Engine, _ scenario: Scenario) async throws {

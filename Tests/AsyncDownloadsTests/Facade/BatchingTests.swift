@@ -5,7 +5,7 @@ import Testing
 @testable import AsyncDownloads
 
 /// Many downloads in one task group.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct BatchingTests {
     private let content = Content(seed: 10, length: 100_000)
 

@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 
 /// Many callers of one resource (rule 51).
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct CoalescingTests {
     private let content = Content(seed: 3, length: 100_000)
 

@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 
 /// Redirects are followed by the package's own rules (rules 10 and 11).
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct FollowingTests {
     private let content = Content(seed: 6, length: 200_000)
 

@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 
 /// Pausing, leaving and coming back: no byte is fetched twice (rules 54 and 55).
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct PausingTests {
     private let content = Content(seed: 4, length: 3_000_000)
     private let stalled: Int64 = 1_200_000

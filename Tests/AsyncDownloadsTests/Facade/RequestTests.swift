@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 
 /// What is wrong with a request is found before anything is sent; where files go is decided safely.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct RequestTests {
     private let content = Content(seed: 8, length: 50_000)
     private static let home = URL(fileURLWithPath: "/tmp/x")

@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 
 /// Failures that pass, over a real server and with a clock that the test moves (rules 36, 37 and 59).
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct RetryingTests {
     private let content = Content(seed: 5, length: 200_000)
 

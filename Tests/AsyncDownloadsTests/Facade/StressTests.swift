@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 
 /// Ten thousand downloads that start, stop and end at random: each outcome comes exactly once, and nothing stays behind.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(15)))
 struct StressTests {
     @Test(arguments: Engine.allCases)
     func `every one of many random downloads ends once, and nothing stays open`(_ engine: Engine) async throws {

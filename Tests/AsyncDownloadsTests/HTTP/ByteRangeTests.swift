@@ -1,7 +1,7 @@
 import AsyncDownloads
 import Testing
 
-@Suite("Byte range", .timeLimit(.minutes(1)))
+@Suite("Byte range", .timeLimit(.minutes(15)))
 struct ByteRangeTests {
     private static let valid: [(first: Int64, last: Int64?, headerValue: String, length: Int64?)] = [
         (0, nil, "bytes=0-", nil),

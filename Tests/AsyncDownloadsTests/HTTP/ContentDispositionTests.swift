@@ -1,7 +1,7 @@
 import AsyncDownloads
 import Testing
 
-@Suite("Content-Disposition (RFC 6266)", .timeLimit(.minutes(1)))
+@Suite("Content-Disposition (RFC 6266)", .timeLimit(.minutes(15)))
 struct ContentDispositionTests {
     private static let examplesOfTheRFC: [(String, String?)] = [
         ("Attachment; filename=example.html", "example.html"),

@@ -1,7 +1,7 @@
 import AsyncDownloads
 import Testing
 
-@Suite("Entity tag (RFC 9110, 8.8.3)", .timeLimit(.minutes(1)))
+@Suite("Entity tag (RFC 9110, 8.8.3)", .timeLimit(.minutes(15)))
 struct EntityTagTests {
     @Test(
         "rule 4: a well-formed tag is kept byte for byte",

@@ -1,7 +1,7 @@
 import AsyncDownloads
 import Testing
 
-@Suite("File name", .timeLimit(.minutes(1)))
+@Suite("File name", .timeLimit(.minutes(15)))
 struct FileNameTests {
     private static let escapes: [(String, String?)] = [
         ("report.pdf", "report.pdf"),

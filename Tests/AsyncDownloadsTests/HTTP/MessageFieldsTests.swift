@@ -1,7 +1,7 @@
 import AsyncDownloads
 import Testing
 
-@Suite("Accept-Ranges, Content-Length and Content-Encoding", .timeLimit(.minutes(1)))
+@Suite("Accept-Ranges, Content-Length and Content-Encoding", .timeLimit(.minutes(15)))
 struct MessageFieldsTests {
     private static let acceptRanges: [(HeaderFields, AcceptRanges)] = [
         (["Accept-Ranges": "bytes"], .bytes),

@@ -2,7 +2,7 @@ import AsyncDownloads
 import Foundation
 import Testing
 
-@Suite("Redirect", .timeLimit(.minutes(1)))
+@Suite("Redirect", .timeLimit(.minutes(15)))
 struct RedirectTests {
     private static let targets: [(String, String)] = [
         ("https://other.example/x?y=1", "https://other.example/x?y=1"),
@@ -85,7 +85,7 @@ struct RedirectTests {
     }
 }
 
-@Suite("Origin", .timeLimit(.minutes(1)))
+@Suite("Origin", .timeLimit(.minutes(15)))
 struct OriginTests {
     @Test(
         "rule 11: credentials stay within scheme, host and port",

@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ResponseInterpreter, partial responses", .timeLimit(.minutes(1)))
+@Suite("ResponseInterpreter, partial responses", .timeLimit(.minutes(15)))
 struct PartialResponseInterpreterTests {
     /// The fields of a partial response of the same representation.
     private static func part(_ contentRange: String?, _ more: HeaderFields = [:]) -> HeaderFields {

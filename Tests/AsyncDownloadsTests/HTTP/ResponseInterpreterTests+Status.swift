@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ResponseInterpreter, other statuses", .timeLimit(.minutes(1)))
+@Suite("ResponseInterpreter, other statuses", .timeLimit(.minutes(15)))
 struct StatusInterpreterTests {
     @Test(
         "rule 26: 416 means complete only where length and validator say so",
@@ -80,7 +80,7 @@ struct StatusInterpreterTests {
     }
 }
 
-@Suite("AskedRange", .timeLimit(.minutes(1)))
+@Suite("AskedRange", .timeLimit(.minutes(15)))
 struct AskedRangeTests {
     private static let tag = Representation.sample().validator
     private static let date = Representation.dated().validator

@@ -1,7 +1,7 @@
 import AsyncDownloads
 import Testing
 
-@Suite("Status code", .timeLimit(.minutes(1)))
+@Suite("Status code", .timeLimit(.minutes(15)))
 struct StatusCodeTests {
     @Test("rule 36: exactly these statuses are worth a retry")
     func retryable() {

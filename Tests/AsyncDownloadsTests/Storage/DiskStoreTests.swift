@@ -4,7 +4,7 @@ internal import Testing
 @testable import AsyncDownloads
 
 /// What a real disk's store keeps and finds again.
-@Suite("The disk store", .timeLimit(.minutes(3)))
+@Suite("The disk store", .timeLimit(.minutes(15)))
 struct DiskStoreTests {
     private let directory: TemporaryDirectory
 

@@ -4,7 +4,7 @@ internal import Testing
 @testable import AsyncDownloads
 
 /// One owner for each partial, with the real disk's locks and without (rule 50).
-@Suite("Ownership", .timeLimit(.minutes(3)))
+@Suite("Ownership", .timeLimit(.minutes(15)))
 struct OwnershipTests {
     private let directory: TemporaryDirectory
 

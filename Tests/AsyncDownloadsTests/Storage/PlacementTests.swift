@@ -4,7 +4,7 @@ internal import Testing
 @testable import AsyncDownloads
 
 /// Where finished files go on a real disk (rules 42 and 46).
-@Suite("Placing", .timeLimit(.minutes(3)))
+@Suite("Placing", .timeLimit(.minutes(15)))
 struct PlacementTests {
     private let directory: TemporaryDirectory
 

@@ -4,7 +4,7 @@ internal import Testing
 @testable import AsyncDownloads
 
 /// Files that are not as this package left them: nothing of them is trusted, and nothing else is touched.
-@Suite("Tampered files", .timeLimit(.minutes(3)))
+@Suite("Tampered files", .timeLimit(.minutes(15)))
 struct TamperingTests {
     private let directory: TemporaryDirectory
 

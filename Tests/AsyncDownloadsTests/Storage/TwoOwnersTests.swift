@@ -3,7 +3,7 @@ internal import Testing
 @testable import AsyncDownloads
 
 /// Two processes at one site where locks do nothing: the second comes at every moment of the first (rule 50).
-@Suite("Two owners without a lock", .serialized, .timeLimit(.minutes(5)))
+@Suite("Two owners without a lock", .serialized, .timeLimit(.minutes(15)))
 struct TwoOwnersTests {
     static let first = StorageScript(
         testDescription: "the first",

@@ -4,7 +4,7 @@ internal import Testing
 @testable import AsyncDownloads
 
 /// The list of what earlier processes left.
-@Suite("Unfinished downloads", .timeLimit(.minutes(3)))
+@Suite("Unfinished downloads", .timeLimit(.minutes(15)))
 struct UnfinishedTests {
     private let directory: TemporaryDirectory
 

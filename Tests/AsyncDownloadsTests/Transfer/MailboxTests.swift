@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Mailbox", .timeLimit(.minutes(1)))
+@Suite("Mailbox", .timeLimit(.minutes(15)))
 struct MailboxTests {
     private static func progress(_ count: Int64) -> DownloadEvent {
         .progress(DownloadProgress(receivedByteCount: count))

@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("PermitQueue", .timeLimit(.minutes(1)))
+@Suite("PermitQueue", .timeLimit(.minutes(15)))
 struct PermitQueueTests {
     @Test(
         "rule 58: no more than the limits allow run at once",

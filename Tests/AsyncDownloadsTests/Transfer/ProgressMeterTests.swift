@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ProgressMeter", .timeLimit(.minutes(1)))
+@Suite("ProgressMeter", .timeLimit(.minutes(15)))
 struct ProgressMeterTests {
     private func meter(_ interval: Duration = .milliseconds(100)) -> ProgressMeter { ProgressMeter(interval: interval) }
 

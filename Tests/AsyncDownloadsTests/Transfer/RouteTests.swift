@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Route", .timeLimit(.minutes(1)))
+@Suite("Route", .timeLimit(.minutes(15)))
 struct RouteTests {
     private let own: HeaderFields = ["Authorization": "a", "Cookie": "b", "Proxy-Authorization": "c", "X": "d"]
     private static let credentials = ["Authorization", "Cookie", "Proxy-Authorization"]
@@ -71,7 +71,7 @@ struct RouteTests {
     }
 }
 
-@Suite("TransferKey", .timeLimit(.minutes(1)))
+@Suite("TransferKey", .timeLimit(.minutes(15)))
 struct TransferKeyTests {
     private func key(_ url: String, _ headers: HeaderFields = [:]) throws -> TransferKey {
         TransferKey(url: try #require(URL(string: url)), headers: headers)
@@ -120,7 +120,7 @@ struct TransferKeyTests {
     }
 }
 
-@Suite("DestinationLedger", .timeLimit(.minutes(1)))
+@Suite("DestinationLedger", .timeLimit(.minutes(15)))
 struct DestinationLedgerTests {
     private let first = TransferKey(url: .sample("https://a.example/1"), headers: [:])
     private let second = TransferKey(url: .sample("https://a.example/2"), headers: [:])

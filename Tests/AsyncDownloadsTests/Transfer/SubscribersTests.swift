@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Subscribers", .timeLimit(.minutes(1)))
+@Suite("Subscribers", .timeLimit(.minutes(15)))
 struct SubscribersTests {
     private static func request(_ name: String, _ priority: DownloadRequest.Priority = .normal) -> DownloadRequest {
         DownloadRequest(

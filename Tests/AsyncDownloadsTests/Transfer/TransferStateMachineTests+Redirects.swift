@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, redirects", .timeLimit(.minutes(1)))
+@Suite("TransferStateMachine, redirects", .timeLimit(.minutes(15)))
 struct TransferRedirectTests {
     private static func stage() -> MachineStage {
         .connecting { $0.headers = ["Authorization": "Bearer x", "X-Own": "y"] }

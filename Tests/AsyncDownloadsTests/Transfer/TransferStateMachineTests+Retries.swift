@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, failures that may pass", .timeLimit(.minutes(1)))
+@Suite("TransferStateMachine, failures that may pass", .timeLimit(.minutes(15)))
 struct TransferRetryTests {
     @Test("rule 36: a lost connection is retried from where it broke, without a permit meanwhile")
     func lost() {

@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, stopping", .timeLimit(.minutes(1)))
+@Suite("TransferStateMachine, stopping", .timeLimit(.minutes(15)))
 struct TransferStoppingTests {
     @Test("rule 54: a pause ends the exchange, saves, closes, and then is told")
     func pause() {

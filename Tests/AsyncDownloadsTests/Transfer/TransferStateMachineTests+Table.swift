@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, every state and every input", .timeLimit(.minutes(1)))
+@Suite("TransferStateMachine, every state and every input", .timeLimit(.minutes(15)))
 struct TransferStateTableTests {
     /// What callers and the clock may do at any time.
     enum Input: String, CaseIterable, Sendable {

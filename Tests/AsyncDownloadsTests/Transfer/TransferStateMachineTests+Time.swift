@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, time and limits", .timeLimit(.minutes(1)))
+@Suite("TransferStateMachine, time and limits", .timeLimit(.minutes(15)))
 struct TransferTimeTests {
     @Test("rule 59: a stalled exchange is replaced, a slow one is not")
     func idle() {

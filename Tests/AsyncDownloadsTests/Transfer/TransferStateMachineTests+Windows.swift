@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, in windows", .timeLimit(.minutes(1)))
+@Suite("TransferStateMachine, in windows", .timeLimit(.minutes(15)))
 struct WindowTests {
     private static func stage() -> MachineStage { .connecting { $0.windowLength = 40 } }
 

@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine", .timeLimit(.minutes(1)))
+@Suite("TransferStateMachine", .timeLimit(.minutes(15)))
 struct TransferStateMachineTests {
     private let whole: HeaderFields = ["Content-Length": "100", "ETag": "\"v1\""]
     private let rest: HeaderFields = ["Content-Range": "bytes 50-99/100", "ETag": "\"v1\""]

@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Checksum", .timeLimit(.minutes(1)))
+@Suite("Checksum", .timeLimit(.minutes(15)))
 struct ChecksumTests {
     private static let short = String(repeating: "0aF9", count: 16)
     private static let long = String(repeating: "bC", count: 64)

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("DownloadError", .timeLimit(.minutes(1)))
+@Suite("DownloadError", .timeLimit(.minutes(15)))
 struct DownloadErrorTests {
     @Test("the description says in one line what happened, where, and what is kept")
     func description() {
@@ -54,7 +54,7 @@ struct DownloadErrorTests {
     }
 }
 
-@Suite("DownloadProgress", .timeLimit(.minutes(1)))
+@Suite("DownloadProgress", .timeLimit(.minutes(15)))
 struct DownloadProgressTests {
     @Test(
         "the part that is there is between nothing and all",

@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("RetryPolicy", .timeLimit(.minutes(1)))
+@Suite("RetryPolicy", .timeLimit(.minutes(15)))
 struct RetryPolicyTests {
     private static let policy = RetryPolicy(
         baseDelay: .seconds(2), maximumDelay: .seconds(30), maximumRetryAfter: .seconds(100))

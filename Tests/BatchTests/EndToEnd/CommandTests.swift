@@ -4,7 +4,7 @@ internal import LoopbackServer
 internal import Testing
 
 /// What a run does from its arguments to its exit status.
-@Suite(.timeLimit(.minutes(1))) struct CommandTests {
+@Suite(.timeLimit(.minutes(15))) struct CommandTests {
     /// What a run has left.
     private struct Outcome {
         let end: CommandRun.End

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Testing
 
 /// The run without arguments.
-@Suite(.timeLimit(.minutes(1))) struct DemonstrationTests {
+@Suite(.timeLimit(.minutes(15))) struct DemonstrationTests {
     @Test(arguments: ["http-client", "urlsession"])
     func `The demonstration keeps its promises and leaves nothing behind`(engine: String) async throws {
         try await Folder.with { folder in

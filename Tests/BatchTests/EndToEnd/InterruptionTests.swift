@@ -3,7 +3,7 @@ internal import LoopbackServer
 internal import Testing
 
 /// What signals do to a run.
-@Suite(.timeLimit(.minutes(1))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(15))) struct InterruptionTests {
     private let content = Content(seed: 3, length: 300_000)
 
     @Test(arguments: [SIGINT, SIGTERM], ["http-client", "urlsession"])

@@ -3,7 +3,7 @@ internal import LoopbackServer
 internal import Testing
 
 /// What `--json` tells of whole runs.
-@Suite(.timeLimit(.minutes(1))) struct JSONTests {
+@Suite(.timeLimit(.minutes(15))) struct JSONTests {
     private let content = Content(seed: 2, length: 200_000)
 
     @Test func `A run is told from its start to its sum`() async throws {

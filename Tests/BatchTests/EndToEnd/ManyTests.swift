@@ -3,7 +3,7 @@ internal import LoopbackServer
 internal import Testing
 
 /// A run over a long manifest.
-@Suite(.timeLimit(.minutes(3))) struct ManyTests {
+@Suite(.timeLimit(.minutes(15))) struct ManyTests {
     @Test(arguments: ["http-client", "urlsession"])
     func `Of a thousand URLs three fail, and each says what and why`(engine: String) async throws {
         try await LoopbackServer.withServer { server in
