@@ -55,8 +55,8 @@ struct KillTests {
             if received > limit { break }
         }
         run.signal(SIGKILL)
-        _ = try await run.end()
-        return (start, received)
+        // Where the machine is so busy that the run has come to its end first, the next one begins anew.
+        return try await run.end().status == 0 ? (start, 0) : (start, received)
     }
 
     private func write(_ content: Content, to url: URL) throws {
