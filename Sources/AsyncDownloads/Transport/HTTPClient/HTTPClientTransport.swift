@@ -22,8 +22,8 @@ package final class HTTPClientTransport: Transport {
         // The scheduler bounds connections; the pool must not do it a second time.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         configuration.http1_1ConnectionDebugInitializer = { channel in
-            // Large reads are what makes the engine fast: fewer system calls, and one write a part. One read at a time,
-            // since what was read in the same turn as the end of the connection is dropped, and each costs memory.
+            // Large reads are what makes the engine fast: fewer system calls, and one write a part. One read at a time:
+            // each costs memory, and what is read in one turn with the end of the connection may not be delivered.
             channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 1 << 20))
                 .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
