@@ -42,7 +42,14 @@ final class ForeignServer: Sendable {
         try process.run()
     }
 
-    deinit { process.terminate() }
+    /// Ends the server, and what it has started.
+    ///
+    /// A child inherits the signals that are blocked on the thread that starts it, which on Dispatch's threads are all
+    /// that can be: so only SIGKILL is sure to arrive. Foundation gives a child a process group of its own.
+    func stop() {
+        let identifier = process.processIdentifier
+        if kill(-identifier, SIGKILL) != 0 { kill(identifier, SIGKILL) }
+    }
 
     /// The URL of a file, once the server listens.
     func url(_ name: String) async throws -> URL {

@@ -16,6 +16,7 @@ struct KillTests {
             try FileManager.default.createDirectory(at: served, withIntermediateDirectories: true)
             try write(Self.content, to: served.appending(path: "object.bin"))
             let server = try ForeignServer(kind, serving: served, home: folder.url)
+            defer { server.stop() }
             let url = try await server.url("object.bin")
             let arguments = [url.absoluteString, "-d", "files", "--json", "--engine", engine]
             var (reached, left) = (0, [String]())
