@@ -82,7 +82,10 @@ let package = Package(
         ),
         .testTarget(
             name: "AsyncDownloadsTests",
-            dependencies: ["AsyncDownloads", "LoopbackServer"],
+            dependencies: [
+                "AsyncDownloads", "LoopbackServer",
+                .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),

@@ -56,6 +56,24 @@ public struct Checksum: Sendable, Hashable {
     package var text: String { "\(algorithm.rawValue)=\(hex)" }
 }
 
+extension Checksum: Codable {
+    /// Reads the form of ``init(_:)``.
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let checksum = Checksum(text) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "not a checksum"))
+        }
+        self = checksum
+    }
+
+    /// Writes the form that ``init(_:)`` reads.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}
+
 extension Checksum.Algorithm {
     /// The other common spelling.
     var alias: String { rawValue.filter { $0 != "-" } }

@@ -17,7 +17,7 @@ extension DownloadRequest {
         if let checksum, !checksum.isWellFormed {
             return fault("a \(checksum.algorithm.rawValue) has \(checksum.algorithm.byteCount * 2) hexadecimal digits")
         }
-        if checksum != nil, !FileDigest.isAvailable {
+        if checksum != nil, !RunningDigest.isAvailable {
             return DownloadError(.unsupported, "checksums on Linux need the trait ServerStack", url: url)
         }
         if let maximumByteCount, maximumByteCount < 0 { return fault("the maximum byte count is negative") }

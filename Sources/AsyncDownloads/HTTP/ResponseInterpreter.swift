@@ -128,12 +128,15 @@ package struct ResponseInterpreter: Sendable {
         if let completeLength, let length = known.length, completeLength != length {
             return .ask(.everything(.contentChanged))
         }
+        let digests = digests(head)
+        if let digests, digests.contradicts(known.digests ?? []) { return .ask(.everything(.contentChanged)) }
         if let length = known.length, positions.upperBound >= length {
             return rangeFault("a partial response beyond the end")
         }
         var continued = known
         continued.finalURL = url
         continued.length = known.length ?? completeLength
+        continued.digests = known.digests ?? digests?.checksums
         return .append(
             .init(
                 skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: continued))
@@ -177,6 +180,9 @@ package struct ResponseInterpreter: Sendable {
     /// Whether the engine delivers something else than what the head speaks of.
     private func decodes(_ head: ResponseHead) -> Bool { decodesContent && ContentCoding(head.headers) != nil }
 
+    /// The digests are over the coded bytes (RFC 9530, 3), which a decoding engine does not deliver.
+    private func digests(_ head: ResponseHead) -> ReprDigest? { decodes(head) ? nil : ReprDigest(head.headers) }
+
     private func representation(_ head: ResponseHead, length: Int64?) -> Representation {
         Representation(
             finalURL: url,
@@ -185,6 +191,7 @@ package struct ResponseInterpreter: Sendable {
             contentCoding: ContentCoding(head.headers)?.description,
             contentType: head.headers["Content-Type"],
             suggestedName: suggestedName(head),
-            lastModified: head.headers["Last-Modified"])
+            lastModified: head.headers["Last-Modified"],
+            digests: digests(head)?.checksums)
     }
 }

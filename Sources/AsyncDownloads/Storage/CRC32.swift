@@ -13,9 +13,3 @@ enum CRC32 {
         return hexadecimal(value ^ UInt32.max)
     }
 }
-
-/// The number in lower-case hexadecimal digits, all of them.
-func hexadecimal<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: Number.bitWidth / 4 - digits.count) + digits
-}

@@ -16,10 +16,13 @@ package struct Representation: Sendable, Hashable, Codable {
     package var suggestedName: String?
     /// Last-Modified as received.
     package var lastModified: String?
+    /// The digests that the server vouches for (RFC 9530), where it named any.
+    package var digests: [Checksum]?
 
     package init(
         finalURL: String, validator: Validator? = nil, length: Int64? = nil, contentCoding: String? = nil,
-        contentType: String? = nil, suggestedName: String? = nil, lastModified: String? = nil
+        contentType: String? = nil, suggestedName: String? = nil, lastModified: String? = nil,
+        digests: [Checksum]? = nil
     ) {
         self.finalURL = finalURL
         self.validator = validator
@@ -28,5 +31,6 @@ package struct Representation: Sendable, Hashable, Codable {
         self.contentType = contentType
         self.suggestedName = suggestedName
         self.lastModified = lastModified
+        self.digests = digests
     }
 }

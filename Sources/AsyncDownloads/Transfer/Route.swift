@@ -62,6 +62,9 @@ struct Route: Sendable {
         headers["Accept-Encoding"] = "identity"
         if headers["Accept"] == nil { headers["Accept"] = "*/*" }
         if headers["User-Agent"] == nil { headers["User-Agent"] = "async-downloads" }
+        if RunningDigest.isAvailable, headers["Want-Repr-Digest"] == nil {
+            headers["Want-Repr-Digest"] = ReprDigest.preference
+        }
         for field in fields { headers[field.name] = field.value }
         return headers
     }

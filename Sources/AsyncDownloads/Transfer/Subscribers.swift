@@ -48,6 +48,10 @@ struct Subscribers: Sendable {
     }
 
     private(set) var all: [Int: Subscriber] = [:]
+    /// The algorithms of the checksums that callers gave, of those who have left since too.
+    private(set) var algorithms: Set<Checksum.Algorithm> = []
+    /// Whether a caller gave no checksum, so that the server's has to do.
+    private(set) var isAnyUnchecked = false
     private var lastNumber = 0
 
     /// Those whose outcome is open, in the order in which they came.
@@ -75,6 +79,11 @@ struct Subscribers: Sendable {
     /// Adds a caller; its first mailbox collects from now on.
     mutating func add(_ request: DownloadRequest) -> Int {
         let number = newNumber()
+        if let checksum = request.checksum {
+            algorithms.insert(checksum.algorithm)
+        } else {
+            isAnyUnchecked = true
+        }
         all[number] = Subscriber(request: request, firstMailbox: newNumber())
         return number
     }

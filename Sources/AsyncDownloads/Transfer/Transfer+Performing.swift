@@ -135,11 +135,12 @@ extension Transfer {
             input { $0.writeFailed(error, exchange: number, at: now) }
             return
         }
-        let received = update { state, decision in
+        let (received, isDigestDue) = update { state, decision in
             decision.actions += state.machine.wrote(count, exchange: number, at: now)
-            return state.machine.received
+            return (state.machine.received, state.beginDigesting())
         }
         partial.mark(received)
+        if isDigestDue { digestOnQueue() }
     }
 
     func exchangeEnded(_ end: ExchangeEnd, number: Int) {

@@ -14,6 +14,8 @@ final class Transfer: Sendable {
         var pending: [TransferAction] = []
         var isPerforming = false
         var partial: (any Partial)?
+        /// Of the bytes in ``partial``.
+        var digests = TransferDigests()
         var receiver: ExchangeReceiver?
         var ticket: PermitQueue.Ticket?
         /// Counts requests and releases, to tell grants apart.

@@ -13,3 +13,11 @@ extension Download {
         return transfer.withState { $0.subscribers.all[caller]?.waiters.isEmpty == false }
     }
 }
+
+extension Download {
+    /// How many bytes are in the digests that run beside the transfer.
+    var digestedByteCount: Int64 {
+        guard case .transfer(let transfer, _) = source else { return 0 }
+        return transfer.withState { $0.digests.position(of: $0.wantedDigests) }
+    }
+}

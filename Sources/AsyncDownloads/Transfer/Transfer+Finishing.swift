@@ -1,0 +1,96 @@
+internal import Foundation
+
+/// The end of a transfer: the file is checked and put in place.
+extension Transfer {
+    /// Checks the digests that callers expect, then gives each caller the file at his destination.
+    func finishPartial(length: Int64, of representation: Representation) {
+        onPartial { [self] partial in
+            let result = placed(partial, length: length, representation)
+            update { state, decision in
+                state.partial = nil
+                decision.actions += state.machine.finished(result, at: now)
+            }
+        }
+    }
+
+    private func placed(
+        _ partial: any Partial, length: Int64, _ representation: Representation
+    ) -> Result<[Int: Subscribers.Outcome], DownloadError> {
+        var (callers, fetched, digests) = withState { state in
+            (placementCallers(state.subscribers), state.machine.progress.fetchedByteCount, state.digests)
+        }
+        var results: [Int: Subscribers.Outcome] = [:]
+        var paths: [String] = []
+        var takers: [String: [Int]] = [:]
+        for (number, request) in callers {
+            do throws(DownloadError) {
+                try check(request.checksum, partial, length: length, representation, &digests)
+            } catch {
+                results[number] = .failure(error)
+                continue
+            }
+            let path = path(for: request.destination, representation)
+            if takers[path] == nil { paths.append(path) }
+            takers[path, default: []].append(number)
+        }
+        guard !paths.isEmpty else {
+            // Bytes that nobody can use are kept only if they might be right: when reading them failed.
+            let isWrong = results.values.contains { (try? $0.get()) == nil && $0.code == .checksumMismatch }
+            if isWrong { partial.discard() } else { partial.close() }
+            return .success(results)
+        }
+        for (path, outcome) in zip(paths, partial.place(at: paths, length: length)) {
+            let file = DownloadedFile(path, length: length, fetched: fetched, representation)
+            for number in takers[path] ?? [] { results[number] = outcome.map { file } }
+        }
+        return .success(results)
+    }
+
+    /// Whoever waits; or, where the policy is to finish for nobody, the one for whom the transfer began.
+    private func placementCallers(_ subscribers: Subscribers) -> [(Int, DownloadRequest)] {
+        let attached = subscribers.attached.map { ($0.number, $0.subscriber.request) }
+        guard attached.isEmpty, let first = subscribers.all.min(by: { $0.key < $1.key }) else { return attached }
+        return [(first.key, first.value.request)]
+    }
+
+    /// Checks the file by what the caller expects or, where he expects nothing, by what the server said of it.
+    private func check(
+        _ expected: Checksum?, _ partial: any Partial, length: Int64, _ representation: Representation,
+        _ digests: inout TransferDigests
+    ) throws(DownloadError) {
+        guard let wanted = expected ?? withState({ $0.serverDigest(of: representation) }) else { return }
+        let hex = try digests.finish(wanted.algorithm, length: length, in: partial)
+        guard hex != wanted.hex else { return }
+        let source = expected == nil ? "the server's Repr-Digest is" : "expected"
+        throw DownloadError(.checksumMismatch, "\(wanted.algorithm.rawValue) is \(hex), \(source) \(wanted.hex)")
+    }
+
+    private func path(for destination: DownloadRequest.Destination, _ representation: Representation) -> String {
+        switch destination {
+        case .file(let url):
+            return url.path
+        case .directory(let url):
+            let fromURL = URL(string: key.url).flatMap { FileName.fromURLPath($0.path(percentEncoded: true)) }
+            let name = representation.suggestedName ?? fromURL ?? "download"
+            return environment.destinations.choose(name, in: url.path, for: key)
+        }
+    }
+}
+
+extension DownloadedFile {
+    fileprivate init(_ path: String, length: Int64, fetched: Int64, _ representation: Representation) {
+        let url = URL(fileURLWithPath: path)
+        self.init(
+            url: url, byteCount: length, fetchedByteCount: fetched,
+            finalURL: URL(string: representation.finalURL) ?? url, contentType: representation.contentType,
+            lastModified: representation.lastModified, suggestedName: representation.suggestedName)
+        if case .entityTag(let tag)? = representation.validator { entityTag = tag.rawValue }
+    }
+}
+
+extension Result where Failure == DownloadError {
+    fileprivate var code: DownloadError.Code? {
+        guard case .failure(let error) = self else { return nil }
+        return error.code
+    }
+}

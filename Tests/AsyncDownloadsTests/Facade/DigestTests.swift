@@ -1,0 +1,163 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import AsyncDownloads
+
+/// Digests over the whole file, whoever names them, computed while the bytes still arrive (rule 48).
+@Suite(.timeLimit(.minutes(15)))
+struct DigestTests {
+    private static let content = Content(seed: 41, length: 300_000)
+    private static let wrong = Checksum.sha256(String(repeating: "0", count: 64))
+    private static let wrongDigest = "sha-256=:\(Data(count: 32).base64EncodedString()):"
+
+    @Test(arguments: Engine.allCases, [content.sha256, content.sha512])
+    func `rule 48: the digest covers the bytes of earlier runs`(
+        _ engine: Engine, _ checksum: Checksum
+    ) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
+            var request = shop.request("/one")
+            request.checksum = checksum
+            try await shop.interrupt(request, at: 100_000)
+            let story = await Story(of: shop.downloader.start(request))
+            #expect(story.resumptions == [100_000])
+            #expect(story.file != nil, "\(String(describing: story.error))")
+            #expect(try shop.holds(Self.content))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 48: bytes of an earlier run that were changed on disk are found out`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
+            var request = shop.request("/one")
+            request.checksum = Self.content.sha256
+            try await shop.interrupt(request, at: 100_000)
+            let name = try #require(try shop.leftovers.first { $0.hasSuffix(".partial") })
+            let handle = try FileHandle(forUpdating: shop.directory.appending(path: name))
+            try handle.write(contentsOf: Data("changed".utf8))
+            try handle.close()
+            let story = await Story(of: shop.downloader.start(request))
+            #expect(story.resumptions == [100_000])
+            #expect(story.error?.code == .checksumMismatch)
+            #expect(try shop.leftovers == [], "bytes that are wrong are not kept")
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `the server is asked for its digest, and believed`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            var resource = Resource(Self.content, entityTag: "\"a\"")
+            resource.headers = ["Repr-Digest": Self.content.reprDigest]
+            shop.server.serve(resource, at: "/right")
+            resource.headers = ["Repr-Digest": Self.wrongDigest]
+            shop.server.serve(resource, at: "/wrong")
+            _ = try await shop.downloader.download(shop.request("/right"))
+            #expect(try shop.holds(Self.content))
+            #expect(shop.server.requests(at: "/right").map { $0["Want-Repr-Digest"] } == [ReprDigest.preference])
+            let error = await #expect(throws: DownloadError.self) {
+                try await shop.downloader.download(shop.request("/wrong", to: "other.bin"))
+            }
+            #expect(error?.code == .checksumMismatch)
+            #expect(error?.bytesKept == 0)
+            #expect(try shop.leftovers == ["file.bin"])
+        }
+    }
+
+    @Test func `what the caller expects counts more than what the server says`() async throws {
+        try await Workshop.with { shop async throws in
+            var resource = Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]])
+            resource.headers = ["Repr-Digest": Self.wrongDigest]
+            shop.server.serve(resource, at: "/one")
+            var requests = ["right", "trusting", "wrong"].map { shop.request("/one", to: $0) }
+            requests[0].checksum = Self.content.sha512
+            requests[2].checksum = Self.wrong
+            requests[0].headers["Want-Repr-Digest"] = "sha-512=1"
+            requests[1].headers = requests[0].headers
+            requests[2].headers = requests[0].headers
+            let downloads = requests.map(shop.downloader.start)
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            shop.server.release("/one")
+            var codes: [DownloadError.Code?] = []
+            for download in downloads { codes.append(await Story(of: download).error?.code) }
+            #expect(codes == [nil, .checksumMismatch, .checksumMismatch])
+            #expect(shop.server.requests(at: "/one").map { $0["Want-Repr-Digest"] } == ["sha-512=1"])
+            #expect(try shop.leftovers == ["right"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `another digest in the partial response is another representation`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            var resource = Resource(Self.content, entityTag: "\"a\"")
+            resource.headers = ["Repr-Digest": Self.content.reprDigest]
+            resource.script = [[.cut(after: 100_000)], [.header("Repr-Digest", Self.wrongDigest)]]
+            shop.server.serve(resource, at: "/one")
+            let story = await Story(of: shop.downloader.start(shop.request("/one")))
+            #expect(story.restarts == [.contentChanged])
+            #expect(try shop.holds(Self.content))
+        }
+    }
+
+    @Test func `a digest over coded bytes is not held against decoded ones`() async throws {
+        try await Workshop.with(.urlSession) { shop async throws in
+            var resource = Resource(Self.content)
+            resource.headers = ["Repr-Digest": Self.wrongDigest]
+            resource.coding = .init("identity", onlyIfAccepted: false)
+            shop.server.serve(resource, at: "/identity")
+            let error = await #expect(throws: DownloadError.self) {
+                try await shop.downloader.download(shop.request("/identity"))
+            }
+            #expect(error?.code == .checksumMismatch)
+            let text = Array("the same text, the same text, the same text\n".utf8)
+            resource.body = .bytes(text)
+            resource.coding = .init("gzip", body: .bytes(Self.gzipped(text)), onlyIfAccepted: false)
+            shop.server.serve(resource, at: "/coded")
+            _ = try await shop.downloader.download(shop.request("/coded"))
+            #expect(try Data(contentsOf: shop.directory.appending(path: "file.bin")) == Data(text))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `the digest is computed while bytes still arrive`(_ engine: Engine) async throws {
+        let long = Content(seed: 42, length: 6 << 20)
+        let stall: Int64 = 4 << 20
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(Resource(long, entityTag: "\"a\"", script: [[.stall(after: stall)]]), at: "/one")
+            var request = shop.request("/one")
+            request.checksum = long.sha256
+            let download = shop.downloader.start(request)
+            // All of what is there but the less than a MiB that is not worth a turn.
+            while download.digestedByteCount <= stall - (1 << 20) { await Task.yield() }
+            #expect(download.state == .downloading)
+            shop.server.release("/one")
+            #expect(try await download.file.byteCount == long.length)
+        }
+    }
+
+    /// One gzip member with one stored block (RFC 1951, 3.2.4; RFC 1952).
+    private static func gzipped(_ bytes: [UInt8]) -> [UInt8] {
+        func littleEndian(_ number: UInt32, _ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * UInt32($0))) }
+        }
+        let length = UInt32(bytes.count)
+        let check = UInt32(CRC32.digits(of: bytes), radix: 16) ?? 0
+        return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF, 1] + littleEndian(length, 2) + littleEndian(~length, 2) + bytes
+            + littleEndian(check, 4) + littleEndian(length, 4)
+    }
+}
+
+extension Workshop {
+    /// Starts a request whose body stalls at `offset`, and cancels it there.
+    fileprivate func interrupt(_ request: DownloadRequest, at offset: Int64) async throws {
+        let download = downloader.start(request)
+        for try await event in download.events {
+            if case .progress(let progress) = event, progress.receivedByteCount >= offset { break }
+        }
+        download.cancel()
+        while !downloader.liveTransfers.isEmpty { await Task.yield() }
+    }
+}

@@ -1,0 +1,26 @@
+import AsyncDownloads
+import Foundation
+import LoopbackServer
+
+#if canImport(CryptoKit)
+import CryptoKit
+#else
+import Crypto
+#endif
+
+extension Content {
+    /// The SHA-256 digest of the whole, by other code than the package's own.
+    var sha256: Checksum {
+        let digits = SHA256.hash(data: bytes(in: 0..<length)).map { String(format: "%02x", $0) }
+        return .sha256(digits.joined())
+    }
+
+    /// The SHA-512 digest of the whole.
+    var sha512: Checksum {
+        let digits = SHA512.hash(data: bytes(in: 0..<length)).map { String(format: "%02x", $0) }
+        return .sha512(digits.joined())
+    }
+
+    /// What an honest server says in `Repr-Digest`.
+    var reprDigest: String { "sha-256=:\(Data(SHA256.hash(data: bytes(in: 0..<length))).base64EncodedString()):" }
+}
