@@ -2,10 +2,17 @@ internal import Foundation
 
 extension PartialSite {
     /// Where the bytes of `request` are kept until they are all there.
-    init(_ request: DownloadRequest, key: TransferKey, partialsDirectory: URL?) {
+    ///
+    /// - Parameters:
+    ///   - partialsDirectory: Where all of them are kept, unless each is kept beside its destination.
+    ///   - spillDirectory: Where a body goes that is wanted in memory and has to leave it.
+    init(_ request: DownloadRequest, key: TransferKey, partialsDirectory: URL?, spillDirectory: URL) {
         let home: URL
         let name: String?
         switch request.destination {
+        case .memory:
+            home = spillDirectory
+            name = PartialSite.spilledName
         case .file(let file):
             home = file.deletingLastPathComponent()
             name = file.lastPathComponent
@@ -13,7 +20,8 @@ extension PartialSite {
             home = directory
             name = FileName.fromURLPath(request.url.path(percentEncoded: true))
         }
-        let directory = (partialsDirectory ?? home).path
+        let isInMemory = request.destination == .memory
+        let directory = (isInMemory ? home : partialsDirectory ?? home).path
         let record = RequestRecord(
             url: key.url,
             headers: key.headers.withoutCredentials().map { [$0.name, $0.value] },
@@ -21,14 +29,16 @@ extension PartialSite {
             destination: request.destination.record(relativeTo: directory),
             choosesName: request.destination.choosesName,
             checksum: request.checksum?.text)
-        self.init(directory: directory, baseName: name ?? "download", request: record)
+        self.init(
+            directory: directory, baseName: name ?? "download", request: record,
+            medium: isInMemory ? .memory : .disk)
     }
 }
 
 extension DownloadRequest.Destination {
     var choosesName: Bool {
         switch self {
-        case .file: false
+        case .file, .memory: false
         case .directory: true
         }
     }
@@ -38,6 +48,7 @@ extension DownloadRequest.Destination {
         let path: String
         switch self {
         case .file(let url), .directory(let url): path = url.path
+        case .memory: return ""
         }
         if path == directory { return "." }
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"
@@ -56,8 +67,14 @@ extension DownloadRequest {
         ).absoluteURL
         var headers = HeaderFields()
         for pair in record.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }
+        let destination: Destination =
+            if record.destination.isEmpty {
+                .memory
+            } else {
+                record.choosesName ? .directory(place.standardizedFileURL) : .file(place)
+            }
         self.init(
-            from: url, at: record.choosesName ? .directory(place.standardizedFileURL) : .file(place), headers: headers,
+            from: url, at: destination, headers: headers,
             checksum: record.checksum.flatMap { Checksum($0) }, priority: .normal)
     }
 }

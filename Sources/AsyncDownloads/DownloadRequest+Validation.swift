@@ -28,6 +28,8 @@ extension DownloadRequest {
             }
         case .directory(let directory):
             guard directory.isFileURL else { return fault("the destination is no file URL") }
+        case .memory:
+            break
         }
         return nil
     }

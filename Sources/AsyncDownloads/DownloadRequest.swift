@@ -28,7 +28,7 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// The most bytes to accept; a longer body fails with ``DownloadError/Code/bodyTooLarge``.
     ///
-    /// Default: no limit.
+    /// Where several callers share a transfer, each has its own limit. Default: no limit for a file.
     public var maximumByteCount: Int64?
 
     /// What to do about failures that may pass; nil takes the downloader's ``Downloader/Configuration/retryPolicy``.
@@ -62,6 +62,16 @@ public struct DownloadRequest: Sendable, Hashable {
         self.init(from: url, at: .directory(directory), headers: headers, checksum: checksum, priority: priority)
     }
 
+    /// Asks for `url` in memory; see ``Downloader/data(for:)``.
+    ///
+    /// The body is bounded by ``maximumByteCount`` or, without one, by the downloader's
+    /// ``Downloader/Configuration/maximumDataByteCount``.
+    public init(
+        from url: URL, headers: HeaderFields = [:], checksum: Checksum? = nil, priority: Priority = .normal
+    ) {
+        self.init(from: url, at: .memory, headers: headers, checksum: checksum, priority: priority)
+    }
+
     init(from url: URL, at destination: Destination, headers: HeaderFields, checksum: Checksum?, priority: Priority) {
         self.url = url
         self.destination = destination
@@ -78,6 +88,8 @@ extension DownloadRequest {
         case file(URL)
         /// Into this directory, under a name chosen from the response.
         case directory(URL)
+        /// Nowhere: the bytes are wanted in memory, as ``DownloadedFile/data``.
+        case memory
     }
 
     /// The order in which waiting downloads get their turn.

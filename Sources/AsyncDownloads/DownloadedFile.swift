@@ -1,9 +1,13 @@
+public import struct Foundation.Data
 public import struct Foundation.URL
 
 /// A finished download.
 public struct DownloadedFile: Sendable, Hashable {
-    /// Where the file is.
+    /// Where the file is; for a download into memory, the URL that answered.
     public var url: URL
+
+    /// The bytes of a download into memory; nil for one into a file.
+    public var data: Data?
 
     /// Its length in bytes.
     public var byteCount: Int64
@@ -29,7 +33,8 @@ public struct DownloadedFile: Sendable, Hashable {
     /// Creates a value, for tests of code that receives one.
     public init(
         url: URL, byteCount: Int64, fetchedByteCount: Int64, finalURL: URL, contentType: String? = nil,
-        entityTag: String? = nil, lastModified: String? = nil, suggestedName: String? = nil
+        entityTag: String? = nil, lastModified: String? = nil, suggestedName: String? = nil,
+        data: Data? = nil
     ) {
         self.url = url
         self.byteCount = byteCount
@@ -39,5 +44,6 @@ public struct DownloadedFile: Sendable, Hashable {
         self.entityTag = entityTag
         self.lastModified = lastModified
         self.suggestedName = suggestedName
+        self.data = data
     }
 }

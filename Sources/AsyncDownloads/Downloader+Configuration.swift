@@ -48,8 +48,18 @@ extension Downloader {
 
         /// Where unfinished files are kept.
         ///
-        /// Default: nil, beside each destination.
+        /// Default: nil, beside each destination; bodies wanted in memory that have to leave it go to the user's caches.
         public var partialsDirectory: URL?
+
+        /// Where the beginnings of bodies wait whose download into memory was left.
+        ///
+        /// Default: one store shared by all downloaders.
+        public var partialBodies = PartialBodyStore.shared
+
+        /// The most bytes of a download into memory whose request says nothing else.
+        ///
+        /// Default: 32 MiB.
+        public var maximumDataByteCount: Int64 = 32 << 20
 
         /// The least time between two progress events of one download.
         ///

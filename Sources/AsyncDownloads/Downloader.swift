@@ -16,6 +16,13 @@ public final class Downloader: Sendable {
 
     private let environment: TransferEnvironment
     private let registry = TransferRegistry()
+    /// Where bodies go that have to leave memory.
+    private let spillDirectory: URL
+
+    private static var defaultSpillDirectory: URL {
+        let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
+        return (caches ?? FileManager.default.temporaryDirectory).appending(path: "async-downloads")
+    }
 
     /// Creates a downloader with its own engine and limits.
     public convenience init(configuration: Configuration = Configuration()) {
@@ -29,9 +36,11 @@ public final class Downloader: Sendable {
         configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource
     ) {
         self.configuration = configuration
+        spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
         environment = TransferEnvironment(
             transport: transport,
-            store: store,
+            store: TieredStore(
+                disk: store, bodies: configuration.partialBodies, spillDirectory: spillDirectory.path),
             scheduler: TransferScheduler(
                 limit: configuration.maximumConcurrentTransfers,
                 limitPerHost: configuration.maximumConcurrentTransfersPerHost),
@@ -55,6 +64,31 @@ public final class Downloader: Sendable {
         try await start(request).file
     }
 
+    /// Downloads `url` into memory.
+    ///
+    /// It shares a transfer with others of the same resource, into files or memory. When it is left unfinished, what
+    /// was received waits in ``Configuration/partialBodies`` for the next request.
+    ///
+    /// - Parameters:
+    ///   - url: The http or https URL.
+    ///   - maximumByteCount: The most bytes to accept; nil takes ``Configuration/maximumDataByteCount``.
+    /// - Throws: Why the bytes are not there; ``DownloadError/Code/bodyTooLarge`` as soon as the server says that they
+    ///   are too many, or too many have come.
+    public func data(from url: URL, maximumByteCount: Int64? = nil) async throws(DownloadError) -> Data {
+        var request = DownloadRequest(from: url)
+        request.maximumByteCount = maximumByteCount
+        return try await data(for: request)
+    }
+
+    /// Downloads what `request` asks for into memory, whatever its destination; see ``data(from:maximumByteCount:)``.
+    public func data(for request: DownloadRequest) async throws(DownloadError) -> Data {
+        var request = request
+        request.destination = .memory
+        let file = try await download(request)
+        guard let data = file.data else { preconditionFailure("a download into memory ended without its bytes") }
+        return data
+    }
+
     /// Starts a download, or joins the one that fetches the same resource already.
     ///
     /// Returns at once. What is wrong with the request itself is thrown by the handle's ``Download/file`` and
@@ -67,6 +101,10 @@ public final class Downloader: Sendable {
     private func begin(
         _ request: DownloadRequest, running: Bool = true, prepare: (Transfer) -> Void
     ) -> Download {
+        var request = request
+        if request.destination == .memory, request.maximumByteCount == nil {
+            request.maximumByteCount = configuration.maximumDataByteCount
+        }
         if let error = request.firstFault {
             return Download(request: request, source: .refused(error))
         }
@@ -103,7 +141,8 @@ public final class Downloader: Sendable {
             progressInterval: configuration.progressInterval,
             windowLength: environment.transport.windowLength,
             decodesContent: environment.transport.decodesContent)
-        let site = PartialSite(request, key: key, partialsDirectory: configuration.partialsDirectory)
+        let site = PartialSite(
+            request, key: key, partialsDirectory: configuration.partialsDirectory, spillDirectory: spillDirectory)
         let (registry, destinations) = (registry, environment.destinations)
         return Transfer(key: key, site: site, settings: settings, environment: environment) { transfer in
             if registry.remove(transfer) { destinations.release(transfer.key) }

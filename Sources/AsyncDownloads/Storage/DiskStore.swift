@@ -32,6 +32,10 @@ package struct DiskStore: PartialStore {
         }
     }
 
+    package func holds(_ site: PartialSite) -> Bool {
+        (try? disk.information(at: PartialNames(site).checkpoint)) != nil
+    }
+
     /// Whether what is written must be synced before a checkpoint speaks of it.
     ///
     /// Without a name for the machine's run nothing would tell that the bytes went with it, so then it must, too.

@@ -1,3 +1,5 @@
+package import struct Foundation.Data
+
 /// Keeps the bytes of unfinished downloads (port).
 ///
 /// The disk store is the real one; a fake lives with the tests. Every function may block on the disk and is called on
@@ -9,23 +11,35 @@ package protocol PartialStore: Sendable {
     ///   cannot be used is not an error: it is reported by ``Partial/finding``.
     func open(_ site: PartialSite) throws(DownloadError) -> any Partial
 
+    /// Whether anything may be kept at `site`; cheap.
+    func holds(_ site: PartialSite) -> Bool
+
     /// What earlier processes left in `directory`, readable checkpoints only, in the order of their names.
     func unfinished(in directory: String) throws(DownloadError) -> [UnfinishedPartial]
 }
 
 /// Where a partial lives and whose it is.
 package struct PartialSite: Sendable, Hashable {
+    /// Where the bytes are to be while they arrive.
+    package enum Medium: Sendable, Hashable {
+        case disk
+        /// In memory, as long as nobody wants a file of them.
+        case memory
+    }
+
     /// The directory for the hidden files, absolute; it exists, or is created by ``PartialStore/open(_:)``.
     package var directory: String
     /// The name that people will recognise, sanitised: a part of the hidden files' names.
     package var baseName: String
     /// What was asked for.
     package var request: RequestRecord
+    package var medium: Medium
 
-    package init(directory: String, baseName: String, request: RequestRecord) {
+    package init(directory: String, baseName: String, request: RequestRecord, medium: Medium = .disk) {
         self.directory = directory
         self.baseName = baseName
         self.request = request
+        self.medium = medium
     }
 }
 
@@ -37,7 +51,8 @@ package struct RequestRecord: Sendable, Hashable, Codable {
     package var headers: [[String]]
     /// Whether credentials were sent, which a later process must supply anew.
     package var hadCredentials: Bool
-    /// Where the file is to go: a path relative to the partial's directory where it is below it, else absolute.
+    /// Where the file is to go: a path relative to the partial's directory where it is below it, else absolute; empty
+    /// where no file is wanted.
     package var destination: String
     /// Whether `destination` is a directory in which the file's name is still to be chosen.
     package var choosesName: Bool
@@ -115,6 +130,12 @@ package protocol Partial: AnyObject, Sendable {
     /// Reads up to `buffer.count` bytes at `offset`; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int
 
+    /// The first `length` bytes, all of which are there.
+    func contents(length: Int64) throws(DownloadError) -> Data
+
+    /// Lets bytes that are in memory go to disk with the next call that writes; the engine's thread may call this.
+    func leaveMemory()
+
     /// Puts the finished file of `length` bytes at every destination and removes every trace of the partial.
     ///
     /// Each destination is replaced atomically, and only after the bytes are as durable as promised. The first takes
@@ -127,4 +148,24 @@ package protocol Partial: AnyObject, Sendable {
 
     /// Releases the partial and removes every trace of it.
     func discard()
+}
+
+extension Partial {
+    package func contents(length: Int64) throws(DownloadError) -> Data {
+        var bytes = Data(count: Int(length))
+        var filled = 0
+        while filled < bytes.count {
+            let result = bytes.withUnsafeMutableBytes { buffer in
+                Result { () throws(DownloadError) in
+                    try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: Int64(filled))
+                }
+            }
+            let count = try result.get()
+            guard count > 0 else { throw DownloadError(.storageFailure, "the partial file ends too early") }
+            filled += count
+        }
+        return bytes
+    }
+
+    package func leaveMemory() {}
 }

@@ -52,6 +52,10 @@ struct Subscribers: Sendable {
     private(set) var algorithms: Set<Checksum.Algorithm> = []
     /// Whether a caller gave no checksum, so that the server's has to do.
     private(set) var isAnyUnchecked = false
+    /// Whether a caller wanted a file, or has since he left.
+    private(set) var wantsFile = false
+    /// The limits that callers set; nil stands for one without.
+    private var limits: Set<Int64?> = []
     private var lastNumber = 0
 
     /// Those whose outcome is open, in the order in which they came.
@@ -70,6 +74,24 @@ struct Subscribers: Sendable {
         all.values.filter { $0.outcome == nil }.map(\.request.priority).max() ?? .low
     }
 
+    /// The most bytes that anybody who waits accepts; nil for any number.
+    var byteLimit: Int64? {
+        if limits.count == 1, let only = limits.first { return only }
+        return attached.reduce(Int64?.some(0)) { most, caller in
+            guard let most, let limit = caller.subscriber.request.maximumByteCount else { return nil }
+            return max(most, limit)
+        }
+    }
+
+    /// Those who wait and accept less than `count` bytes, where others accept more.
+    func oversized(_ count: Int64) -> [(number: Int, limit: Int64)] {
+        guard limits.count > 1 else { return [] }
+        return attached.compactMap { caller in
+            guard let limit = caller.subscriber.request.maximumByteCount, limit < count else { return nil }
+            return (caller.number, limit)
+        }
+    }
+
     /// A number that nothing else of this transfer has.
     mutating func newNumber() -> Int {
         lastNumber += 1
@@ -79,6 +101,8 @@ struct Subscribers: Sendable {
     /// Adds a caller; its first mailbox collects from now on.
     mutating func add(_ request: DownloadRequest) -> Int {
         let number = newNumber()
+        if request.destination != .memory { wantsFile = true }
+        limits.insert(request.maximumByteCount)
         if let checksum = request.checksum {
             algorithms.insert(checksum.algorithm)
         } else {

@@ -19,6 +19,10 @@ extension Transfer {
             }
             let isJoining = state.machine.state != .ready
             let number = state.subscribers.add(request)
+            state.machine.byteLimit = state.subscribers.byteLimit
+            if state.subscribers.wantsFile, let partial = state.partial {
+                decision.wakeups.append(Wakeup { partial.leaveMemory() })
+            }
             if isJoining {
                 // What those before it have heard already and it needs to make sense of the rest.
                 for event in state.machine.present(isPaused: false, outcome: nil) {
@@ -30,7 +34,17 @@ extension Transfer {
             } else {
                 _ = state.subscribers.update(number) { $0.isPaused = true }
             }
+            endOversized(&state, &decision, at: now)
             return number
+        }
+    }
+
+    /// Ends it for those who accept fewer bytes than there are, where others accept more.
+    func endOversized(_ state: inout State, _ decision: inout Decision, at now: Duration) {
+        let count = state.machine.representation?.length ?? state.machine.received.upperBound
+        for (number, limit) in state.subscribers.oversized(count) {
+            let error = DownloadError(.bodyTooLarge, "\(count) bytes or more, \(limit) allowed")
+            leave(number, error, keepingBytes: true, &state, &decision, at: now)
         }
     }
 
@@ -52,6 +66,7 @@ extension Transfer {
         error.bytesKept = keepingBytes ? state.machine.received.count : 0
         decision.wakeups += state.subscribers.update(number) { $0.end(.failure(error)) } ?? []
         if !state.subscribers.isEmpty {
+            state.machine.byteLimit = state.subscribers.byteLimit
             if state.subscribers.arePaused { decision.actions += state.machine.stop(.pause, at: now) }
         } else if !keepingBytes || environment.abandonment == .discard {
             decision.actions += state.machine.stop(.discard, at: now)

@@ -22,6 +22,7 @@ extension Transfer {
         var results: [Int: Subscribers.Outcome] = [:]
         var paths: [String] = []
         var takers: [String: [Int]] = [:]
+        var readers: [Int] = []
         for (number, request) in callers {
             do throws(DownloadError) {
                 try check(request.checksum, partial, length: length, representation, &digests)
@@ -29,14 +30,23 @@ extension Transfer {
                 results[number] = .failure(error)
                 continue
             }
-            let path = path(for: request.destination, representation)
+            guard let path = path(for: request.destination, representation) else {
+                readers.append(number)
+                continue
+            }
             if takers[path] == nil { paths.append(path) }
             takers[path, default: []].append(number)
         }
+        if !readers.isEmpty {
+            let outcome = Result { () throws(DownloadError) in try partial.contents(length: length) }.map { data in
+                DownloadedFile(nil, length: length, fetched: fetched, representation, data: data)
+            }
+            for number in readers { results[number] = outcome }
+        }
         guard !paths.isEmpty else {
-            // Bytes that nobody can use are kept only if they might be right: when reading them failed.
-            let isWrong = results.values.contains { (try? $0.get()) == nil && $0.code == .checksumMismatch }
-            if isWrong { partial.discard() } else { partial.close() }
+            // Bytes that nobody needs any more are kept only if they might be right: when reading them failed.
+            let isOver = results.values.contains { (try? $0.get()) != nil || $0.code == .checksumMismatch }
+            if isOver { partial.discard() } else { partial.close() }
             return .success(results)
         }
         for (path, outcome) in zip(paths, partial.place(at: paths, length: length)) {
@@ -65,8 +75,11 @@ extension Transfer {
         throw DownloadError(.checksumMismatch, "\(wanted.algorithm.rawValue) is \(hex), \(source) \(wanted.hex)")
     }
 
-    private func path(for destination: DownloadRequest.Destination, _ representation: Representation) -> String {
+    /// Where the file goes; nil where none is wanted.
+    private func path(for destination: DownloadRequest.Destination, _ representation: Representation) -> String? {
         switch destination {
+        case .memory:
+            return nil
         case .file(let url):
             return url.path
         case .directory(let url):
@@ -78,12 +91,15 @@ extension Transfer {
 }
 
 extension DownloadedFile {
-    fileprivate init(_ path: String, length: Int64, fetched: Int64, _ representation: Representation) {
-        let url = URL(fileURLWithPath: path)
+    fileprivate init(
+        _ path: String?, length: Int64, fetched: Int64, _ representation: Representation, data: Data? = nil
+    ) {
+        // The final URL was one when the request for it was sent.
+        let finalURL = URL(string: representation.finalURL) ?? URL(fileURLWithPath: path ?? "/")
         self.init(
-            url: url, byteCount: length, fetchedByteCount: fetched,
-            finalURL: URL(string: representation.finalURL) ?? url, contentType: representation.contentType,
-            lastModified: representation.lastModified, suggestedName: representation.suggestedName)
+            url: path.map { URL(fileURLWithPath: $0) } ?? finalURL, byteCount: length, fetchedByteCount: fetched,
+            finalURL: finalURL, contentType: representation.contentType, lastModified: representation.lastModified,
+            suggestedName: representation.suggestedName, data: data)
         if case .entityTag(let tag)? = representation.validator { entityTag = tag.rawValue }
     }
 }

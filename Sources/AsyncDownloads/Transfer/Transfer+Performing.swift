@@ -109,6 +109,7 @@ extension Transfer {
         let (readiness, newcomer, partial) = update { state, decision in
             decision.actions += state.machine.headArrived(
                 head, exchange: number, at: now, date: environment.time.date)
+            endOversized(&state, &decision, at: now)
             guard state.machine.state == .preparing, state.machine.exchange?.number == number else {
                 return (Readiness.ready, Representation?.none, state.partial)
             }
@@ -137,6 +138,7 @@ extension Transfer {
         }
         let (received, isDigestDue) = update { state, decision in
             decision.actions += state.machine.wrote(count, exchange: number, at: now)
+            endOversized(&state, &decision, at: now)
             return (state.machine.received, state.beginDigesting())
         }
         partial.mark(received)

@@ -10,10 +10,14 @@ extension Transfer {
 
     func openPartial() {
         queue.async { [self] in
+            var site = site
+            site.medium = withState { $0.subscribers.wantsFile } ? .disk : .memory
             let result = Result { () throws(DownloadError) in try environment.store.open(site) }
             let isDigestDue = update { state, decision in
                 state.partial = try? result.get()
                 state.digests = TransferDigests()
+                // Whoever came meanwhile and wants a file has found no partial to tell.
+                if state.subscribers.wantsFile { state.partial?.leaveMemory() }
                 decision.actions += state.machine.opened(result.map(\.finding), at: now)
                 return state.beginDigesting()
             }

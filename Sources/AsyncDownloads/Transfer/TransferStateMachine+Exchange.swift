@@ -132,7 +132,7 @@ extension TransferStateMachine {
     }
 
     func tooLarge(_ length: Int64?) -> DownloadError? {
-        guard let limit = settings.maximumByteCount, let length, length > limit else { return nil }
+        guard let limit = byteLimit, let length, length > limit else { return nil }
         return DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
     }
 
@@ -174,7 +174,7 @@ extension TransferStateMachine {
         current.toSkip -= skipped
         var wanted = Int64(count) - skipped
         // Rule 30: never a byte beyond the promised end, nor beyond the caller's limit.
-        if let limit = [current.end, settings.maximumByteCount].compactMap({ $0 }).min() {
+        if let limit = [current.end, byteLimit].compactMap({ $0 }).min() {
             let room = max(0, limit - current.position)
             if wanted > room {
                 wanted = room
@@ -207,7 +207,7 @@ extension TransferStateMachine {
         if let end = exchange.end, exchange.position >= end {
             return DownloadError(.malformedResponse, "more bytes than the response's head promised")
         }
-        return DownloadError(.bodyTooLarge, "more than the \(settings.maximumByteCount ?? 0) bytes allowed")
+        return DownloadError(.bodyTooLarge, "more than the \(byteLimit ?? 0) bytes allowed")
     }
 
     /// The bytes could not be written.

@@ -64,6 +64,8 @@ struct TransferStateMachine: Sendable {
     }
 
     let settings: TransferSettings
+    /// The most bytes that any caller accepts; callers come and go.
+    var byteLimit: Int64?
     var state = State.ready
     var wish = Wish.run
 
@@ -105,6 +107,7 @@ struct TransferStateMachine: Sendable {
 
     init(settings: TransferSettings, seed: UInt64) {
         self.settings = settings
+        byteLimit = settings.maximumByteCount
         route = Route(origin: settings.url)
         meter = ProgressMeter(interval: settings.progressInterval)
         usesWindows = settings.windowLength != nil

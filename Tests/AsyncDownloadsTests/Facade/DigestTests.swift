@@ -20,7 +20,7 @@ struct DigestTests {
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
             var request = shop.request("/one")
             request.checksum = checksum
-            try await shop.interrupt(request, at: 100_000)
+            try await shop.leave(request, at: 100_000)
             let story = await Story(of: shop.downloader.start(request))
             #expect(story.resumptions == [100_000])
             #expect(story.file != nil, "\(String(describing: story.error))")
@@ -35,7 +35,7 @@ struct DigestTests {
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
             var request = shop.request("/one")
             request.checksum = Self.content.sha256
-            try await shop.interrupt(request, at: 100_000)
+            try await shop.leave(request, at: 100_000)
             let name = try #require(try shop.leftovers.first { $0.hasSuffix(".partial") })
             let handle = try FileHandle(forUpdating: shop.directory.appending(path: name))
             try handle.write(contentsOf: Data("changed".utf8))
@@ -147,17 +147,5 @@ struct DigestTests {
         let check = UInt32(CRC32.digits(of: bytes), radix: 16) ?? 0
         return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF, 1] + littleEndian(length, 2) + littleEndian(~length, 2) + bytes
             + littleEndian(check, 4) + littleEndian(length, 4)
-    }
-}
-
-extension Workshop {
-    /// Starts a request whose body stalls at `offset`, and cancels it there.
-    fileprivate func interrupt(_ request: DownloadRequest, at offset: Int64) async throws {
-        let download = downloader.start(request)
-        for try await event in download.events {
-            if case .progress(let progress) = event, progress.receivedByteCount >= offset { break }
-        }
-        download.cancel()
-        while !downloader.liveTransfers.isEmpty { await Task.yield() }
     }
 }

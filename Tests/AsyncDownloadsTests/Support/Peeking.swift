@@ -21,3 +21,13 @@ extension Download {
         return transfer.withState { $0.digests.position(of: $0.wantedDigests) }
     }
 }
+
+extension Workshop {
+    /// Starts a request whose body stalls at `offset`, and leaves it there.
+    func leave(_ request: DownloadRequest, at offset: Int64) async throws {
+        let download = downloader.start(request)
+        try await download.progress(reaching: offset)
+        download.cancel()
+        while !downloader.liveTransfers.isEmpty { await Task.yield() }
+    }
+}

@@ -19,6 +19,7 @@ struct Workshop: Sendable {
         configuration.retryPolicy = RetryPolicy(maximumRetries: 3, baseDelay: .zero)
         configuration.durability = .processCrash
         configuration.progressInterval = .zero
+        configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
         configure(&configuration)
         let downloader = Downloader(
             configuration: configuration, transport: engine.makeTransport(),
@@ -60,6 +61,15 @@ struct Workshop: Sendable {
     func holds(_ content: Content, at name: String = "file.bin") throws -> Bool {
         let data = try Data(contentsOf: directory.appending(path: name), options: .mappedIfSafe)
         return Int64(data.count) == content.length && data.withUnsafeBytes { content.matches($0, at: 0) }
+    }
+}
+
+extension Download {
+    /// Listens until so many bytes are there.
+    func progress(reaching count: Int64) async throws {
+        for try await event in events {
+            if case .progress(let progress) = event, progress.receivedByteCount >= count { return }
+        }
     }
 }
 

@@ -1,0 +1,116 @@
+/// Keeps the beginnings of bodies whose download into memory was left, so that the next request goes on from them.
+///
+/// Bodies count by their bytes. When they are more than the limit allows, those that were not used for longest move to
+/// disk. Only what a strong validator names is kept, since nothing else can be continued. One store may serve several
+/// downloaders; all members may be used from any thread.
+public final class PartialBodyStore: Sendable {
+    /// What makes two bodies ones of the same resource.
+    private struct Key: Hashable, Sendable {
+        let url: String
+        let headers: [[String]]
+
+        init(_ site: PartialSite) {
+            url = site.request.url
+            headers = site.request.headers
+        }
+    }
+
+    private struct Entry: Sendable {
+        let body: MemoryBody
+        let site: PartialSite
+        let disk: any PartialStore
+        let age: UInt64
+    }
+
+    private struct State {
+        var entries: [Key: Entry] = [:]
+        var byteCount = 0
+        var lastAge: UInt64 = 0
+
+        mutating func remove(_ key: Key) -> Entry? {
+            guard let entry = entries.removeValue(forKey: key) else { return nil }
+            byteCount -= entry.body.byteCount
+            return entry
+        }
+    }
+
+    /// The store of every downloader that is not given another one: 32 MiB.
+    public static let shared = PartialBodyStore(byteLimit: 32 << 20)
+
+    /// The most bytes to keep.
+    public let byteLimit: Int
+
+    private let state = Mutex(State())
+
+    /// Creates a store; with a limit of 0 every body that is left goes to disk.
+    public init(byteLimit: Int) {
+        self.byteLimit = max(0, byteLimit)
+    }
+
+    /// How many bytes are kept now.
+    public var byteCount: Int { state.withLock { $0.byteCount } }
+
+    /// Forgets everything; what is on disk stays there.
+    ///
+    /// - Returns: How many bytes that were.
+    @discardableResult
+    public func removeAll() -> Int {
+        takeAll().reduce(0) { $0 + $1.body.byteCount }
+    }
+
+    /// Moves everything to disk; what cannot be written there is forgotten.
+    ///
+    /// Blocks on the disk.
+    ///
+    /// - Returns: How many bytes left memory.
+    func spillAll() -> Int {
+        takeAll().reduce(0) { count, entry in
+            spill(entry)
+            return count + entry.body.byteCount
+        }
+    }
+
+    /// Takes the body of the same resource out.
+    func take(_ site: PartialSite) -> MemoryBody? {
+        state.withLock { $0.remove(Key(site)) }?.body
+    }
+
+    /// Keeps a body, and moves others to disk where there are too many bytes then; blocks on the disk only for that.
+    func keep(_ body: MemoryBody, of site: PartialSite, on disk: any PartialStore) {
+        let excess = state.withLock { state in
+            let key = Key(site)
+            _ = state.remove(key)
+            state.lastAge += 1
+            state.entries[key] = Entry(body: body, site: site.onDisk, disk: disk, age: state.lastAge)
+            state.byteCount += body.byteCount
+            var excess: [Entry] = []
+            while state.byteCount > byteLimit,
+                let oldest = state.entries.min(by: { $0.value.age < $1.value.age })?.key,
+                let entry = state.remove(oldest)
+            {
+                excess.append(entry)
+            }
+            return excess
+        }
+        for entry in excess { spill(entry) }
+    }
+
+    private func takeAll() -> [Entry] {
+        state.withLock { state in
+            let entries = Array(state.entries.values)
+            state.entries = [:]
+            state.byteCount = 0
+            return entries
+        }
+    }
+
+    private func spill(_ entry: Entry) {
+        guard let partial = try? entry.disk.open(entry.site) else { return }
+        do throws(DownloadError) {
+            try partial.fill(from: entry.body)
+            partial.close()
+        } catch {
+            partial.discard()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import Foundation
+
+/// The bytes of an unfinished body that is held in memory, and what is known of the object that they belong to.
+struct MemoryBody: Sendable {
+    var representation: Representation
+    private(set) var received = IntervalSet()
+    private var bytes = Data()
+
+    init(_ representation: Representation) {
+        self.representation = representation
+    }
+
+    /// Whether a later request can go on from it.
+    var isResumable: Bool {
+        !received.isEmpty && representation.validator != nil && representation.contentCoding == nil
+    }
+
+    /// What it costs to keep.
+    var byteCount: Int { bytes.count }
+
+    /// Puts all of `source` at `offset`.
+    mutating func write(_ source: UnsafeRawBufferPointer, at offset: Int64) {
+        let start = Int(offset)
+        if start > bytes.count { bytes.append(Data(count: start - bytes.count)) }
+        let end = min(bytes.count, start + source.count)
+        if start < end {
+            bytes.replaceSubrange(start..<end, with: UnsafeRawBufferPointer(rebasing: source[..<(end - start)]))
+        }
+        bytes.append(contentsOf: source[(end - start)...])
+        received.insert(offset..<offset + Int64(source.count))
+    }
+
+    /// Copies up to `buffer.count` bytes from `offset` on; 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+        let start = min(Int(offset), bytes.count)
+        let count = min(buffer.count, bytes.count - start)
+        if count > 0 { bytes.copyBytes(to: buffer, from: start..<start + count) }
+        return count
+    }
+
+    /// The first `length` bytes.
+    func prefix(_ length: Int64) -> Data { bytes.prefix(Int(length)) }
+}
+
+extension Partial {
+    /// Begins with the bytes of `body`, and makes them as durable as the store promises.
+    func fill(from body: MemoryBody) throws(DownloadError) {
+        try begin(body.representation)
+        for range in body.received.ranges {
+            let bytes = body.prefix(range.upperBound).dropFirst(Int(range.lowerBound))
+            let result = bytes.withUnsafeBytes { buffer in
+                Result { () throws(DownloadError) in try write(buffer, at: range.lowerBound) }
+            }
+            try result.get()
+        }
+        try save(body.received)
+    }
+}

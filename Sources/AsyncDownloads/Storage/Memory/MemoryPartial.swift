@@ -1,0 +1,152 @@
+internal import Foundation
+
+/// One open partial whose bytes are in memory, and go to disk when they have to.
+///
+/// They have to when somebody wants a file of them: a body in memory is bounded by what its callers accept, a file is
+/// not. They move with the next call that writes, whose failure is a failure to write. When the partial is closed, what
+/// is still in memory goes to the ``PartialBodyStore``.
+final class MemoryPartial: Partial {
+    let finding: PartialFinding
+
+    private struct State {
+        /// The bytes, as long as they are here.
+        var body: MemoryBody?
+        /// Where they went.
+        var disk: (any Partial)?
+        var wantsDisk = false
+        var isClosed = false
+    }
+
+    private let store: TieredStore
+    private let site: PartialSite
+    private let state: Mutex<State>
+
+    /// Holds `body`, which was kept in memory, or begins without anything.
+    init(_ body: MemoryBody?, store: TieredStore, site: PartialSite) {
+        self.store = store
+        self.site = site
+        finding = body.map { .bytes($0.representation, $0.received) } ?? .nothing
+        state = Mutex(State(body: body))
+    }
+
+    /// Goes on with what has been moved to disk as `disk`, where `finding` is there.
+    init(_ disk: any Partial, finding: PartialFinding, store: TieredStore, site: PartialSite) {
+        self.store = store
+        self.site = site
+        self.finding = finding
+        state = Mutex(State(disk: disk, wantsDisk: true))
+    }
+
+    deinit {
+        close()
+    }
+
+    func leaveMemory() {
+        state.withLock { $0.wantsDisk = true }
+    }
+
+    func begin(_ representation: Representation) throws(DownloadError) {
+        try withMedium { state throws(DownloadError) in
+            if let disk = state.disk {
+                try disk.begin(representation)
+            } else {
+                state.body = MemoryBody(representation)
+            }
+        }
+    }
+
+    func adopt(_ representation: Representation) {
+        state.withLock { state in
+            state.body?.representation = representation
+            state.disk?.adopt(representation)
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
+        try withMedium { state throws(DownloadError) in
+            state.body?.write(bytes, at: offset)
+            try state.disk?.write(bytes, at: offset)
+        }
+    }
+
+    func mark(_ received: IntervalSet) {
+        state.withLock { $0.disk }?.mark(received)
+    }
+
+    func save(_ received: IntervalSet) throws(DownloadError) {
+        // Outside of the lock, since it may take long, and bytes are written meanwhile.
+        let disk = try withMedium { state throws(DownloadError) in state.disk }
+        try disk?.save(received)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {
+        let disk: any Partial
+        switch state.withLock({ state in (state.body?.read(into: buffer, at: offset), state.disk) }) {
+        case (let count?, _): return count
+        case (nil, let partial?): disk = partial
+        case (nil, nil): return 0
+        }
+        return try disk.read(into: buffer, at: offset)
+    }
+
+    func contents(length: Int64) throws(DownloadError) -> Data {
+        let (bytes, disk) = state.withLock { ($0.body?.prefix(length), $0.disk) }
+        if let bytes { return bytes }
+        return try disk?.contents(length: length) ?? Data()
+    }
+
+    func place(at destinations: [String], length: Int64) -> [Result<Void, DownloadError>] {
+        do throws(DownloadError) {
+            leaveMemory()
+            let disk = try withMedium { state throws(DownloadError) in state.disk }
+            guard let disk else { throw DownloadError(.storageFailure, "not begun") }
+            return disk.place(at: destinations, length: length)
+        } catch {
+            return destinations.map { _ in .failure(error) }
+        }
+    }
+
+    func close() {
+        guard let last = takeAll() else { return }
+        last.disk?.close()
+        if let body = last.body, body.isResumable { store.bodies.keep(body, of: site, on: store.disk) }
+    }
+
+    func discard() {
+        takeAll()?.disk?.discard()
+    }
+
+    @discardableResult
+    private func takeAll() -> State? {
+        state.withLock { state in
+            guard !state.isClosed else { return nil }
+            let last = state
+            state = State(isClosed: true)
+            return last
+        }
+    }
+
+    /// Runs `body` on the state, after the bytes have moved if they have to.
+    ///
+    /// They move under the lock, so that none is written in between; there are no more of them than callers accept.
+    private func withMedium<Value: Sendable>(
+        _ body: (inout State) throws(DownloadError) -> Value
+    ) throws(DownloadError) -> Value {
+        try state.withLock { state throws(DownloadError) in
+            if state.wantsDisk, state.disk == nil, !state.isClosed {
+                let partial = try store.disk.open(site.onDisk)
+                if let body = state.body {
+                    do throws(DownloadError) {
+                        try partial.fill(from: body)
+                    } catch {
+                        partial.discard()
+                        throw error
+                    }
+                }
+                state.disk = partial
+                state.body = nil
+            }
+            return try body(&state)
+        }
+    }
+}
