@@ -44,7 +44,7 @@ extension Transfer.State {
         switch machine.state {
         case .ready: return .ready
         case .waiting: return .waiting
-        case .opening, .connecting, .preparing, .receiving, .draining, .closing: return .downloading
+        case .opening, .connecting, .preparing, .receiving, .draining, .refreshing, .closing: return .downloading
         case .backingOff: return .retrying
         case .paused: return .paused
         case .finishing, .ended: return .verifying

@@ -1,4 +1,4 @@
-internal import Foundation
+public import struct Foundation.URL
 
 /// A caller's handle on a download.
 ///
@@ -44,6 +44,13 @@ public final class Download: Sendable {
         }
     }
 
+    /// What happens from now on, for one who only looks on: reading it keeps no download alive, and leaving it ends none.
+    var observedEvents: AsyncThrowingStream<DownloadEvent, any Error> {
+        guard case .transfer(let transfer, let caller) = source else { return events }
+        let lease = EventStreamLease(transfer: transfer, caller: caller, isOnlooker: true)
+        return AsyncThrowingStream { try await lease.next() }
+    }
+
     /// The finished file, awaited.
     ///
     /// Cancelling the awaiting task leaves the download, unless something else reads or awaits this handle.
@@ -86,6 +93,25 @@ public final class Download: Sendable {
         withTransfer { $0.detach($1, DownloadError(.cancelled), keepingBytes: false) }
     }
 
+    /// Goes on from another URL of the same resource, for every handle that shares the transfer.
+    ///
+    /// A running exchange is ended, a delay cut short; a paused download takes the URL when it is resumed. The bytes that
+    /// are there are kept when the new URL proves to be of the same object: by the same strong validator or the same
+    /// `Repr-Digest`, and the same length; ``ContentChangePolicy`` can leave the proof to the expected digest. Otherwise the
+    /// download begins again, which ``DownloadEvent/restarted(reason:discardedByteCount:)`` tells. The resource keeps its
+    /// identity: requests for the original URL still join this transfer, now and in later processes.
+    ///
+    /// - Throws: ``DownloadError/Code/invalidRequest`` when the URL or the headers cannot be used; nothing has changed then.
+    public func replaceURL(with fresh: FreshURL) throws(DownloadError) {
+        if let fault = fresh.firstFault { throw fault }
+        withTransfer { transfer, _ in transfer.replaceURL(with: fresh) }
+    }
+
+    /// Goes on from another URL of the same resource; see ``replaceURL(with:)-(FreshURL)``.
+    public func replaceURL(with url: URL) throws(DownloadError) {
+        try replaceURL(with: FreshURL(url))
+    }
+
     /// Where the download stands.
     public var state: State {
         switch source {
@@ -113,10 +139,10 @@ private final class EventStreamLease: Sendable {
     private let caller: Int
     private let stream: Int
 
-    init(transfer: Transfer, caller: Int) {
+    init(transfer: Transfer, caller: Int, isOnlooker: Bool = false) {
         self.transfer = transfer
         self.caller = caller
-        stream = transfer.openStream(caller)
+        stream = transfer.openStream(caller, isOnlooker: isOnlooker)
     }
 
     func next() async throws(DownloadError) -> DownloadEvent? {

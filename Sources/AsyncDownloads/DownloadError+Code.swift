@@ -39,6 +39,9 @@ extension DownloadError.Code {
     /// What was asked for needs something that this build does not carry.
     public static let unsupported = Self("unsupported")
 
+    /// A fresh URL was needed, and ``DownloadRequest/refreshURL`` failed to give one.
+    public static let urlRefreshFailed = Self("urlRefreshFailed", transient: true)
+
     // The network.
 
     /// The host's name could not be resolved.

@@ -3,17 +3,7 @@ internal import Foundation
 extension DownloadRequest {
     /// What makes the request unusable, found before anything is sent.
     var firstFault: DownloadError? {
-        guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
-            return fault("only http and https URLs can be downloaded")
-        }
-        guard let host = url.host, !host.isEmpty else { return fault("the URL has no host") }
-        if url.user != nil || url.password != nil {
-            return fault("the URL contains credentials; send them in a header")
-        }
-        if let (name, reason) = headers.firstInvalidField() { return fault("header \(name): \(reason)") }
-        if let reserved = headers.first(where: { HeaderFields.isReserved($0.name) }) {
-            return fault("header \(reserved.name) is governed by the package")
-        }
+        if let fault = url.firstFault ?? headers.firstFault { return fault.concerning(url) }
         if let checksum, !checksum.isWellFormed {
             return fault("a \(checksum.algorithm.rawValue) has \(checksum.algorithm.byteCount * 2) hexadecimal digits")
         }
@@ -36,5 +26,39 @@ extension DownloadRequest {
 
     private func fault(_ reason: String) -> DownloadError {
         DownloadError(.invalidRequest, reason, url: url)
+    }
+}
+
+extension FreshURL {
+    /// What makes it unusable.
+    var firstFault: DownloadError? { url.firstFault ?? headers?.firstFault }
+}
+
+extension DownloadError {
+    fileprivate func concerning(_ url: URL) -> Self {
+        var error = self
+        error.url = url
+        return error
+    }
+}
+
+extension URL {
+    fileprivate var firstFault: DownloadError? {
+        guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+            return DownloadError(.invalidRequest, "only http and https URLs can be downloaded")
+        }
+        guard let host, !host.isEmpty else { return DownloadError(.invalidRequest, "the URL has no host") }
+        guard user == nil, password == nil else {
+            return DownloadError(.invalidRequest, "the URL contains credentials; send them in a header")
+        }
+        return nil
+    }
+}
+
+extension HeaderFields {
+    fileprivate var firstFault: DownloadError? {
+        if let (name, reason) = firstInvalidField() { return DownloadError(.invalidRequest, "header \(name): \(reason)") }
+        guard let reserved = first(where: { Self.isReserved($0.name) }) else { return nil }
+        return DownloadError(.invalidRequest, "header \(reserved.name) is governed by the package")
     }
 }

@@ -1,3 +1,4 @@
+public import struct Foundation.Date
 public import struct Foundation.URL
 
 /// What a caller asks for: a resource, where it is to go, and under which conditions.
@@ -42,6 +43,12 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// What to do when the resource is being downloaded already; nil takes the downloader's.
     public var duplicatePolicy: DuplicatePolicy?
+
+    /// Whom to ask for a fresh URL when the server refuses this one, or its time is over.
+    public var refreshURL: URLRefresh?
+
+    /// Until when ``url`` can be used, where that is known beforehand.
+    public var urlExpiration: Date?
 
     /// Asks for `url` as a file at `destination`, a file URL whose directory exists or can be created.
     public init(

@@ -38,6 +38,9 @@ package struct ReprDigest: Sendable, Hashable {
         checksums = Checksum.Algorithm.allCases.compactMap { found[$0] }
     }
 
+    /// Whether another response's digests are of the same representation beyond doubt.
+    package func agrees(with other: [Checksum]) -> Bool { checksums.contains(where: other.contains) }
+
     /// Whether another response's digests are of another representation; digests of different algorithms tell nothing.
     package func contradicts(_ other: [Checksum]) -> Bool {
         checksums.contains { own in other.contains { $0.algorithm == own.algorithm && $0 != own } }

@@ -12,9 +12,12 @@ package struct ResponseInterpreter: Sendable {
     package var decodesContent: Bool
     /// When the response arrived.
     package var date: HTTPDate
+    /// Whether the bytes at hand came from another URL, so that a silent server's word does not do.
+    package var needsProof: Bool
 
     package init(
-        asked: AskedRange, known: Representation?, received: Int64, url: String, decodesContent: Bool, date: HTTPDate
+        asked: AskedRange, known: Representation?, received: Int64, url: String, decodesContent: Bool, date: HTTPDate,
+        needsProof: Bool = false
     ) {
         self.asked = asked
         self.known = known
@@ -22,6 +25,7 @@ package struct ResponseInterpreter: Sendable {
         self.url = url
         self.decodesContent = decodesContent
         self.date = date
+        self.needsProof = needsProof
     }
 
     /// What `head` means.
@@ -120,16 +124,18 @@ package struct ResponseInterpreter: Sendable {
     private func decideNextPart(
         _ head: ResponseHead, positions: ClosedRange<Int64>, completeLength: Int64?
     ) -> ResponseDecision {
-        guard let known, let validator = known.validator,
-            validator.matches(head.headers, receivedAt: date) != .different
-        else {
+        guard let known, let match = known.validator?.matches(head.headers, receivedAt: date) else {
+            return .ask(.everything(.contentChanged))
+        }
+        let digests = digests(head)
+        if let digests, digests.contradicts(known.digests ?? []) { return .ask(.everything(.contentChanged)) }
+        let agrees = digests?.agrees(with: known.digests ?? []) ?? false
+        guard agrees || match == .same || match == .absent && !needsProof else {
             return .ask(.everything(.contentChanged))
         }
         if let completeLength, let length = known.length, completeLength != length {
             return .ask(.everything(.contentChanged))
         }
-        let digests = digests(head)
-        if let digests, digests.contradicts(known.digests ?? []) { return .ask(.everything(.contentChanged)) }
         if let length = known.length, positions.upperBound >= length {
             return rangeFault("a partial response beyond the end")
         }

@@ -12,6 +12,8 @@ struct Mailbox: Sendable {
     private var end: DownloadError??
     /// Whether a consumer has been given this mailbox.
     var isClaimed = false
+    /// Whether that consumer only looks on: nobody who waits for the file.
+    var isOnlooker = false
 
     /// Puts an event in, or hands it to the waiting consumer.
     mutating func put(_ event: DownloadEvent) -> [Wakeup] {

@@ -8,23 +8,35 @@ struct Route: Sendable {
     /// The most redirects that are followed.
     static let maximumHops = 20
 
-    let origin: URL
+    /// The URL that was asked for, or has replaced it.
+    private(set) var origin: URL
     private(set) var current: URL
     private var hops = 0
     private var hasLeftOrigin = false
+    /// Whom the credentials are meant for.
+    private var trusted: Origin?
     /// Whether the present target has answered with bytes.
     var isProven = false
 
     init(origin: URL) {
         self.origin = origin
         current = origin
+        trusted = Origin(origin)
+    }
+
+    /// Goes to another URL from now on; only `trusting` it lets it have credentials that were meant for another origin.
+    mutating func replaceOrigin(_ url: URL, trusting: Bool) {
+        origin = url
+        if trusting { trusted = Origin(url) }
+        isProven = false
+        reset()
     }
 
     /// Back to the URL that was asked for.
     mutating func reset() {
         current = origin
         hops = 0
-        hasLeftOrigin = false
+        hasLeftOrigin = Origin(origin) != trusted
     }
 
     /// Whether `status` may mean that the target of a redirect is not valid any more, after it was.

@@ -19,8 +19,10 @@ struct Subscribers: Sendable {
             mailboxes = [firstMailbox: Mailbox()]
         }
 
-        /// Whether anybody listens or awaits.
-        var hasConsumers: Bool { !waiters.isEmpty || mailboxes.values.contains { $0.isClaimed } }
+        /// Whether anybody listens or awaits, onlookers not counted.
+        var hasConsumers: Bool {
+            !waiters.isEmpty || mailboxes.values.contains { $0.isClaimed && !$0.isOnlooker }
+        }
 
         mutating func tell(_ event: DownloadEvent) -> [Wakeup] {
             var wakeups: [Wakeup] = []
@@ -73,6 +75,9 @@ struct Subscribers: Sendable {
     var priority: DownloadRequest.Priority {
         all.values.filter { $0.outcome == nil }.map(\.request.priority).max() ?? .low
     }
+
+    /// Whether anybody who waits can be asked for a fresh URL.
+    var canRefreshURL: Bool { all.values.contains { $0.outcome == nil && $0.request.refreshURL != nil } }
 
     /// The most bytes that anybody who waits accepts; nil for any number.
     var byteLimit: Int64? {

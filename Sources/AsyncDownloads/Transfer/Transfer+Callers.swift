@@ -20,6 +20,10 @@ extension Transfer {
             let isJoining = state.machine.state != .ready
             let number = state.subscribers.add(request)
             state.machine.byteLimit = state.subscribers.byteLimit
+            state.machine.isRefreshable = state.subscribers.canRefreshURL
+            if !isJoining, let expiration = request.urlExpiration {
+                state.machine.expiresAt = now + environment.time.date.duration(to: expiration)
+            }
             if state.subscribers.wantsFile, let partial = state.partial {
                 decision.wakeups.append(Wakeup { partial.leaveMemory() })
             }
@@ -67,6 +71,7 @@ extension Transfer {
         decision.wakeups += state.subscribers.update(number) { $0.end(.failure(error)) } ?? []
         if !state.subscribers.isEmpty {
             state.machine.byteLimit = state.subscribers.byteLimit
+            state.machine.isRefreshable = state.subscribers.canRefreshURL
             if state.subscribers.arePaused { decision.actions += state.machine.stop(.pause, at: now) }
         } else if !keepingBytes || environment.abandonment == .discard {
             decision.actions += state.machine.stop(.discard, at: now)
@@ -168,12 +173,14 @@ extension Transfer.State {
 
 extension Transfer {
     /// Opens a stream: the first tells everything since the caller came, later ones begin with the state as it is.
-    func openStream(_ number: Int) -> Int {
+    ///
+    /// An onlooker's begins with the state as it is, and takes nothing from the others.
+    func openStream(_ number: Int, isOnlooker: Bool = false) -> Int {
         update { state, decision in
             let machine = state.machine
             let id = state.subscribers.newNumber()
             let wakeups = state.subscribers.update(number) { subscriber -> [Wakeup] in
-                if let first = subscriber.mailboxes.first(where: { !$0.value.isClaimed }) {
+                if !isOnlooker, let first = subscriber.mailboxes.first(where: { !$0.value.isClaimed }) {
                     subscriber.mailboxes[first.key] = nil
                     subscriber.mailboxes[id] = first.value
                     subscriber.mailboxes[id]?.isClaimed = true
@@ -181,6 +188,7 @@ extension Transfer {
                 }
                 var mailbox = Mailbox()
                 mailbox.isClaimed = true
+                mailbox.isOnlooker = isOnlooker
                 var wakeups: [Wakeup] = []
                 for event in machine.present(isPaused: subscriber.isPaused, outcome: subscriber.outcome) {
                     wakeups += mailbox.put(event)
@@ -222,14 +230,15 @@ extension Transfer {
 
     /// The stream is not read any more; where its task was cancelled, that counts as leaving.
     func closeStream(_ number: Int, stream: Int, cancelled: Bool) {
-        update { state, decision in
+        let isOnlooker = update { state, decision in
             let error = state.cancellation
-            _ = state.subscribers.update(number) { subscriber in
+            return state.subscribers.update(number) { subscriber in
+                defer { subscriber.mailboxes[stream] = nil }
                 decision.wakeups += subscriber.mailboxes[stream]?.finish(error) ?? []
-                subscriber.mailboxes[stream] = nil
+                return subscriber.mailboxes[stream]?.isOnlooker ?? true
             }
         }
-        if cancelled { leaveIfUnheard(number) }
+        if cancelled, isOnlooker == false { leaveIfUnheard(number) }
     }
 }
 

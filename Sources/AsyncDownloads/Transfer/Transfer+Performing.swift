@@ -16,6 +16,8 @@ extension Transfer {
         case .startExchange(let number, let request): startExchange(number, request)
         case .cancelExchange: withState { $0.receiver }?.cancel()
         case .openGate: withState { $0.receiver }?.openGate()
+        case .refreshURL(let context, let number): refreshURL(context, number: number)
+        case .cancelRefresh: update { state, _ in state.refresh }?.cancel()
         case .scheduleRetry(let delay, let number): scheduleRetry(after: delay, number: number)
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleDeadline(let delay): scheduleDeadline(after: delay)

@@ -23,6 +23,8 @@ final class Transfer: Sendable {
         var deadline: (any ScheduledAction)?
         var tick: (any ScheduledAction)?
         var retry: (any ScheduledAction)?
+        /// What asks a caller for a fresh URL.
+        var refresh: Task<Void, Never>?
     }
 
     let key: TransferKey

@@ -35,6 +35,13 @@ enum TransferAction: Sendable {
     /// Let the exchange's body flow.
     case openGate(exchange: Int)
 
+    // The callers.
+
+    /// Ask a caller for a fresh URL; answered by `refreshed` with this number.
+    case refreshURL(URLRefresh.Context, number: Int)
+    /// Forget about the fresh URL that was asked for.
+    case cancelRefresh
+
     // Time.
 
     /// Wake up after the delay with `retryDue` and this number.

@@ -22,7 +22,8 @@ extension TransferStateMachine {
         exchange?.lastActivity = now
         let interpreter = ResponseInterpreter(
             asked: exchange?.asked ?? .everything, known: representation, received: received.prefixEnd,
-            url: route.current.absoluteString, decodesContent: settings.decodesContent, date: date)
+            url: route.current.absoluteString, decodesContent: settings.decodesContent, date: date,
+            needsProof: needsProof)
         switch interpreter.decide(head) {
         case .append(let continuation):
             return append(continuation, at: now)
@@ -53,7 +54,7 @@ extension TransferStateMachine {
         exchange?.end = continuation.end
         exchange?.toSkip = continuation.skipped
         rangeFaults = 0
-        route.isProven = true
+        addressAnswered()
         state = .receiving
         meter.begin(at: now)
         var actions: [TransferAction] = isNews ? [.adopt(continuation.representation)] : []
@@ -73,7 +74,7 @@ extension TransferStateMachine {
         exchange?.position = 0
         exchange?.end = end
         saving.reset()
-        route.isProven = true
+        addressAnswered()
         state = .preparing
         continuesWindows = usesWindows
         actions += tellStart()
@@ -82,6 +83,12 @@ extension TransferStateMachine {
             return actions
         }
         return actions + [.beginPartial(new, exchange: exchange?.number ?? 0)]
+    }
+
+    private mutating func addressAnswered() {
+        route.isProven = true
+        refreshCount = 0
+        needsProof = false
     }
 
     private mutating func tellStart() -> [TransferAction] {
@@ -122,6 +129,7 @@ extension TransferStateMachine {
             failure.code, failure.detail, statusCode: head.status.code, isRetryable: failure.isRetryable,
             retryAfter: failure.retryAfter)
         pendingError = error
+        if canRefresh(after: head.status) { return drain(.refresh, cancelling: !hasShortBody(head), at: now) }
         return drain(failure.isRetryable ? .retry : .fail, cancelling: !hasShortBody(head), at: now)
     }
 
@@ -236,7 +244,7 @@ extension TransferStateMachine {
         case .receiving:
             exchange = nil
             return proceed(after: failure(of: end) ?? shortfall(current), at: now)
-        case .ready, .waiting, .opening, .backingOff, .closing, .paused, .finishing, .ended:
+        case .ready, .waiting, .opening, .refreshing, .backingOff, .closing, .paused, .finishing, .ended:
             preconditionFailure("exchange ended in \(state)")
         }
     }

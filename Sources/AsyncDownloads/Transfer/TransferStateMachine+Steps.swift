@@ -39,6 +39,7 @@ extension TransferStateMachine {
             ]
         }
         if isOverdue(at: now) { return fail(deadlineError, at: now) }
+        if hasExpired(at: now) { return actions + refresh(.expired) }
         if !received.isEmpty, representation?.validator == nil || representation?.contentCoding != nil {
             actions += restart(.noValidator)
         }
@@ -48,8 +49,8 @@ extension TransferStateMachine {
         exchangeCount += 1
         exchange = ExchangeProgress(number: exchangeCount, asked: asked, position: asked.start, lastActivity: now)
         state = .connecting
-        let headers = route.headers(settings.headers, adding: asked.fields)
-        let request = ExchangeRequest(url: route.current, headers: headers)
+        let fields = route.headers(headers, adding: asked.fields)
+        let request = ExchangeRequest(url: route.current, headers: fields)
         return actions + [.startExchange(exchangeCount, request)] + keepTicking()
     }
 
@@ -81,6 +82,7 @@ extension TransferStateMachine {
         guard wish == .run else { return obey(at: now) }
         switch next {
         case .connect: return connect(at: now)
+        case .refresh: return refresh(.status(pendingError?.statusCode ?? 0))
         case .retry: return retry(pendingError ?? DownloadError(.connectionLost), at: now)
         case .fail: preconditionFailure("fail is dealt with above")
         }

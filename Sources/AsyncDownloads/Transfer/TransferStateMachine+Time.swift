@@ -46,6 +46,8 @@ extension TransferStateMachine {
         case .draining where wish != .run: return []
         case .waiting, .backingOff:
             return fail(deadlineError, at: now)
+        case .refreshing:
+            return [.cancelRefresh] + fail(deadlineError, at: now)
         case .connecting, .preparing, .receiving, .draining:
             pendingError = deadlineError
             return drain(.fail, at: now)

@@ -23,6 +23,9 @@ struct TransferStateMachine: Sendable {
         case receiving
         /// The exchange is of no more use; its end is awaited, so that it cannot touch what comes next.
         case draining(Next)
+        /// A fresh URL was asked for under this number, and no exchange is under way. Goes to `connecting`, `backingOff`,
+        /// `closing`.
+        case refreshing(Int)
         /// No exchange and no permit, until the delay of this number is over. Goes to `waiting`.
         case backingOff(Int)
         /// The store saves and closes. Goes to `paused`, `waiting` when resumed meanwhile, `opening` when discarded
@@ -40,6 +43,8 @@ struct TransferStateMachine: Sendable {
     enum Next: Sendable, Hashable {
         /// Connect again: to the redirect's target, or asking differently.
         case connect
+        /// Ask for a fresh URL, since the server refuses this one.
+        case refresh
         /// Count a failure, and try again after a delay.
         case retry
         /// End with the pending error, whatever the callers wish.
@@ -86,6 +91,8 @@ struct TransferStateMachine: Sendable {
     var pendingError: DownloadError?
 
     var route: Route
+    /// The caller's headers, or those that came with a fresh URL.
+    var headers: HeaderFields
     var meter: ProgressMeter
     var saving = SavingSchedule()
     var hasStarted = false
@@ -98,6 +105,14 @@ struct TransferStateMachine: Sendable {
     var exchangeCount = 0
     var delayCount = 0
     var retriesUsed = 0
+    /// Whether a caller can be asked for a fresh URL.
+    var isRefreshable = false
+    /// When the URL's time is over.
+    var expiresAt: Duration?
+    /// How many fresh URLs were asked for since one answered.
+    var refreshCount = 0
+    /// Whether the bytes came from another URL than the next ones, so that these have to prove what they are.
+    var needsProof = false
     var mostReceived: Int64 = 0
     var isPartialOpen = false
     var isTicking = false
@@ -109,6 +124,7 @@ struct TransferStateMachine: Sendable {
         self.settings = settings
         byteLimit = settings.maximumByteCount
         route = Route(origin: settings.url)
+        headers = settings.headers
         meter = ProgressMeter(interval: settings.progressInterval)
         usesWindows = settings.windowLength != nil
         jitter = SplitMix64(seed: seed)
@@ -139,7 +155,8 @@ extension TransferStateMachine {
         switch state {
         case .ready, .paused: return queue(at: now)
         // Under way, or about to look at the wish again.
-        case .waiting, .opening, .connecting, .preparing, .receiving, .draining, .backingOff, .closing: return []
+        case .waiting, .opening, .connecting, .preparing, .receiving, .draining, .refreshing, .backingOff, .closing:
+            return []
         case .finishing, .ended: return []
         }
     }
@@ -162,6 +179,8 @@ extension TransferStateMachine {
         switch state {
         case .ready, .paused, .waiting, .backingOff:
             return obey(at: now)
+        case .refreshing:
+            return [.cancelRefresh] + obey(at: now)
         case .connecting, .preparing, .receiving:
             return drain(.connect, at: now)
         // A body that is left to run out must not hold up whoever stops.

@@ -1,0 +1,53 @@
+public import class Foundation.Progress
+internal import Foundation
+
+extension Download {
+    /// Makes a `Progress` that follows this download, for code that shows one or collects several under a parent.
+    ///
+    /// It counts bytes, `-1` of them in all while the length is unknown, and carries throughput and estimated time
+    /// remaining. Cancelling it cancels this handle, pausing and resuming it do the same here; a pause that comes from
+    /// elsewhere is not shown by its `isPaused`. It changes on tasks, as `Progress` may from any thread. Following it keeps
+    /// no download alive, and each call makes another one.
+    public func makeProgress() -> Progress {
+        let progress = Progress(parent: nil)
+        progress.totalUnitCount = -1
+        progress.kind = .file
+        progress.fileOperationKind = .downloading
+        progress.isCancellable = true
+        progress.isPausable = true
+        progress.cancellationHandler = { [self] in cancel() }
+        progress.pausingHandler = { [self] in pause() }
+        progress.resumingHandler = { [self] in resume() }
+        progress.show(self.progress)
+        let events = observedEvents
+        Task { [weak progress] in
+            do {
+                for try await event in events {
+                    guard let progress else { return }
+                    switch event {
+                    case .progress(let value): progress.show(value)
+                    case .restarted: progress.show(DownloadProgress())
+                    case .finished(let file):
+                        progress.show(
+                            DownloadProgress(receivedByteCount: file.byteCount, expectedByteCount: file.byteCount))
+                    default: break
+                    }
+                }
+            } catch {
+                // A download that failed stays where it was, as `Progress` has no failure to show.
+            }
+        }
+        return progress
+    }
+}
+
+extension Progress {
+    fileprivate func show(_ value: DownloadProgress) {
+        // An empty file of known length would be indeterminate: it is complete.
+        let isEmpty = value.expectedByteCount == 0
+        totalUnitCount = isEmpty ? 1 : value.expectedByteCount ?? -1
+        completedUnitCount = isEmpty ? 1 : value.receivedByteCount
+        throughput = value.bytesPerSecond.map { Int($0) }
+        estimatedTimeRemaining = value.timeRemaining.map { $0 / .seconds(1) }
+    }
+}

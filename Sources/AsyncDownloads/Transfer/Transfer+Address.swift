@@ -1,0 +1,47 @@
+internal import Foundation
+
+/// Where the resource is asked for, as callers say.
+extension Transfer {
+    /// Goes on from another URL.
+    func replaceURL(with fresh: FreshURL) {
+        let (now, date) = (now, environment.time.date)
+        input { $0.replaceAddress(.init(fresh, at: now, date: date), at: now) }
+    }
+
+    /// Asks the first caller who can be asked, once for all of them.
+    func refreshURL(_ context: URLRefresh.Context, number: Int) {
+        let closure = withState { state in state.subscribers.attached.lazy.compactMap(\.subscriber.request.refreshURL).first }
+        let task = Task { [self] in
+            let result = await fresh(from: closure, context)
+            input { $0.refreshed(result, number: number, at: now) }
+        }
+        update { state, _ in state.refresh = task }
+    }
+
+    private func fresh(
+        from closure: URLRefresh?, _ context: URLRefresh.Context
+    ) async -> Result<TransferStateMachine.Address, DownloadError> {
+        guard let closure else { return .failure(DownloadError(.urlRefreshFailed, "whoever could be asked has left")) }
+        do {
+            let fresh = try await closure.body(context)
+            if let fault = fresh.firstFault { return .failure(fault) }
+            return .success(.init(fresh, at: now, date: environment.time.date))
+        } catch {
+            return .failure(DownloadError(.urlRefreshFailed, underlyingError: error))
+        }
+    }
+}
+
+extension TransferStateMachine.Address {
+    /// The fresh URL, its date moved to the machine's clock.
+    init(_ fresh: FreshURL, at now: Duration, date: HTTPDate) {
+        self.init(url: fresh.url, headers: fresh.headers, expiresAt: fresh.expiration.map { date.duration(to: $0) + now })
+    }
+}
+
+extension HTTPDate {
+    /// The time from here to `other`; negative when it has passed.
+    func duration(to other: Date) -> Duration {
+        .seconds(other.timeIntervalSince1970 - Double(secondsSinceEpoch))
+    }
+}

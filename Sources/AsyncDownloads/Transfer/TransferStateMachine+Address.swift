@@ -1,0 +1,83 @@
+internal import Foundation
+
+/// Where the resource is asked for: replaced by a caller, or refreshed when it is refused or has expired.
+///
+/// The bytes at hand stay; whatever another URL answers has to prove that it is the same object before they are used.
+extension TransferStateMachine {
+    /// Where to go from now on, with times on the machine's clock.
+    struct Address: Sendable, Hashable {
+        var url: URL
+        /// nil keeps the present ones.
+        var headers: HeaderFields?
+        var expiresAt: Duration?
+    }
+
+    /// The callers want the resource from another URL, at once.
+    mutating func replaceAddress(_ address: Address, at now: Duration) -> [TransferAction] {
+        guard state != .ended, state != .finishing, wish != .discard else { return [] }
+        move(to: address)
+        // The caller knows better than a server that has refused.
+        refreshCount = 0
+        switch state {
+        case .connecting, .preparing, .receiving:
+            return drain(.connect, at: now)
+        case .draining(.retry), .draining(.refresh):
+            state = .draining(.connect)
+            return []
+        case .backingOff:
+            return queue(at: now)
+        case .refreshing:
+            return [.cancelRefresh] + connect(at: now)
+        // Ending, or looking at the address when they go on.
+        case .ready, .waiting, .opening, .draining, .closing, .paused, .finishing, .ended:
+            return []
+        }
+    }
+
+    private mutating func move(to address: Address) {
+        route.replaceOrigin(address.url, trusting: address.headers != nil)
+        headers = address.headers ?? headers
+        expiresAt = address.expiresAt
+        needsProof = true
+        rangeFaults = 0
+    }
+
+    /// Whether a refusal by `status` can be answered by a fresh URL.
+    func canRefresh(after status: StatusCode) -> Bool {
+        isRefreshable && refreshCount < 1 && [401, 403, 410].contains(status.code)
+    }
+
+    /// Whether the URL's time is over, and there is somebody to ask for another one.
+    func hasExpired(at now: Duration) -> Bool {
+        guard isRefreshable, let expiresAt else { return false }
+        return now >= expiresAt
+    }
+
+    /// Asks for a fresh URL; nothing else is under way.
+    mutating func refresh(_ reason: URLRefresh.Reason) -> [TransferAction] {
+        refreshCount += 1
+        delayCount += 1
+        state = .refreshing(delayCount)
+        let context = URLRefresh.Context(url: route.origin, reason: reason, receivedByteCount: received.count)
+        return [.refreshURL(context, number: delayCount)]
+    }
+
+    /// The answer to `refreshURL` of this number.
+    mutating func refreshed(
+        _ result: Result<Address, DownloadError>, number: Int, at now: Duration
+    ) -> [TransferAction] {
+        // A stop, or another URL, came first.
+        guard state == .refreshing(number) else { return [] }
+        switch result {
+        case .success(let address):
+            move(to: address)
+            // A URL that has expired when it comes is used all the same: the clocks may differ.
+            if hasExpired(at: now) { expiresAt = nil }
+            return connect(at: now)
+        case .failure(let error):
+            // The next attempt finds the URL refused, or expired, and asks again.
+            refreshCount = 0
+            return retry(error, at: now)
+        }
+    }
+}
