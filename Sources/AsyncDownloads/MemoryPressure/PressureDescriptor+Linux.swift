@@ -1,0 +1,83 @@
+#if os(Linux)
+#if canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// An open descriptor that signals memory pressure; whoever has it closes it.
+struct PressureDescriptor: Sendable {
+    let number: Int32
+    /// What a signal means.
+    let level: MemoryPressure
+    /// Whether pressure shows as bytes to be read, and not as a condition.
+    let carriesBytes: Bool
+
+    /// Opens `file` once for each of its triggers.
+    static func open(_ file: PressureFile) throws(PressureFileFailure) -> [PressureDescriptor] {
+        var opened: [PressureDescriptor] = []
+        for trigger in file.triggers {
+            do {
+                opened.append(try open(file.path, trigger))
+            } catch {
+                if opened.isEmpty { throw error }
+            }
+        }
+        return opened
+    }
+
+    private static func open(
+        _ path: String, _ trigger: PressureFile.Trigger
+    ) throws(PressureFileFailure) -> PressureDescriptor {
+        var information = stat()
+        guard stat(path, &information) == 0 else { throw .last("examine", path) }
+        switch information.st_mode & S_IFMT {
+        case S_IFREG:
+            let number = try open(path, trigger.bytes.isEmpty ? O_RDONLY : O_RDWR)
+            try set(number, up: trigger.bytes, path) { write(number, $0.baseAddress, $0.count) }
+            return Self(number: number, level: trigger.level, carriesBytes: false)
+        case S_IFIFO:
+            // With a writing end of its own, nobody's coming and going ends it. Nothing is written: who writes into a
+            // FIFO does not read it, and the bytes would come back to this process as pressure.
+            return Self(number: try open(path, O_RDWR), level: trigger.level, carriesBytes: true)
+        case S_IFSOCK:
+            let number = StreamSocket.connect(to: path)
+            guard number >= 0 else { throw .last("connect to", path) }
+            try set(number, up: trigger.bytes, path) { StreamSocket.send($0, to: number) }
+            return Self(number: number, level: trigger.level, carriesBytes: true)
+        default:
+            throw PressureFileFailure("cannot watch \(path): not a file, FIFO or socket")
+        }
+    }
+
+    private static func open(_ path: String, _ mode: Int32) throws(PressureFileFailure) -> Int32 {
+        let number = systemOpen(path, mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard number >= 0 else { throw .last("open", path) }
+        return number
+    }
+
+    /// Writes all of it at once, as the kernel wants it, or closes the descriptor.
+    private static func set(
+        _ number: Int32, up bytes: [UInt8], _ path: String, write: (UnsafeRawBufferPointer) -> Int
+    ) throws(PressureFileFailure) {
+        guard !bytes.isEmpty, bytes.withUnsafeBytes(write) != bytes.count else { return }
+        let failure = PressureFileFailure.last("write to", path)
+        _ = systemClose(number)
+        throw failure
+    }
+}
+
+/// Why memory pressure cannot be watched, in words fit for the log.
+struct PressureFileFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+
+    /// What the system said last.
+    static func last(_ operation: String, _ path: String) -> Self {
+        Self("cannot \(operation) \(path): \(SystemErrorText.text(errno))")
+    }
+}
+#endif

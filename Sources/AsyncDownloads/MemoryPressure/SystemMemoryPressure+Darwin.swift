@@ -1,0 +1,64 @@
+#if canImport(Darwin)
+internal import Dispatch
+internal import Foundation
+
+/// The memory pressure that Dispatch tells of, and UIKit where it exists.
+package struct SystemMemoryPressure: MemoryPressureMonitor {
+    private let time: any TimeSource
+
+    package init(time: any TimeSource) {
+        self.time = time
+    }
+
+    package func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch {
+        let watch = SystemPressureWatch(time: time, observer: observer)
+        let source = PressureEvents()
+        #if canImport(UIKit) && !os(watchOS)
+        let warnings = MemoryWarnings(watch)
+        watch.setSource {
+            source.cancel()
+            warnings.cancel()
+        }
+        #else
+        watch.setSource { source.cancel() }
+        #endif
+        source.start { watch.take(.lasting($0)) }
+        return watch
+    }
+}
+
+/// Dispatch's source, which says when the pressure is over.
+private struct PressureEvents: @unchecked Sendable {  // A dispatch source may be used from any thread.
+    private let source = DispatchSource.makeMemoryPressureSource(
+        eventMask: [.normal, .warning, .critical], queue: .global(qos: .utility))
+
+    func start(_ handler: @escaping @Sendable (MemoryPressure) -> Void) {
+        source.setEventHandler { [self] in
+            let events = source.data
+            handler(events.contains(.critical) ? .critical : events.contains(.warning) ? .warning : .normal)
+        }
+        source.activate()
+    }
+
+    func cancel() { source.cancel() }
+}
+
+#if canImport(UIKit) && !os(watchOS)
+/// UIKit's memory warnings, which come alone: nothing tells that they are over.
+private struct MemoryWarnings: @unchecked Sendable {  // The token is only handed back; the center may be used anywhere.
+    /// The constant of UIApplication belongs to the main actor in some SDKs, and importing UIKit would link it.
+    private static let name = Notification.Name("UIApplicationDidReceiveMemoryWarningNotification")
+
+    private let token: any NSObjectProtocol
+
+    init(_ watch: SystemPressureWatch) {
+        token = NotificationCenter.default.addObserver(forName: Self.name, object: nil, queue: nil) { _ in
+            // It comes on the main thread, which must not wait for an observer.
+            DispatchQueue.global(qos: .utility).async { watch.take(.moment(.warning)) }
+        }
+    }
+
+    func cancel() { NotificationCenter.default.removeObserver(token) }
+}
+#endif
+#endif

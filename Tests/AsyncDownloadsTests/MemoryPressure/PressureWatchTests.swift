@@ -1,0 +1,165 @@
+#if os(Linux)
+internal import Foundation
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("Watching a stand-in for the kernel's memory pressure", .timeLimit(.minutes(15)))
+struct PressureWatchTests {
+    private let standIn: PressureStandIn
+    private let time = ManualTimeSource()
+    private let levels = LevelRecorder()
+    private let monitor: SystemMemoryPressure
+
+    init() throws {
+        standIn = try PressureStandIn()
+        monitor = SystemMemoryPressure(standIn.environment, time: time)
+    }
+
+    @Test func `bytes in a FIFO are a warning, which ends when ten seconds bring no more`() async {
+        let watch = monitor.watch(levels.record)
+        standIn.signal()
+        #expect(await levels.next() == .warning)
+        await time.timer(ofAtLeast: .seconds(10))
+        time.advance(by: .seconds(10))
+        #expect(await levels.next() == .normal)
+        #expect(levels.levels == [.warning, .normal])
+        watch.stop()
+        await standIn.unwatched()
+    }
+
+    @Test func `a further sign is told again and puts the end off`() async {
+        let watch = monitor.watch(levels.record)
+        standIn.signal()
+        #expect(await levels.next() == .warning)
+        await time.timer(ofAtLeast: .seconds(10))
+        time.advance(by: .seconds(6))
+        standIn.signal(byteCount: 10_000)
+        #expect(await levels.next() == .warning)
+        // Reads of 4,096 bytes make three signs of them.
+        #expect(await levels.next() == .warning)
+        #expect(await levels.next() == .warning)
+        time.advance(by: .seconds(4))
+        await time.timer(ofAtLeast: .seconds(6))
+        time.advance(by: .seconds(5))
+        standIn.signal()
+        #expect(await levels.next() == .warning, "and not normal, which would have been told before")
+        watch.stop()
+        await standIn.unwatched()
+    }
+
+    @Test func `nothing is open and no timer pending once a watch is stopped, however often it was`() async {
+        for _ in 0..<3 {
+            let watch = monitor.watch(levels.record)
+            #expect(standIn.isWatched)
+            standIn.signal()
+            #expect(await levels.next() == .warning)
+            await time.timer(ofAtLeast: .seconds(10))
+            watch.stop()
+            watch.stop()
+            await standIn.unwatched()
+            time.advance(by: .seconds(20))
+        }
+        #expect(levels.levels == [.warning, .warning, .warning])
+    }
+
+    @Test func `two watches each have descriptors of their own`() async {
+        let other = LevelRecorder()
+        let (first, second) = (monitor.watch(levels.record), monitor.watch(other.record))
+        first.stop()
+        standIn.signal()
+        #expect(await other.next() == .warning)
+        #expect(levels.levels == [])
+        second.stop()
+        await standIn.unwatched()
+    }
+
+    @Test func `an observer may stop its own watch`() async {
+        let held = HeldWatch()
+        let levels = levels
+        held.hold(
+            monitor.watch { level in
+                held.stop()
+                levels.record(level)
+            })
+        standIn.signal(byteCount: 20_000)
+        #expect(await levels.next() == .warning)
+        await standIn.unwatched()
+        #expect(levels.levels == [.warning])
+    }
+
+    @Test func `an observer that blocks holds nobody up who stops its watch`() async {
+        let gate = DispatchSemaphore(value: 0)
+        let levels = levels
+        let watch = monitor.watch { level in
+            levels.record(level)
+            gate.wait()
+        }
+        standIn.signal()
+        #expect(await levels.next() == .warning)
+        watch.stop()
+        gate.signal()
+        await standIn.unwatched()
+    }
+
+    @Test func `watches start and stop on many threads while signs come`() async {
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask {
+                    for round in 0..<50 {
+                        let watch = monitor.watch { _ in }
+                        if (number + round).isMultiple(of: 2) { standIn.signal() }
+                        if (number + round).isMultiple(of: 3) { time.advance(by: .seconds(5)) }
+                        async let stopping: Void = watch.stop()
+                        watch.stop()
+                        await stopping
+                    }
+                }
+            }
+        }
+        await standIn.unwatched()
+    }
+
+    @Test func `two thousand watches leave no descriptor behind`() async {
+        let before = Descriptors.paths.count
+        for _ in 0..<2000 {
+            let watch = monitor.watch { _ in }
+            watch.stop()
+        }
+        await standIn.unwatched()
+        // Other tests open and close theirs meanwhile, but not by the thousand.
+        #expect(Descriptors.paths.count < before + 1500)
+    }
+
+    @Test func `the next file is taken when one cannot be watched`() async {
+        let files = [PressureFile(path: "/nowhere", triggers: [.some]), PressureFile.kernel(standIn.path)]
+        let lines = Lines()
+        let watch = SystemMemoryPressure(files, time: time, log: lines).watch(levels.record)
+        standIn.signal()
+        #expect(await levels.next() == .warning)
+        #expect(lines.all == [])
+        watch.stop()
+        await standIn.unwatched()
+    }
+
+    @Test func `where nothing can be watched one line says so, and the observer hears nothing`() {
+        let lines = Lines()
+        let files = [
+            PressureFile.kernel("/nowhere"), .kernel("/dev/zero"), .kernel("/tmp"),
+            .kernel("/" + String(repeating: "long/", count: 2000)),
+        ]
+        let monitor = SystemMemoryPressure(files, time: time, log: lines)
+        for _ in 0..<3 { monitor.watch(levels.record).stop() }
+        #expect(lines.all.count == 1)
+        #expect(lines.all[0].hasPrefix("memory pressure is not watched: cannot examine /nowhere: No such file"))
+        #expect(lines.all[0].contains("cannot watch /dev/zero: not a file, FIFO or socket"))
+        #expect(levels.levels == [])
+    }
+
+    @Test func `what is switched off is not even logged`() {
+        let lines = Lines()
+        SystemMemoryPressure([], time: time, log: lines).watch(levels.record).stop()
+        #expect(lines.all == [])
+    }
+}
+#endif
