@@ -13,7 +13,7 @@ struct PressureDescriptor: Sendable {
     /// Whether pressure shows as bytes to be read, and not as a condition.
     let carriesBytes: Bool
 
-    /// Opens `file` once for each of its triggers.
+    /// Opens `file` for each of its triggers, or once where it is not the kernel's: nothing else has degrees.
     static func open(_ file: PressureFile) throws(PressureFileFailure) -> [PressureDescriptor] {
         var opened: [PressureDescriptor] = []
         for trigger in file.triggers {
@@ -22,6 +22,7 @@ struct PressureDescriptor: Sendable {
             } catch {
                 if opened.isEmpty { throw error }
             }
+            if opened.contains(where: \.carriesBytes) { break }
         }
         return opened
     }

@@ -10,7 +10,7 @@ struct PressureFile: Sendable, Hashable {
     }
 
     var path: String
-    /// The first has to be accepted; the others are left out if they are not.
+    /// The first has to be accepted; the others are left out if they are not, or if the file is not the kernel's.
     var triggers: [Trigger]
 
     /// The files to try, in this order; none when the service manager wants nothing to be watched.

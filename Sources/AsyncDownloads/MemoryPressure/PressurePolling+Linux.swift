@@ -18,16 +18,22 @@ final class PressurePolling: Sendable {
 
     /// Takes the descriptors over; where no thread can be woken up, they are closed and the answer is nil.
     ///
-    /// - Parameter handler: Called on the thread with the highest level that was signalled.
-    init?(_ descriptors: [PressureDescriptor], handler: @escaping @Sendable (MemoryPressure) -> Void) {
+    /// - Parameters:
+    ///   - handler: Called on the thread with the highest level that was signalled.
+    ///   - ended: Called on the thread when no descriptor will signal any more.
+    init?(
+        _ descriptors: [PressureDescriptor], handler: @escaping @Sendable (MemoryPressure) -> Void,
+        ended: @escaping @Sendable () -> Void
+    ) {
         guard let (near, far) = StreamSocket.pair() else {
             for descriptor in descriptors { _ = systemClose(descriptor.number) }
             return nil
         }
         wake = Mutex(near)
         let thread = Thread { [self] in
-            Self.poll(descriptors, wake: far, handler)
+            let isStopped = Self.poll(descriptors, wake: far, handler)
             stop()
+            if !isStopped { ended() }
         }
         thread.name = "memory-pressure"
         thread.start()
@@ -42,9 +48,10 @@ final class PressurePolling: Sendable {
         if let near { _ = systemClose(near) }
     }
 
+    /// Polls until woken up, or until no descriptor is left; whether it was woken up.
     private static func poll(
         _ descriptors: [PressureDescriptor], wake: Int32, _ handler: (MemoryPressure) -> Void
-    ) {
+    ) -> Bool {
         var open = descriptors
         defer {
             for descriptor in open { _ = systemClose(descriptor.number) }
@@ -55,9 +62,9 @@ final class PressurePolling: Sendable {
             polled.append(pollfd(fd: wake, events: Int16(POLLIN), revents: 0))
             guard systemPoll(&polled) >= 0 else {
                 if errno == EINTR { continue }
-                return
+                return false
             }
-            if polled[open.count].revents != 0 { return }
+            if polled[open.count].revents != 0 { return true }
             var signalled = MemoryPressure.normal
             var ended: [Int] = []
             for (index, descriptor) in open.enumerated() where polled[index].revents != 0 {
@@ -68,6 +75,7 @@ final class PressurePolling: Sendable {
             for index in ended.reversed() { _ = systemClose(open.remove(at: index).number) }
             if signalled > .normal { handler(signalled) }
         }
+        return false
     }
 }
 

@@ -46,13 +46,12 @@ private struct PressureEvents: @unchecked Sendable {  // A dispatch source may b
 #if canImport(UIKit) && !os(watchOS)
 /// UIKit's memory warnings, which come alone: nothing tells that they are over.
 private struct MemoryWarnings: @unchecked Sendable {  // The token is only handed back; the center may be used anywhere.
-    /// The constant of UIApplication belongs to the main actor in some SDKs, and importing UIKit would link it.
-    private static let name = Notification.Name("UIApplicationDidReceiveMemoryWarningNotification")
-
     private let token: any NSObjectProtocol
 
     init(_ watch: SystemPressureWatch) {
-        token = NotificationCenter.default.addObserver(forName: Self.name, object: nil, queue: nil) { _ in
+        // UIApplication's constant belongs to the main actor in some SDKs, and would link UIKit.
+        let name = Notification.Name("UIApplicationDidReceiveMemoryWarningNotification")
+        token = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in
             // It comes on the main thread, which must not wait for an observer.
             DispatchQueue.global(qos: .utility).async { watch.take(.moment(.warning)) }
         }

@@ -28,8 +28,16 @@ package final class SystemMemoryPressure: MemoryPressureMonitor {
     package func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch {
         let watch = SystemPressureWatch(time: time, observer: observer)
         let descriptors = firstDescriptors()
-        if !descriptors.isEmpty, let polling = PressurePolling(descriptors, handler: { watch.take(.moment($0)) }) {
+        guard !descriptors.isEmpty else { return watch }
+        let polling = PressurePolling(descriptors) { level in
+            watch.take(.moment(level))
+        } ended: { [self] in
+            logOnce("its source has ended")
+        }
+        if let polling {
             watch.setSource { polling.stop() }
+        } else {
+            logOnce("no descriptor is left")
         }
         return watch
     }
@@ -44,10 +52,16 @@ package final class SystemMemoryPressure: MemoryPressureMonitor {
                 failures.append(error)
             }
         }
-        if !failures.isEmpty, hasLogged.withLock({ $0.set() }) {
-            log("memory pressure is not watched: " + failures.map(\.description).joined(separator: "; "))
-        }
+        if !failures.isEmpty { logOnce(failures.map(\.description).joined(separator: "; ")) }
         return []
+    }
+
+    private func logOnce(_ reason: String) {
+        let isFirst = hasLogged.withLock { hasLogged in
+            defer { hasLogged = true }
+            return !hasLogged
+        }
+        if isFirst { log("memory pressure is not watched: \(reason)") }
     }
 
     private static func candidates() -> [PressureFile] {
@@ -55,14 +69,6 @@ package final class SystemMemoryPressure: MemoryPressureMonitor {
             environment: ProcessInfo.processInfo.environment,
             membership: (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)) ?? "",
             mounts: (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? "")
-    }
-}
-
-extension Bool {
-    /// Becomes true; whether it was not before.
-    fileprivate mutating func set() -> Bool {
-        defer { self = true }
-        return !self
     }
 }
 #endif

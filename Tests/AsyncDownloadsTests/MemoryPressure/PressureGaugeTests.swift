@@ -25,48 +25,72 @@ struct PressureGaugeTests {
     }
 
     @Test(arguments: [
-        Course("a warning ends after ten seconds", [
-            Step(0, .moment(.warning), .warning), Step(9, nil, nil), Step(10, nil, .normal), Step(30, nil, nil),
-        ]),
-        Course("a further warning is told, and puts the end off", [
-            Step(0, .moment(.warning), .warning), Step(6, .moment(.warning), .warning), Step(10, nil, nil),
-            Step(15, nil, nil), Step(16, nil, .normal),
-        ]),
-        Course("a level rises at once", [
-            Step(0, .moment(.warning), .warning), Step(1, .moment(.critical), .critical), Step(11, nil, .normal),
-        ]),
-        Course("a critical level falls to a warning that was seen since", [
-            Step(0, .moment(.critical), .critical), Step(4, .moment(.warning), nil), Step(10, nil, .warning),
-            Step(14, nil, .normal),
-        ]),
-        Course("a warning at the moment at which the critical level ends is told once", [
-            Step(0, .moment(.critical), .critical), Step(10, .moment(.warning), .warning), Step(20, nil, .normal),
-        ]),
-        Course("a critical sign is told again", [
-            Step(0, .moment(.critical), .critical), Step(2, .moment(.critical), .critical), Step(12, nil, .normal),
-        ]),
-        Course("a sign after the time of calm, before anybody looked, is one more of the same level", [
-            Step(0, .moment(.warning), .warning), Step(60, .moment(.warning), .warning), Step(70, nil, .normal),
-        ]),
-        Course("a moment of normal says nothing", [
-            Step(0, .moment(.normal), nil), Step(1, .moment(.warning), .warning), Step(2, .moment(.normal), nil),
-        ]),
-        Course("a lasting level stands until it is taken back", [
-            Step(0, .lasting(.warning), .warning), Step(1000, nil, nil), Step(1001, .lasting(.normal), .normal),
-        ]),
-        Course("a lasting level is told as often as it is said, except for normal", [
-            Step(0, .lasting(.normal), nil), Step(1, .lasting(.critical), .critical),
-            Step(2, .lasting(.critical), .critical), Step(3, .lasting(.warning), .warning),
-            Step(4, .lasting(.normal), .normal), Step(5, .lasting(.normal), nil),
-        ]),
-        Course("a moment outlasts the end of a lasting level", [
-            Step(0, .lasting(.critical), .critical), Step(5, .moment(.warning), nil),
-            Step(6, .lasting(.normal), .warning), Step(15, nil, .normal),
-        ]),
-        Course("a moment ends at a lasting level", [
-            Step(0, .moment(.critical), .critical), Step(1, .lasting(.warning), nil), Step(10, nil, .warning),
-            Step(100, nil, nil),
-        ]),
+        Course(
+            "a warning ends after ten seconds",
+            [
+                Step(0, .moment(.warning), .warning), Step(9, nil, nil), Step(10, nil, .normal), Step(30, nil, nil),
+            ]),
+        Course(
+            "a further warning is told, and puts the end off",
+            [
+                Step(0, .moment(.warning), .warning), Step(6, .moment(.warning), .warning), Step(10, nil, nil),
+                Step(15, nil, nil), Step(16, nil, .normal),
+            ]),
+        Course(
+            "a level rises at once",
+            [
+                Step(0, .moment(.warning), .warning), Step(1, .moment(.critical), .critical), Step(11, nil, .normal),
+            ]),
+        Course(
+            "a critical level falls to a warning that was seen since",
+            [
+                Step(0, .moment(.critical), .critical), Step(4, .moment(.warning), nil), Step(10, nil, .warning),
+                Step(14, nil, .normal),
+            ]),
+        Course(
+            "a warning at the moment at which the critical level ends is told once",
+            [
+                Step(0, .moment(.critical), .critical), Step(10, .moment(.warning), .warning), Step(20, nil, .normal),
+            ]),
+        Course(
+            "a critical sign is told again",
+            [
+                Step(0, .moment(.critical), .critical), Step(2, .moment(.critical), .critical), Step(12, nil, .normal),
+            ]),
+        Course(
+            "a sign after the time of calm, before anybody looked, is one more of the same level",
+            [
+                Step(0, .moment(.warning), .warning), Step(60, .moment(.warning), .warning), Step(70, nil, .normal),
+            ]),
+        Course(
+            "a moment of normal says nothing",
+            [
+                Step(0, .moment(.normal), nil), Step(1, .moment(.warning), .warning), Step(2, .moment(.normal), nil),
+            ]),
+        Course(
+            "a lasting level stands until it is taken back",
+            [
+                Step(0, .lasting(.warning), .warning), Step(1000, nil, nil), Step(1001, .lasting(.normal), .normal),
+            ]),
+        Course(
+            "a lasting level is told as often as it is said, except for normal",
+            [
+                Step(0, .lasting(.normal), nil), Step(1, .lasting(.critical), .critical),
+                Step(2, .lasting(.critical), .critical), Step(3, .lasting(.warning), .warning),
+                Step(4, .lasting(.normal), .normal), Step(5, .lasting(.normal), nil),
+            ]),
+        Course(
+            "a moment outlasts the end of a lasting level",
+            [
+                Step(0, .lasting(.critical), .critical), Step(5, .moment(.warning), nil),
+                Step(6, .lasting(.normal), .warning), Step(15, nil, .normal),
+            ]),
+        Course(
+            "a moment ends at a lasting level",
+            [
+                Step(0, .moment(.critical), .critical), Step(1, .lasting(.warning), nil), Step(10, nil, .warning),
+                Step(100, nil, nil),
+            ]),
     ])
     func `signs make levels, which are told when they change or come again`(_ course: Course) {
         var gauge = PressureGauge()

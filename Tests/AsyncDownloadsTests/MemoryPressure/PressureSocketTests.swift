@@ -4,12 +4,6 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-#if canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-
 @Suite("Watching a socket, or an ordinary file, for memory pressure", .timeLimit(.minutes(15)))
 struct PressureSocketTests {
     private let directory: TemporaryDirectory
@@ -19,10 +13,10 @@ struct PressureSocketTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    private func monitor(write: String? = nil) -> SystemMemoryPressure {
+    private func monitor(write: String? = nil, log: Lines = Lines()) -> SystemMemoryPressure {
         var environment = ["MEMORY_PRESSURE_WATCH": path]
         environment["MEMORY_PRESSURE_WRITE"] = write
-        return SystemMemoryPressure(environment, time: time)
+        return SystemMemoryPressure(environment, time: time, log: log)
     }
 
     /// Listens at the path; connections wait to be accepted.
@@ -62,7 +56,8 @@ struct PressureSocketTests {
     @Test func `the end of the other side ends the watch, whose last level still ends in time`() async throws {
         let listener = try listener()
         defer { close(listener) }
-        let watch = monitor().watch(levels.record)
+        let lines = Lines()
+        let watch = monitor(log: lines).watch(levels.record)
         let peer = accept(listener, nil, nil)
         #expect(write(peer, "x", 1) == 1)
         #expect(shutdown(peer, Int32(SHUT_WR)) == 0)
@@ -73,6 +68,8 @@ struct PressureSocketTests {
         await time.timer(ofAtLeast: .seconds(10))
         time.advance(by: .seconds(10))
         #expect(await levels.next() == .normal)
+        await lines.any()
+        #expect(lines.all == ["memory pressure is not watched: its source has ended"])
         watch.stop()
     }
 

@@ -3,12 +3,6 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-#if canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-
 /// A FIFO in the place of the kernel's file, gone with its directory at the end.
 final class PressureStandIn: Sendable {
     private let directory = FileManager.default.temporaryDirectory.path + "/pressure-\(UUID().uuidString)"
@@ -52,8 +46,8 @@ extension SystemMemoryPressure {
     }
 
     /// Watches what a service with this environment, in no control group, would watch.
-    convenience init(_ environment: [String: String], time: any TimeSource) {
-        self.init(PressureFile.candidates(environment: environment, membership: "", mounts: ""), time: time)
+    convenience init(_ environment: [String: String], time: any TimeSource, log: Lines = Lines()) {
+        self.init(PressureFile.candidates(environment: environment, membership: "", mounts: ""), time: time, log: log)
     }
 }
 
@@ -62,6 +56,11 @@ final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
 
     var all: [String] { lines.withLock { $0 } }
+
+    /// Waits until there is one.
+    func any() async {
+        while all.isEmpty { await Task.yield() }
+    }
 
     @Sendable func append(_ line: String) { lines.withLock { $0.append(line) } }
 }

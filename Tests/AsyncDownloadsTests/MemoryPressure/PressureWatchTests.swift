@@ -63,6 +63,20 @@ struct PressureWatchTests {
         #expect(levels.levels == [.warning, .warning, .warning])
     }
 
+    @Test func `a FIFO knows no degrees, whatever it is to be set up with`() async {
+        var environment = standIn.environment
+        environment["MEMORY_PRESSURE_WRITE"] = "c29tZSAyMDAwMDAgMjAwMDAwMAA="
+        let watch = SystemMemoryPressure(environment, time: time).watch(levels.record)
+        #expect(Descriptors.paths.filter { $0 == standIn.path }.count == 1)
+        for _ in 0..<5 {
+            standIn.signal()
+            #expect(await levels.next() == .warning)
+        }
+        watch.stop()
+        await standIn.unwatched()
+        #expect(levels.levels.count == 5, "what it was to be set up with did not come back")
+    }
+
     @Test func `two watches each have descriptors of their own`() async {
         let other = LevelRecorder()
         let (first, second) = (monitor.watch(levels.record), monitor.watch(other.record))
