@@ -1,7 +1,7 @@
 /// Where a downloader learns how short of memory it is.
 ///
 /// Under pressure a downloader frees what it holds in memory for downloads that do not run. Running transfers, and
-/// bytes that are on disk, are not touched. The source is watched only while there is something to free.
+/// bytes that are on disk, are not touched.
 public struct MemoryPressureSource: Sendable {
     let kind: Kind
 

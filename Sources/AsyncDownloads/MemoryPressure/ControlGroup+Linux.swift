@@ -39,8 +39,9 @@ enum ControlGroup {
         var bytes: [UInt8] = []
         var rest = field.utf8
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "\\"),
-                let escaped = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8)
+            let digits = rest.prefix(3)
+            if byte == UInt8(ascii: "\\"), digits.count == 3,
+                let escaped = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
             {
                 bytes.append(escaped)
                 rest.removeFirst(3)

@@ -21,6 +21,8 @@ struct ControlGroupTests {
         ("0::/docker/4f/worker", container, "/sys/fs/cgroup/worker"),
         ("0::/a:b", unified, "/sys/fs/cgroup/a:b"),
         ("0::/w", "1 2 0:3 / /my\\040groups\\134x rw - cgroup2 none rw", "/my groups\\x/w"),
+        ("0::/w", "1 2 0:3 / /x\\04 rw - cgroup2 none rw", "/x\\04/w"),
+        ("0::/w", "1 2 0:3 / /x\\999 rw - cgroup2 none rw", "/x\\999/w"),
         ("0::/w", "1 2 0:3 / / rw - cgroup2 none rw", "/w"),
         ("0::/w", "1 2 0:3 / /a rw master:1 propagate_from:2 unbindable - cgroup2 none rw", "/a/w"),
         ("0::/docker/4f", "\(container)\n\(unified)", "/sys/fs/cgroup"),

@@ -34,10 +34,10 @@ struct KernelPressureTests {
         defer { group.remove() }
         let file = PressureFile(
             path: group.path + "/memory.pressure", triggers: [.init(bytes: Array("nonsense\0".utf8), level: .warning)])
-        let lines = Lines()
+        let lines = LogLines()
         SystemMemoryPressure([file], time: ManualTimeSource(), log: lines).watch { _ in }.stop()
         #expect(lines.all == ["memory pressure is not watched: cannot write to \(file.path): Invalid argument"])
-        #expect(!Descriptors.paths.contains { $0.hasPrefix(group.path) })
+        #expect(!OpenDescriptors.paths.contains { $0.hasPrefix(group.path) })
     }
 
     @Test func `a critical trigger that is refused leaves the warnings`() throws {
@@ -56,13 +56,13 @@ struct KernelPressureTests {
         guard let group = LimitedControlGroup() else {
             return print("not tested: no control group can be made")
         }
-        let (lines, levels) = (Lines(), LevelRecorder())
+        let (lines, levels) = (LogLines(), LevelRecorder())
         let monitor = SystemMemoryPressure(
             [.kernel(group.path + "/memory.pressure")], time: ManualTimeSource(), log: lines)
         let watch = monitor.watch(levels.record)
-        #expect(Descriptors.paths.filter { $0.hasPrefix(group.path) }.count == 2)
+        #expect(OpenDescriptors.paths.filter { $0.hasPrefix(group.path) }.count == 2)
         group.remove()
-        await Descriptors.gone(group.path)
+        await OpenDescriptors.gone(group.path)
         await lines.any()
         #expect(lines.all == ["memory pressure is not watched: its source has ended"])
         #expect(levels.levels == [])
@@ -103,7 +103,7 @@ struct KernelPressureTests {
         print("normal \(clock.now - end) after its end")
         #expect(seen.contains { $0 > .normal })
         watch.stop()
-        await Descriptors.gone(group.path)
+        await OpenDescriptors.gone(group.path)
     }
 }
 #endif

@@ -13,7 +13,7 @@ struct PressureSocketTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    private func monitor(write: String? = nil, log: Lines = Lines()) -> SystemMemoryPressure {
+    private func monitor(write: String? = nil, log: LogLines = LogLines()) -> SystemMemoryPressure {
         var environment = ["MEMORY_PRESSURE_WATCH": path]
         environment["MEMORY_PRESSURE_WRITE"] = write
         return SystemMemoryPressure(environment, time: time, log: log)
@@ -56,7 +56,7 @@ struct PressureSocketTests {
     @Test func `the end of the other side ends the watch, whose last level still ends in time`() async throws {
         let listener = try listener()
         defer { close(listener) }
-        let lines = Lines()
+        let lines = LogLines()
         let watch = monitor(log: lines).watch(levels.record)
         let peer = accept(listener, nil, nil)
         #expect(write(peer, "x", 1) == 1)
@@ -75,7 +75,7 @@ struct PressureSocketTests {
 
     @Test func `a socket that nobody listens at is left alone`() throws {
         close(try listener())
-        let lines = Lines()
+        let lines = LogLines()
         let file = PressureFile(path: path, triggers: [.some])
         SystemMemoryPressure([file], time: time, log: lines).watch(levels.record).stop()
         #expect(lines.all == ["memory pressure is not watched: cannot connect to \(path): Connection refused"])
@@ -85,7 +85,7 @@ struct PressureSocketTests {
         close(try listener())
         let long = directory.path + "/" + String(repeating: "s", count: 120)
         try #require(rename(path, long) == 0)
-        let lines = Lines()
+        let lines = LogLines()
         let file = PressureFile(path: long, triggers: [.some])
         SystemMemoryPressure([file], time: time, log: lines).watch(levels.record).stop()
         #expect(lines.all == ["memory pressure is not watched: cannot connect to \(long): File name too long"])
@@ -96,7 +96,7 @@ struct PressureSocketTests {
         let watch = monitor(write: "aGVsbG8=").watch(levels.record)
         #expect(directory.bytes(at: path) == Array("hello".utf8))
         watch.stop()
-        await Descriptors.gone(path)
+        await OpenDescriptors.gone(path)
         #expect(levels.levels == [])
     }
 }

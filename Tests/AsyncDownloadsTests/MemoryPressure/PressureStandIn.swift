@@ -41,41 +41,13 @@ final class PressureStandIn: Sendable {
 
 extension SystemMemoryPressure {
     /// Watches `files`, and keeps what it logs.
-    convenience init(_ files: [PressureFile], time: any TimeSource, log: Lines = Lines()) {
+    convenience init(_ files: [PressureFile], time: any TimeSource, log: LogLines = LogLines()) {
         self.init(time: time, files: { files }, log: log.append)
     }
 
     /// Watches what a service with this environment, in no control group, would watch.
-    convenience init(_ environment: [String: String], time: any TimeSource, log: Lines = Lines()) {
+    convenience init(_ environment: [String: String], time: any TimeSource, log: LogLines = LogLines()) {
         self.init(PressureFile.candidates(environment: environment, membership: "", mounts: ""), time: time, log: log)
-    }
-}
-
-/// Lines of a log.
-final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    /// Waits until there is one.
-    func any() async {
-        while all.isEmpty { await Task.yield() }
-    }
-
-    @Sendable func append(_ line: String) { lines.withLock { $0.append(line) } }
-}
-
-/// The descriptors of this process.
-enum Descriptors {
-    /// What they lead to.
-    static var paths: [String] {
-        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-        return numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
-    }
-
-    /// Waits until none leads to `path`, be it there or removed.
-    static func gone(_ path: String) async {
-        while paths.contains(where: { $0.hasPrefix(path) }) { await Task.yield() }
     }
 }
 #endif

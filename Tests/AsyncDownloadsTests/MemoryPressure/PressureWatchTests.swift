@@ -67,7 +67,7 @@ struct PressureWatchTests {
         var environment = standIn.environment
         environment["MEMORY_PRESSURE_WRITE"] = "c29tZSAyMDAwMDAgMjAwMDAwMAA="
         let watch = SystemMemoryPressure(environment, time: time).watch(levels.record)
-        #expect(Descriptors.paths.filter { $0 == standIn.path }.count == 1)
+        #expect(OpenDescriptors.paths.filter { $0 == standIn.path }.count == 1)
         for _ in 0..<5 {
             standIn.signal()
             #expect(await levels.next() == .warning)
@@ -135,19 +135,19 @@ struct PressureWatchTests {
     }
 
     @Test func `two thousand watches leave no descriptor behind`() async {
-        let before = Descriptors.paths.count
+        let before = OpenDescriptors.paths.count
         for _ in 0..<2000 {
             let watch = monitor.watch { _ in }
             watch.stop()
         }
         await standIn.unwatched()
         // Other tests open and close theirs meanwhile, but not by the thousand.
-        #expect(Descriptors.paths.count < before + 1500)
+        #expect(OpenDescriptors.paths.count < before + 1500)
     }
 
     @Test func `the next file is taken when one cannot be watched`() async {
         let files = [PressureFile(path: "/nowhere", triggers: [.some]), PressureFile.kernel(standIn.path)]
-        let lines = Lines()
+        let lines = LogLines()
         let watch = SystemMemoryPressure(files, time: time, log: lines).watch(levels.record)
         standIn.signal()
         #expect(await levels.next() == .warning)
@@ -157,7 +157,7 @@ struct PressureWatchTests {
     }
 
     @Test func `where nothing can be watched one line says so, and the observer hears nothing`() {
-        let lines = Lines()
+        let lines = LogLines()
         let files = [
             PressureFile.kernel("/nowhere"), .kernel("/dev/zero"), .kernel("/tmp"),
             .kernel("/" + String(repeating: "long/", count: 2000)),
@@ -171,7 +171,7 @@ struct PressureWatchTests {
     }
 
     @Test func `what is switched off is not even logged`() {
-        let lines = Lines()
+        let lines = LogLines()
         SystemMemoryPressure([], time: time, log: lines).watch(levels.record).stop()
         #expect(lines.all == [])
     }
