@@ -18,6 +18,6 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 
     /// A number from 0 to 1.
     package mutating func nextFraction() -> Double {
-        Double(next() >> 11) / Double(1 << 53)
+        Double(next() >> 11) / 0x1p53
     }
 }

@@ -42,9 +42,9 @@ package struct SystemTimeSource: TimeSource {
 
     package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
         let timer = DispatchTimer(action)
-        let (seconds, attoseconds) = max(delay, .zero).components
-        let nanoseconds = min(seconds, 1 << 32) * 1_000_000_000 + attoseconds / 1_000_000_000
-        Self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { timer.fire() }
+        // In floating point, since an Int of some watches has 32 bits, which hold two seconds of nanoseconds.
+        let seconds = min(max(delay, .zero), .seconds(1 << 30)) / .seconds(1)
+        Self.queue.asyncAfter(deadline: .now() + seconds) { timer.fire() }
         return timer
     }
 }
