@@ -19,14 +19,23 @@ extension POSIXFileSystem {
     static func creationMask() -> mode_t { 0o022 }
 
     package func synchronize(_ file: OpenFile) throws(FileFailure) {
-        // fsync(2) leaves the bytes in the drive's cache here; file systems that know no more get what they know.
-        if fcntl(file.number, F_FULLFSYNC) != -1 { return }
-        _ = try call("sync", file.name) { fsync(file.number) }
+        // fsync(2) leaves the bytes in the drive's cache here; file systems that know no more get what they know. Only
+        // those: after another failure it may succeed without the bytes that could not be written (rule 45).
+        do {
+            _ = try call("sync", file.name) { fcntl(file.number, F_FULLFSYNC) }
+        } catch let error where error.kind == .unsupported {
+            _ = try call("sync", file.name) { fsync(file.number) }
+        }
     }
 
     package func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {
+        var status = stat()
+        _ = try call("examine", file.name) { fstat(file.number, &status) }
+        // What is asked for comes behind the blocks that the file has, which are counted in units of 512 bytes.
+        let missing = length - status.st_blocks * 512
+        guard missing > 0 else { return }
         var store = fstore_t(
-            fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: off_t(length),
+            fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: missing,
             fst_bytesalloc: 0)
         _ = try call("set space aside for", file.name) { fcntl(file.number, F_PREALLOCATE, &store) }
     }
@@ -47,7 +56,13 @@ extension POSIXFileSystem {
 
     package func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {
         let isClone = fclonefileat(file.number, AT_FDCWD, path, 0) == 0
-        let copy = try open(path, isClone ? .existing : .new)
+        let copy: OpenFile
+        do {
+            copy = try open(path, isClone ? .existing : .new)
+        } catch {
+            if isClone { try? remove(path) }
+            throw error
+        }
         do {
             if !isClone { try copyBytes(of: file, to: copy) }
             try setPermissions(.ordinary, of: copy)
