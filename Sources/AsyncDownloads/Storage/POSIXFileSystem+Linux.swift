@@ -1,4 +1,4 @@
-#if os(Linux)
+#if !canImport(Darwin)
 #if canImport(Musl)
 internal import Musl
 #else

@@ -85,11 +85,7 @@ final class ForeignServer: Sendable {
     }
 
     private static func socket(port: Int) throws -> (Int32, sockaddr_in) {
-        #if canImport(Darwin)
-        let descriptor = Foundation.socket(AF_INET, SOCK_STREAM, 0)
-        #else
-        let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #endif
+        let descriptor = makeStreamSocket()
         try #require(descriptor >= 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

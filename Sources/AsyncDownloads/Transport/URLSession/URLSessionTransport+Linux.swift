@@ -1,4 +1,4 @@
-#if canImport(FoundationNetworking)
+#if !canImport(Darwin)
 internal import Foundation
 internal import FoundationNetworking
 
