@@ -56,6 +56,7 @@ let package = Package(
                 "Tests",
             ],
             sources: ["Sources/AsyncDownloads"],
+            resources: [.copy("Sources/PrivacyInfo.xcprivacy")],
             swiftSettings: settings
         ),
         .target(
