@@ -14,6 +14,8 @@ extension DownloadError {
             self.init(Self.code(of: error), "\(error.shortDescription)", underlyingError: error)
         case let error as NIOConnectionError:
             self = Self.connecting(error)
+        case let error as IOError where Self.exhaustions.contains(error.errnoCode):
+            self.init(.tooManyOpenFiles, SystemErrorText.text(error.errnoCode), underlyingError: error)
         case let error as IOError where Self.refusals.contains(error.errnoCode):
             self.init(.cannotConnect, SystemErrorText.text(error.errnoCode), underlyingError: error)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
@@ -36,6 +38,9 @@ extension DownloadError {
             POSIXErrorCode.ECONNREFUSED, .EHOSTUNREACH, .ENETUNREACH, .EHOSTDOWN, .ENETDOWN, .EADDRNOTAVAIL,
         ].map(\.rawValue))
 
+    /// What a socket cannot be made with.
+    private static let exhaustions = Set([POSIXErrorCode.EMFILE, .ENFILE].map(\.rawValue))
+
     private static func code(of error: HTTPClientError) -> Code {
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout: .cannotConnect
@@ -50,6 +55,10 @@ extension DownloadError {
     private static func connecting(_ error: NIOConnectionError) -> DownloadError {
         if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
             return DownloadError(.hostNotFound, error.host, underlyingError: error)
+        }
+        let failures = error.connectionErrors.compactMap { $0.error as? IOError }
+        if let failure = failures.first(where: { exhaustions.contains($0.errnoCode) }) {
+            return DownloadError(httpClient: failure, hasHead: false)
         }
         let reason = error.connectionErrors.first.map { "\($0.error)" } ?? "no address"
         return DownloadError(.cannotConnect, reason, underlyingError: error)
