@@ -50,6 +50,11 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Until when ``url`` can be used, where that is known beforehand.
     public var urlExpiration: Date?
 
+    /// What to do when another process has the unfinished file; nil takes the downloader's.
+    ///
+    /// A request that joins a running transfer takes what that one began with.
+    public var inUsePolicy: InUsePolicy?
+
     /// Asks for `url` as a file at `destination`, a file URL whose directory exists or can be created.
     public init(
         from url: URL, to destination: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,

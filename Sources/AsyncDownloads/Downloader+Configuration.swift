@@ -36,6 +36,11 @@ extension Downloader {
         /// Default: coalesce.
         public var duplicatePolicy = DuplicatePolicy.coalesce
 
+        /// What to do when another process has the unfinished file.
+        ///
+        /// Default: wait.
+        public var inUsePolicy = InUsePolicy.wait
+
         /// What happens to a transfer that its last caller has left.
         ///
         /// Default: pause.

@@ -140,7 +140,8 @@ public final class Downloader: Sendable {
             maximumByteCount: request.maximumByteCount,
             progressInterval: configuration.progressInterval,
             windowLength: environment.transport.windowLength,
-            decodesContent: environment.transport.decodesContent)
+            decodesContent: environment.transport.decodesContent,
+            waitsForOwner: (request.inUsePolicy ?? configuration.inUsePolicy).waits)
         let site = PartialSite(
             request, key: key, partialsDirectory: configuration.partialsDirectory, spillDirectory: spillDirectory)
         let (registry, destinations) = (registry, environment.destinations)
