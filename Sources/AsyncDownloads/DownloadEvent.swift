@@ -16,7 +16,7 @@ public enum DownloadEvent: Sendable {
     /// The server confirmed the range: the download goes on from this offset in bytes.
     case resumed(fromOffset: Int64)
 
-    /// Bytes were given up, and the download begins again at zero.
+    /// Bytes were given up, and the download begins again at zero, or at the end of what is still there.
     case restarted(reason: RestartReason, discardedByteCount: Int64)
 
     /// Bytes arrived.
@@ -25,7 +25,7 @@ public enum DownloadEvent: Sendable {
     /// An attempt failed; the next one, whose number among the retries is `attempt`, begins after `delay`.
     case retrying(attempt: Int, delay: Duration, error: DownloadError)
 
-    /// The download is paused, and its bytes are on disk.
+    /// The download is paused, and so many bytes are on disk: what another process would find.
     case paused(receivedByteCount: Int64)
 
     /// Every byte is there; the digest is being checked and the file put in place.

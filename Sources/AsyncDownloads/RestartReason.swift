@@ -35,6 +35,8 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
     public static let partialMissing = Self("partialMissing")
     /// The partial file holds fewer bytes than the checkpoint claims.
     public static let partialTruncated = Self("partialTruncated")
+    /// The disk refused to save what was received last, so that nobody who looks later will know of it.
+    public static let checkpointNotSaved = Self("checkpointNotSaved")
     /// The expected checksum differs from the one that the bytes were downloaded for.
     public static let checksumMismatch = Self("checksumMismatch")
 }

@@ -22,7 +22,7 @@ extension DiskPartial {
                 state.marked = received
                 state.writeMark(of: file, store)
             } catch {
-                if error.kind == .inUse { state.failure = error }
+                state.note(error)
             }
         }
     }
@@ -37,9 +37,7 @@ extension DiskPartial {
         else { return }
         do {
             try write(block + [UInt8](repeating: 0, count: Checkpoint.blockSize), to: handle, at: 0)
-            let live = State.LiveCheckpoint(
-                handle: handle, generation: first.generation, markOffset: Int64(block.count))
-            _ = install(live, file, IntervalSet())
+            _ = install(State.LiveCheckpoint(first, handle, markOffset: Int64(block.count)), file, IntervalSet())
         } catch {
             store.disk.close(handle)
             try? store.disk.remove(names.checkpoint)
@@ -57,18 +55,22 @@ extension DiskPartial {
                 return state.checkpoint
             }
             // The mark speaks of bytes that may never reach the disk and yet be forgotten by the system's memory.
-            if let checkpoint, !strikeOutMark(checkpoint) {
-                try? store.disk.remove(names.checkpoint)
-                withState { $0.checkpoint = nil }
-                store.disk.close(checkpoint.handle)
+            if let checkpoint {
+                if strikeOutMark(checkpoint) {
+                    withState { $0.checkpoint?.known = checkpoint.received }
+                } else {
+                    try? store.disk.remove(names.checkpoint)
+                    withState { $0.checkpoint = nil }
+                    store.disk.close(checkpoint.handle)
+                }
             }
             throw error
         }
     }
 
-    /// Remembers that the file has another owner, so that no byte more is written to it.
+    /// Remembers that the file is lost to this process, so that no byte more is written to it.
     func noteFailure(_ failure: FileFailure) {
-        if failure.kind == .inUse { withState { $0.failure = failure } }
+        withState { $0.note(failure) }
     }
 
     private func nextCheckpoint(_ received: IntervalSet) throws(FileFailure) -> (PartialFile, Checkpoint) {
@@ -113,7 +115,7 @@ extension DiskPartial {
             if error.kind == .missing { try file.checkOwnership(names, on: store.disk) }
             throw error
         }
-        return State.LiveCheckpoint(handle: handle, generation: next.generation, markOffset: Int64(block.count))
+        return State.LiveCheckpoint(next, handle, markOffset: Int64(block.count))
     }
 
     /// Lets marks go to the new checkpoint, beginning with what the old one's mark knew beyond it.
@@ -144,13 +146,22 @@ extension DiskPartial {
 }
 
 extension DiskPartial.State {
+    /// Takes no bytes any more where another owner has the file, or its directory is gone.
+    fileprivate mutating func note(_ failure: FileFailure) {
+        if failure.kind == .inUse || failure.kind == .missing { self.failure = failure }
+    }
+
     /// Writes the mark behind the checkpoint; a failure costs bytes only after a crash.
     fileprivate mutating func writeMark(of file: PartialFile, _ store: DiskStore) {
         guard let checkpoint, let marked, let session = store.session(device: file.information.device),
             let line = CheckpointMark(generation: checkpoint.generation, session: session, received: marked).encoded()
         else { return }
         let slot = Int64(checkpoint.nextSlot * CheckpointMark.slotSize)
-        try? store.disk.write(line, to: checkpoint.handle, at: checkpoint.markOffset + slot)
+        // A slot that is torn now is the next one's too, so that the other keeps the mark before.
+        guard (try? store.disk.write(line, to: checkpoint.handle, at: checkpoint.markOffset + slot)) != nil else {
+            return
+        }
+        if marked.count > checkpoint.known.count { self.checkpoint?.known = marked }
         self.checkpoint?.nextSlot = (checkpoint.nextSlot + 1) % CheckpointMark.slotCount
     }
 }

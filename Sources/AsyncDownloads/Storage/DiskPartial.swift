@@ -36,13 +36,15 @@ final class DiskPartial: Partial {
         self.lock = lock
         finding = opened.finding
         var state = State()
-        if case .bytes(let representation, _) = opened.finding { state.representation = representation }
-        state.file = opened.file
-        state.checkpoint = opened.checkpoint.map {
-            State.LiveCheckpoint(
-                handle: $0.handle, generation: $0.checkpoint.generation, markOffset: $0.markOffset,
-                nextSlot: opened.nextSlot)
+        if case .bytes(let representation, let received) = opened.finding {
+            state.representation = representation
+            state.checkpoint = opened.checkpoint.map { found in
+                var live = State.LiveCheckpoint(found.checkpoint, found.handle, markOffset: found.markOffset)
+                (live.known, live.nextSlot) = (received, opened.nextSlot)
+                return live
+            }
         }
+        state.file = opened.file
         self.state = Mutex(state)
     }
 
@@ -57,8 +59,20 @@ final class DiskPartial: Partial {
             let handle: OpenFile
             let generation: UInt64
             let markOffset: Int64
+            /// What it claims.
+            let received: IntervalSet
+            /// What it and the marks behind it say together.
+            var known: IntervalSet
             /// Which slot the next mark goes to.
             var nextSlot = 0
+
+            init(_ checkpoint: Checkpoint, _ handle: OpenFile, markOffset: Int64) {
+                self.handle = handle
+                self.markOffset = markOffset
+                generation = checkpoint.generation
+                received = checkpoint.received
+                known = checkpoint.received
+            }
         }
 
         /// The file, once something was found or begun.
@@ -106,28 +120,31 @@ final class DiskPartial: Partial {
         }
     }
 
-    func close() { end(keeping: true) }
+    @discardableResult
+    func close() -> IntervalSet { end(keeping: true) }
 
     func discard() { end(keeping: false) }
 
-    /// Gives everything up, and keeps the files where a checkpoint makes them worth keeping.
-    private func end(keeping: Bool) {
-        guard let last = takeAll() else { return }
-        let keeps = keeping && last.checkpoint != nil
+    /// Gives everything up, and keeps the files where a checkpoint makes them worth keeping; the answer is what it says.
+    @discardableResult
+    private func end(keeping: Bool) -> IntervalSet {
+        guard let last = takeAll() else { return IntervalSet() }
+        let known = keeping ? last.checkpoint?.known : nil
         let isOwner = isOwner(last)
-        if !keeps, isOwner { remove(last) }
+        if known == nil, isOwner { remove(last) }
         last.close(on: store.disk)
-        lock.release(removing: !keeps && isOwner)
+        lock.release(removing: known == nil && isOwner)
+        return isOwner ? known ?? IntervalSet() : IntervalSet()
     }
 
-    /// Whether the files are still this process's own to remove.
+    /// Whether the files are still there and this process's own to remove.
     private func isOwner(_ last: State) -> Bool {
         guard let file = last.file else { return true }
         do {
             try file.checkOwnership(names, on: store.disk)
             return true
         } catch {
-            return error.kind != .inUse
+            return error.kind != .inUse && error.kind != .missing
         }
     }
 

@@ -24,9 +24,12 @@ extension PartialFile {
 
     /// Makes sure that the file still has the name that only its owner gives it.
     func checkOwnership(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) {
-        guard try disk.information(at: names.path(claim, .partial))?.isSameFile(as: information) == true else {
-            throw .takenOver(handle)
+        if try disk.information(at: names.path(claim, .partial))?.isSameFile(as: information) == true { return }
+        guard try disk.information(at: names.directory) != nil else {
+            throw FileFailure(
+                .missing, errno: 0, operation: "go on with", name: handle.name, reason: "its directory is gone")
         }
+        throw .takenOver(handle)
     }
 
     /// The length from which on space is set aside; for small files the call costs more than scattered blocks do.

@@ -143,8 +143,12 @@ package protocol Partial: AnyObject, Sendable {
     /// unless another took the file.
     func place(at destinations: [String], length: Int64) -> [Result<Void, DownloadError>]
 
-    /// Releases the partial and keeps it on disk as last saved.
-    func close()
+    /// Releases the partial and keeps it on disk as last saved or marked.
+    ///
+    /// The answer is what another process would find now: less than was written where the disk refused to save it, and
+    /// nothing where another owner has it.
+    @discardableResult
+    func close() -> IntervalSet
 
     /// Releases the partial and removes every trace of it.
     func discard()

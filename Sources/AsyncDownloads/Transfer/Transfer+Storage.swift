@@ -48,26 +48,28 @@ extension Transfer {
 
     func closePartial(saving received: IntervalSet?) {
         onPartial { [self] partial in
-            var result = Result<Void, DownloadError>.success(())
             if let received, !received.isEmpty {
-                result = Result { () throws(DownloadError) in try partial.save(received) }
+                do throws(DownloadError) {
+                    try partial.save(received)
+                } catch {
+                    environment.log.notice("no checkpoint: \(error)")
+                }
             }
-            partial.close()
-            closed(result)
+            closed(keeping: partial.close())
         }
     }
 
     func discardPartial() {
         onPartial { [self] partial in
             partial.discard()
-            closed(.success(()))
+            closed()
         }
     }
 
-    private func closed(_ result: Result<Void, DownloadError>) {
+    private func closed(keeping kept: IntervalSet? = nil) {
         update { state, decision in
             state.partial = nil
-            decision.actions += state.machine.closed(result, at: now)
+            decision.actions += state.machine.closed(keeping: kept, at: now)
         }
     }
 }

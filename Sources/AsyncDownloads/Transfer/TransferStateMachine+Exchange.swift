@@ -162,6 +162,9 @@ extension TransferStateMachine {
         // A stop came between; the store's queue keeps what follows in order.
         guard state == .preparing, exchange?.number == number else { return [] }
         switch result {
+        case .failure(let error) where error.code == .tooManyOpenFiles:
+            pendingError = error
+            return drain(.retry, at: now)
         case .failure(let error):
             return drainToFail(error, at: now)
         case .success:

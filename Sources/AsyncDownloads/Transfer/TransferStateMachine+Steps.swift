@@ -125,7 +125,7 @@ extension TransferStateMachine {
     mutating func close(_ closing: Closing, at now: Duration) -> [TransferAction] {
         let actions = rest(at: now)
         state = .closing(closing)
-        guard isPartialOpen else { return actions + closed(.success(()), at: now) }
+        guard isPartialOpen else { return actions + closed(at: now) }
         if closing == .discarding { return actions + [.discardPartial] }
         return actions + [.closePartial(saving: representation == nil ? nil : received)]
     }

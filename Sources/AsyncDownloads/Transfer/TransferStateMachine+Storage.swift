@@ -13,6 +13,10 @@ extension TransferStateMachine {
         switch result {
         case .failure(let error) where error.code == .partialInUse && wish == .run && settings.waitsForOwner:
             return isOverdue(at: now) ? fail(deadlineError, at: now) : backOff(for: settings.ownerPollInterval)
+        case .failure(let error) where error.code == .tooManyOpenFiles && wish == .run:
+            // Of the last opening; there is nothing to save now.
+            saving = SavingSchedule()
+            return retry(error, at: now)
         case .failure(let error):
             // Whoever wanted to discard, and cannot, has left already: there is nothing else to do.
             return wish == .pause || wish == .park ? close(.keeping, at: now) : fail(error, at: now)
@@ -54,11 +58,14 @@ extension TransferStateMachine {
         return []
     }
 
-    /// The partial is closed.
-    mutating func closed(_ result: Result<Void, DownloadError>, at now: Duration) -> [TransferAction] {
+    /// The partial is closed, and the next opening would find `kept`; nil where nothing was open, or nothing was to stay.
+    mutating func closed(keeping kept: IntervalSet? = nil, at now: Duration) -> [TransferAction] {
         guard case .closing(let closing) = state else { preconditionFailure("closed in \(state)") }
         let wasOpen = isPartialOpen
         isPartialOpen = false
+        let lost = received.count - (kept ?? received).count
+        // Where a restart has forgotten them, bytes may be there all the same.
+        if let kept, lost > 0 { received = kept }
         switch closing {
         case .discarding:
             return end(.discarded)
@@ -71,7 +78,9 @@ extension TransferStateMachine {
         case .keeping:
             continuesWindows = false
             route.reset()
-            return closedKeeping(at: now)
+            // Rule 56: what could not be saved is told before anything is told of the rest.
+            let restart = DownloadEvent.restarted(reason: .checkpointNotSaved, discardedByteCount: lost)
+            return (lost > 0 ? [.tell(restart)] : []) + closedKeeping(at: now)
         }
     }
 

@@ -17,6 +17,8 @@ struct MachineStage {
     /// What the store finds when it opens the partial.
     var finding = Result<PartialFinding, DownloadError>.success(.nothing)
     var beginning = Result<Void, DownloadError>.success(())
+    /// What the store says it has kept when it closes the partial; nil for everything.
+    var kept: IntervalSet?
     var now = Duration.zero
     /// What was done, in order; see ``TransferAction/summary``.
     private(set) var done: [String] = []
@@ -209,7 +211,7 @@ extension MachineStage {
         case .openPartial: return machine.opened(finding, at: now)
         case .beginPartial(_, let number): return machine.began(beginning, exchange: number, at: now)
         case .savePartial: return machine.saved()
-        case .closePartial, .discardPartial: return machine.closed(.success(()), at: now)
+        case .closePartial, .discardPartial: return machine.closed(keeping: kept, at: now)
         case .finishPartial: return machine.finished(.success([:]), at: now)
         case .cancelExchange(let number):
             // An exchange that is cancelled twice has one end.

@@ -138,6 +138,7 @@ struct ModelRun {
             lastProgress = progress.receivedByteCount
         case .paused(let received), .resumed(let received):
             check(received >= lastProgress, "rule 56: progress went backwards")
+            if case .paused = event { check(received <= store.keptCount, "rule 54: paused with more than is kept") }
         case .verifying:
             check(lastProgress == machine.received.count, "rule 57: the last progress was not told")
         default:
@@ -217,6 +218,9 @@ extension ModelRun {
             check(!store.isOpen, "ended with an open partial")
             check(actions.isEmpty, "actions after the end")
             self.ending = ending
+            if case .failed(let error) = ending {
+                check(error.bytesKept <= store.keptCount, "rule 44: failed with more than is kept")
+            }
             if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
             (retries, tick, deadline) = ([], nil, nil)
         case .openPartial, .beginPartial, .adopt, .savePartial, .closePartial, .discardPartial, .finishPartial:
@@ -236,11 +240,11 @@ extension ModelRun {
             store.save(received, using: &generator)
             take("saved", machine.saved())
         case .closePartial(let received):
-            store.close(saving: received, using: &generator)
-            take("closed", machine.closed(.success(()), at: now))
+            let kept = store.close(saving: received, using: &generator)
+            take("closed", machine.closed(keeping: kept, at: now))
         case .discardPartial:
             store.discard()
-            take("discarded", machine.closed(.success(()), at: now))
+            take("discarded", machine.closed(at: now))
         case .finishPartial(let length, _):
             store.finish(length: length)
             take("finished", machine.finished(.success([:]), at: now))

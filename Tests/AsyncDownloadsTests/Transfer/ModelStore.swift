@@ -79,11 +79,16 @@ struct ModelStore {
         checkpoint = (representation, received)
     }
 
-    mutating func close(saving received: IntervalSet?, using generator: inout SplitMix64) {
+    /// Answers what the next opening will find.
+    mutating func close(saving received: IntervalSet?, using generator: inout SplitMix64) -> IntervalSet {
         check(isOpen, "closed twice")
         if let received, !received.isEmpty { save(received, using: &generator) }
         isOpen = false
+        return checkpoint?.received ?? IntervalSet()
     }
+
+    /// How many bytes the next opening will find, unless a fault comes between.
+    var keptCount: Int64 { checkpoint?.received.count ?? 0 }
 
     mutating func discard() {
         check(isOpen, "discarded while closed")
