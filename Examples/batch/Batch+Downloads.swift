@@ -19,6 +19,8 @@ extension Batch {
         configuration.maximumConcurrentTransfersPerHost = jobs ?? Self.defaultJobs
         if let retries { configuration.retryPolicy.maximumRetries = retries }
         if let timeout { configuration.idleTimeout = .seconds(timeout) }
+        if let deadline { configuration.deadline = .seconds(deadline) }
+        if let inUse { configuration.inUsePolicy = inUse.policy }
         if let engine { configuration.transport = engine.transport }
         if let durability { configuration.durability = durability.policy }
         return configuration
@@ -32,6 +34,7 @@ extension Batch {
         for id in items.indices {
             items[id].id = id
             items[id].headers = common + items[id].headers
+            items[id].maximumByteCount = maximumByteCount?.value
         }
         return items
     }

@@ -6,6 +6,7 @@ extension Batch {
     /// More would be no use, and their products would have to be guarded against overflow.
     private static let jobsAllowed = 1...1024
     private static let longestTimeout = 86_400.0
+    private static let longestDeadline = 31_536_000.0
 
     /// Whether nothing was asked for but how to show it.
     var isDemonstration: Bool { urls.isEmpty && input == nil }
@@ -18,6 +19,9 @@ extension Batch {
         if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0, not \(retries)") }
         if let timeout, !(timeout > 0 && timeout <= Self.longestTimeout) {
             throw ValidationError("--timeout takes seconds, more than 0 and at most \(Int(Self.longestTimeout))")
+        }
+        if let deadline, !(deadline > 0 && deadline <= Self.longestDeadline) {
+            throw ValidationError("--deadline takes seconds, more than 0 and at most \(Int(Self.longestDeadline))")
         }
         let isSingle = urls.count == 1 && input == nil
         if isDemonstration {
@@ -37,7 +41,8 @@ extension Batch {
         let options: [(String, Bool)] = [
             ("-d", directory != nil), ("-o", output != nil), ("-j", jobs != nil), ("--retries", retries != nil),
             ("--timeout", timeout != nil), ("--checksum", checksum != nil), ("--header", !headers.isEmpty),
-            ("--durability", durability != nil),
+            ("--durability", durability != nil), ("--deadline", deadline != nil),
+            ("--max-bytes", maximumByteCount != nil), ("--in-use", inUse != nil),
         ]
         return options.filter(\.1).map(\.0)
     }

@@ -45,6 +45,19 @@ struct Batch: AsyncParsableCommand {
     @Option(help: ArgumentHelp("No byte for so long ends an attempt. (default: 30)", valueName: "seconds"))
     var timeout: Double?
 
+    @Option(help: ArgumentHelp("The whole of one download, retries included. (default: none)", valueName: "seconds"))
+    var deadline: Double?
+
+    @Option(
+        name: .customLong("max-bytes"),
+        help: ArgumentHelp("Refuses longer bodies; K, M and G behind the digits. (default: no limit)", valueName: "n"),
+        transform: ByteCount.init)
+    var maximumByteCount: ByteCount?
+
+    @Option(
+        name: .customLong("in-use"), help: "What to do while another process downloads the same file. (default: wait)")
+    var inUse: InUseName?
+
     @Option(
         help: ArgumentHelp("The digest of a single URL's file, by sha-256 or sha-512.", valueName: "algorithm=hex"),
         transform: Checksum.init(argument:))
@@ -91,7 +104,7 @@ struct Batch: AsyncParsableCommand {
         defer { signals.cancel() }
         let tally = await session.run(items, into: destination)
         if tally.isInterrupted {
-            StandardError.write("interrupted, everything is kept: \(tally.remainder); the same command continues\n")
+            StandardError.write("interrupted, \(tally.remainder); the same command continues\n")
             throw ExitCode(Signals.exitStatus)
         }
         if tally.failed > 0 { throw ExitCode.failure }

@@ -27,6 +27,18 @@ enum DurabilityName: String, CaseIterable, Sendable, ExpressibleByArgument {
     }
 }
 
+/// The values of `--in-use`.
+enum InUseName: String, CaseIterable, Sendable, ExpressibleByArgument {
+    case wait, fail
+
+    var policy: InUsePolicy {
+        switch self {
+        case .wait: .wait
+        case .fail: .fail
+        }
+    }
+}
+
 extension Checksum {
     /// The value of `--checksum`, and of a manifest's `checksum=`.
     init(argument: String) throws(Misuse) {

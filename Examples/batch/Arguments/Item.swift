@@ -9,6 +9,7 @@ struct Item: Sendable, Hashable {
     var output: OutputName?
     var checksum: Checksum?
     var headers: [HeaderLine] = []
+    var maximumByteCount: Int64?
 
     /// The name it goes by until it is finished.
     var name: String {
@@ -20,9 +21,14 @@ struct Item: Sendable, Hashable {
     /// What the library is asked for: where the user gave no name, it takes the server's, or the URL's.
     func request(into directory: URL) -> DownloadRequest {
         let headers = HeaderFields(headers)
-        guard let output else {
-            return DownloadRequest(from: address.url, into: directory, headers: headers, checksum: checksum)
-        }
-        return DownloadRequest(from: address.url, to: output.url(in: directory), headers: headers, checksum: checksum)
+        var request =
+            if let output {
+                DownloadRequest(
+                    from: address.url, to: output.url(in: directory), headers: headers, checksum: checksum)
+            } else {
+                DownloadRequest(from: address.url, into: directory, headers: headers, checksum: checksum)
+            }
+        request.maximumByteCount = maximumByteCount
+        return request
     }
 }

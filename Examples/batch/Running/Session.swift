@@ -116,9 +116,12 @@ extension Session {
     }
 
     private func note(_ event: DownloadEvent, of id: Int) {
-        if case .paused = event {
+        switch event {
+        case .paused:
             settle(id)
-        } else {
+        case .restarted(_, let discarded) where isStopping:
+            tally.lost += discarded
+        default:
             running.insert(id)
         }
     }

@@ -6,6 +6,8 @@ struct Tally: Sendable, Hashable {
     var failed = 0
     /// Downloads that were stopped when some of their bytes were there.
     var paused = 0
+    /// Bytes that an interrupted run had received and could not save.
+    var lost: Int64 = 0
     /// The lengths of the finished files.
     var bytes: Int64 = 0
     /// Body bytes that crossed the network, for whatever became of them.
@@ -21,7 +23,8 @@ struct Tally: Sendable, Hashable {
 
     /// What an interrupted run leaves to the next one.
     var remainder: String {
-        "\(finished) of \(Units.count(total, "file")) finished, \(paused) half-way, "
+        (lost > 0 ? "\(Units.bytes(lost)) could not be kept: " : "everything is kept: ")
+            + "\(finished) of \(Units.count(total, "file")) finished, \(paused) half-way, "
             + "\(total - finished - failed - paused) waiting" + (failed > 0 ? ", \(failed) failed" : "")
     }
 }

@@ -11,6 +11,7 @@ internal import Testing
         ["http://a/x", "https://b/y", "-d", "dir", "-j", "3"], ["-i", "-"], ["http://a/x", "-o", "sub/name"],
         ["http://a/x", "--header", "A: b", "--header", "C: d", "--retries", "0", "--timeout", "0.5"],
         ["http://a/x", "--durability", "process-crash", "--engine", "http-client"],
+        ["http://a/x", "--deadline", "0.5", "--max-bytes", "0", "--in-use", "wait"],
     ])
     func `What the contract lists is accepted`(arguments: [String]) throws {
         _ = try Batch.parse(arguments)
@@ -32,6 +33,15 @@ internal import Testing
         (["http://a/x", "--timeout", "0"], "timeout"),
         (["http://a/x", "--timeout", "nan"], "timeout"),
         (["http://a/x", "--timeout", "1e300"], "timeout"),
+        (["http://a/x", "--deadline", "0"], "deadline"),
+        (["http://a/x", "--deadline", "inf"], "deadline"),
+        (["http://a/x", "--max-bytes", "-1"], "max-bytes"),
+        (["http://a/x", "--max-bytes", "1.5M"], "K, M or G"),
+        (["http://a/x", "--max-bytes", "9999999999G"], "so many"),
+        (["http://a/x", "--in-use", "steal"], "wait"),
+        (["--max-bytes", "1"], "--max-bytes was given"),
+        (["--deadline", "1"], "--deadline was given"),
+        (["--in-use", "fail"], "--in-use was given"),
         (["http://a/x", "--engine", "curl"], "urlsession"),
         (["http://a/x", "--durability", "none"], "power-loss"),
         (["http://a/x", "--header", "nonsense"], "Name: value"),
@@ -45,8 +55,8 @@ internal import Testing
     }
 
     @Test(arguments: [
-        "-x", "--connections", "--per-host", "--limit-rate", "--deadline", "--on-duplicate", "--existing",
-        "--no-continue", "--max-bytes", "--fail-fast", "--shard", "--ca-file",
+        "-x", "--connections", "--per-host", "--limit-rate", "--on-duplicate", "--existing", "--no-continue",
+        "--fail-fast", "--shard", "--ca-file",
     ])
     func `What is not there yet is not accepted`(option: String) throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(["http://a/x", option, "1"]) }
@@ -56,7 +66,7 @@ internal import Testing
     @Test func `The options reach the library`() throws {
         let batch = try Batch.parse([
             "http://a/x", "-j", "3", "--retries", "7", "--timeout", "1.5", "--durability", "process-crash", "--engine",
-            "urlsession",
+            "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K",
         ])
         let configuration = batch.downloaderConfiguration
         #expect(configuration.maximumConcurrentTransfers == 3)
@@ -65,6 +75,9 @@ internal import Testing
         #expect(configuration.idleTimeout == .milliseconds(1500))
         #expect(configuration.durability == .processCrash)
         #expect(configuration.transport == .urlSession)
+        #expect(configuration.deadline == .milliseconds(2500))
+        #expect(configuration.inUsePolicy == .fail)
+        #expect(try batch.items()[0].request(into: URL(filePath: "/d")).maximumByteCount == 3072)
         #expect(batch.window == 12)
     }
 
@@ -77,6 +90,8 @@ internal import Testing
         #expect(configuration.idleTimeout == plain.idleTimeout)
         #expect(configuration.durability == plain.durability)
         #expect(configuration.transport == plain.transport)
+        #expect(configuration.deadline == plain.deadline)
+        #expect(configuration.inUsePolicy == plain.inUsePolicy)
     }
 
     @Test func `Items are numbered in their order, and common headers come first`() throws {

@@ -20,6 +20,19 @@ internal import Testing
         #expect(throws: Misuse.self) { try OutputName(text) }
     }
 
+    @Test(
+        arguments: [
+            ("0", 0), ("512", 512), ("1K", 1024), ("64m", 64 << 20), ("2G", 2 << 30), ("9223372036854775807", .max),
+        ] as [(String, Int64)])
+    func `A number of bytes may have a unit`(text: String, value: Int64) throws {
+        #expect(try ByteCount(text).value == value)
+    }
+
+    @Test(arguments: ["", "K", "-1", "+1", "1.5K", "1KB", "1 K", "0x10", "١", "9223372036854775808", "8589934592G"])
+    func `A number of bytes that no file has, or in another form, is refused`(text: String) {
+        #expect(throws: Misuse.self) { try ByteCount(text) }
+    }
+
     @Test(arguments: [
         ("A: b", "A", "b"), ("A:b", "A", "b"), ("A:  b c\t", "A", "b c"),
         ("X-Y_1: http://h:1/", "X-Y_1", "http://h:1/"),

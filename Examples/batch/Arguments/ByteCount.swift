@@ -1,0 +1,16 @@
+/// A number of bytes as it is written: digits, and K, M or G behind them for powers of 1024.
+struct ByteCount: Sendable, Hashable {
+    let value: Int64
+
+    init(_ text: String) throws(Misuse) {
+        let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+        let unit = text.last.flatMap { units[Character($0.uppercased())] }
+        let digits = unit == nil ? text[...] : text.dropLast()
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }) else {
+            throw Misuse("a number of bytes is written in digits, with K, M or G behind them")
+        }
+        let product = Int64(digits)?.multipliedReportingOverflow(by: unit ?? 1)
+        guard let product, !product.overflow else { throw Misuse("no file has so many bytes") }
+        value = product.partialValue
+    }
+}
