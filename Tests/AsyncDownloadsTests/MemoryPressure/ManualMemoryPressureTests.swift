@@ -42,8 +42,8 @@ struct ManualMemoryPressureTests {
         let (first, second) = (LevelRecorder(), LevelRecorder())
         let pressure = pressure
         _ = pressure.watch { level in
-            first.record(level)
             if level == .warning { pressure.report(.normal) }
+            first.record(level)
         }
         _ = pressure.watch(second.record)
         pressure.report(.warning)
