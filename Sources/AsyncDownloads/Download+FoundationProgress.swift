@@ -1,5 +1,4 @@
-public import class Foundation.Progress
-internal import Foundation
+public import Foundation
 
 extension Download {
     /// Makes a `Progress` that follows this download, for code that shows one or collects several under a parent.
@@ -12,7 +11,7 @@ extension Download {
         let progress = Progress(parent: nil)
         progress.totalUnitCount = -1
         progress.kind = .file
-        progress.fileOperationKind = .downloading
+        progress.setUserInfoObject(Progress.FileOperationKind.downloading, forKey: .fileOperationKindKey)
         progress.isCancellable = true
         progress.isPausable = true
         progress.cancellationHandler = { [self] in cancel() }
@@ -47,7 +46,8 @@ extension Progress {
         let isEmpty = value.expectedByteCount == 0
         totalUnitCount = isEmpty ? 1 : value.expectedByteCount ?? -1
         completedUnitCount = isEmpty ? 1 : value.receivedByteCount
-        throughput = value.bytesPerSecond.map { Int($0) }
-        estimatedTimeRemaining = value.timeRemaining.map { $0 / .seconds(1) }
+        // The properties for these are missing on Linux.
+        setUserInfoObject(value.bytesPerSecond.map { Int($0) }, forKey: .throughputKey)
+        setUserInfoObject(value.timeRemaining.map { $0 / .seconds(1) }, forKey: .estimatedTimeRemainingKey)
     }
 }

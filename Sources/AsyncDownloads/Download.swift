@@ -25,6 +25,10 @@ public final class Download: Sendable {
         self.isCoalesced = isCoalesced
     }
 
+    deinit {
+        withTransfer { $0.handleReleased($1) }
+    }
+
     /// What happens, from the beginning for the first stream that is made, from the present for later ones.
     ///
     /// The stream stays open across pauses and ends after ``DownloadEvent/finished(_:)``, or by throwing the

@@ -28,6 +28,11 @@ public enum DownloadEvent: Sendable {
     /// The download is paused, and so many bytes are on disk: what another process would find.
     case paused(receivedByteCount: Int64)
 
+    /// Memory was short while the download was paused, and its bytes left it: for the disk, or for good.
+    ///
+    /// What is not on disk is fetched again after the pause. Only downloads into memory hold bytes there.
+    case released(byteCount: Int64, isOnDisk: Bool)
+
     /// Every byte is there; the digest is being checked and the file put in place.
     case verifying
 

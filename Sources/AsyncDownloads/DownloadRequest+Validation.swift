@@ -57,7 +57,9 @@ extension URL {
 
 extension HeaderFields {
     fileprivate var firstFault: DownloadError? {
-        if let (name, reason) = firstInvalidField() { return DownloadError(.invalidRequest, "header \(name): \(reason)") }
+        if let (name, reason) = firstInvalidField() {
+            return DownloadError(.invalidRequest, "header \(name): \(reason)")
+        }
         guard let reserved = first(where: { Self.isReserved($0.name) }) else { return nil }
         return DownloadError(.invalidRequest, "header \(reserved.name) is governed by the package")
     }

@@ -66,6 +66,16 @@ extension Downloader {
         /// Default: 32 MiB.
         public var maximumDataByteCount: Int64 = 32 << 20
 
+        /// Where to learn how short memory is.
+        ///
+        /// Default: from the system.
+        public var memoryPressure = MemoryPressureSource.automatic
+
+        /// What to free then.
+        ///
+        /// Default: what downloads that do not run hold in memory.
+        public var memoryPressurePolicy = MemoryPressurePolicy.release
+
         /// The least time between two progress events of one download.
         ///
         /// Default: a tenth of a second.

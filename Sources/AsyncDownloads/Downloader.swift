@@ -37,6 +37,7 @@ public final class Downloader: Sendable {
     ) {
         self.configuration = configuration
         spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
+        let log = Log()
         environment = TransferEnvironment(
             transport: transport,
             store: TieredStore(
@@ -46,8 +47,12 @@ public final class Downloader: Sendable {
                 limitPerHost: configuration.maximumConcurrentTransfersPerHost),
             time: time,
             destinations: DestinationLedger(),
-            log: Log(),
-            abandonment: configuration.abandonmentPolicy)
+            log: log,
+            abandonment: configuration.abandonmentPolicy,
+            relief: MemoryRelief(
+                monitor: configuration.memoryPressure.makeMonitor(time: time),
+                policy: configuration.memoryPressurePolicy, bodies: configuration.partialBodies, registry: registry,
+                log: log))
     }
 
     /// Downloads `url` to the file `destination` and returns when it is there.
@@ -165,6 +170,23 @@ public final class Downloader: Sendable {
         for transfer in registry.transfers { transfer.forEachCaller(transfer.resume) }
     }
 
+    /// Frees what paused downloads hold, as the system does when memory is short (``MemoryPressurePolicy``).
+    ///
+    /// Bodies in memory go to disk. Paused downloads whose handles are gone end. With `discardingBytes` the bytes of paused
+    /// downloads are given up altogether, wherever they are.
+    ///
+    /// - Returns: How many bytes left memory.
+    @discardableResult
+    public func purgePaused(discardingBytes: Bool = false) async -> Int {
+        let relief = environment.relief
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                let count = relief.free(toDisk: true, discarding: discardingBytes, because: "purging paused downloads")
+                continuation.resume(returning: count)
+            }
+        }
+    }
+
     /// Lists what earlier processes left unfinished in `directory`, each as a paused download.
     ///
     /// ``Download/resume()`` continues one from its bytes; ``Download/discard()`` removes it. What is being downloaded
@@ -203,6 +225,7 @@ public final class Downloader: Sendable {
             transfer.forEachCaller { transfer.detach($0, DownloadError(.shutDown)) }
         }
         await registry.drained()
+        environment.relief.end()
         await environment.transport.shutdown()
     }
 }

@@ -5,14 +5,22 @@
 /// downloaders; all members may be used from any thread.
 public final class PartialBodyStore: Sendable {
     /// What makes two bodies ones of the same resource.
-    private struct Key: Hashable, Sendable {
-        let url: String
-        let headers: [[String]]
+    struct Key: Hashable, Sendable {
+        private let url: String
+        private let headers: [[String]]
 
         init(_ site: PartialSite) {
             url = site.request.url
             headers = site.request.headers
         }
+    }
+
+    /// A body that has left memory.
+    struct Release: Sendable {
+        let key: Key
+        let byteCount: Int
+        /// Whether its bytes are on disk now, or gone.
+        let isOnDisk: Bool
     }
 
     private struct Entry: Sendable {
@@ -55,18 +63,21 @@ public final class PartialBodyStore: Sendable {
     /// - Returns: How many bytes that were.
     @discardableResult
     public func removeAll() -> Int {
-        takeAll().reduce(0) { $0 + $1.body.byteCount }
+        releaseAll(toDisk: false).reduce(0) { $0 + $1.byteCount }
     }
 
-    /// Moves everything to disk; what cannot be written there is forgotten.
+    /// Lets everything leave memory: to disk, as far as it can be written there, or for good.
     ///
     /// Blocks on the disk.
-    ///
-    /// - Returns: How many bytes left memory.
-    func spillAll() -> Int {
-        takeAll().reduce(0) { count, entry in
-            spill(entry)
-            return count + entry.body.byteCount
+    func releaseAll(toDisk: Bool) -> [Release] {
+        let entries = state.withLock { state in
+            let entries = state.entries
+            state.entries = [:]
+            state.byteCount = 0
+            return entries
+        }
+        return entries.map { key, entry in
+            Release(key: key, byteCount: entry.body.byteCount, isOnDisk: toDisk && spill(entry))
         }
     }
 
@@ -95,22 +106,16 @@ public final class PartialBodyStore: Sendable {
         for entry in excess { spill(entry) }
     }
 
-    private func takeAll() -> [Entry] {
-        state.withLock { state in
-            let entries = Array(state.entries.values)
-            state.entries = [:]
-            state.byteCount = 0
-            return entries
-        }
-    }
-
-    private func spill(_ entry: Entry) {
-        guard let partial = try? entry.disk.open(entry.site) else { return }
+    @discardableResult
+    private func spill(_ entry: Entry) -> Bool {
+        guard let partial = try? entry.disk.open(entry.site) else { return false }
         do throws(DownloadError) {
             try partial.fill(from: entry.body)
             partial.close()
+            return true
         } catch {
             partial.discard()
+            return false
         }
     }
 }

@@ -23,6 +23,9 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
     /// The server's partial responses could not be trusted: wrong offsets or lengths, time and again.
     public static let invalidPartialResponse = Self("invalidPartialResponse")
 
+    /// Memory was short while the download was paused, and ``MemoryPressurePolicy/discard`` gives up bytes then.
+    public static let memoryPressure = Self("memoryPressure")
+
     // What was found on disk.
 
     /// The checkpoint is torn, zero-filled or edited.

@@ -10,6 +10,8 @@ struct Subscribers: Sendable {
     struct Subscriber: Sendable {
         let request: DownloadRequest
         var isPaused = false
+        /// Whether the handle is still there.
+        var isHeld = true
         var outcome: Outcome?
         var mailboxes: [Int: Mailbox]
         var waiters: [Int: CheckedContinuation<Outcome, Never>] = [:]

@@ -10,7 +10,9 @@ extension Transfer {
 
     /// Asks the first caller who can be asked, once for all of them.
     func refreshURL(_ context: URLRefresh.Context, number: Int) {
-        let closure = withState { state in state.subscribers.attached.lazy.compactMap(\.subscriber.request.refreshURL).first }
+        let closure = withState { state in
+            state.subscribers.attached.lazy.compactMap(\.subscriber.request.refreshURL).first
+        }
         let task = Task { [self] in
             let result = await fresh(from: closure, context)
             input { $0.refreshed(result, number: number, at: now) }
@@ -35,7 +37,8 @@ extension Transfer {
 extension TransferStateMachine.Address {
     /// The fresh URL, its date moved to the machine's clock.
     init(_ fresh: FreshURL, at now: Duration, date: HTTPDate) {
-        self.init(url: fresh.url, headers: fresh.headers, expiresAt: fresh.expiration.map { date.duration(to: $0) + now })
+        self.init(
+            url: fresh.url, headers: fresh.headers, expiresAt: fresh.expiration.map { date.duration(to: $0) + now })
     }
 }
 

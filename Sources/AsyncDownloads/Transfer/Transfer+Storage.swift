@@ -67,6 +67,7 @@ extension Transfer {
     }
 
     private func closed(keeping kept: IntervalSet? = nil) {
+        environment.relief.begin()
         update { state, decision in
             state.partial = nil
             decision.actions += state.machine.closed(keeping: kept, at: now)

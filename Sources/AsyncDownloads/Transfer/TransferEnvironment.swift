@@ -7,4 +7,5 @@ struct TransferEnvironment: Sendable {
     let destinations: DestinationLedger
     let log: Log
     let abandonment: AbandonmentPolicy
+    let relief: MemoryRelief
 }

@@ -126,7 +126,7 @@ extension TransferStateMachine {
         let actions = rest(at: now)
         state = .closing(closing)
         guard isPartialOpen else { return actions + closed(at: now) }
-        if closing == .discarding { return actions + [.discardPartial] }
+        if closing == .discarding || closing == .purging { return actions + [.discardPartial] }
         return actions + [.closePartial(saving: representation == nil ? nil : received)]
     }
 

@@ -10,6 +10,10 @@ extension TransferStateMachine {
     /// The store opened the partial, or could not.
     mutating func opened(_ result: Result<PartialFinding, DownloadError>, at now: Duration) -> [TransferAction] {
         guard state == .opening else { preconditionFailure("opened in \(state)") }
+        if isPurging, case .failure = result {
+            isPurging = false
+            return close(.keeping, at: now)
+        }
         switch result {
         case .failure(let error) where error.code == .partialInUse && wish == .run && settings.waitsForOwner:
             return isOverdue(at: now) ? fail(deadlineError, at: now) : backOff(for: settings.ownerPollInterval)
@@ -23,7 +27,10 @@ extension TransferStateMachine {
         case .success(let finding):
             isPartialOpen = true
             saving = SavingSchedule()
-            return take(finding, at: now) + obey(at: now)
+            guard isPurging else { return take(finding, at: now) + obey(at: now) }
+            isPurging = false
+            // Whoever resumed meanwhile wants the bytes, and has no permit yet.
+            return take(finding, at: now) + close(wish == .run ? .keeping : .purging, at: now)
         }
     }
 
@@ -69,6 +76,11 @@ extension TransferStateMachine {
         switch closing {
         case .discarding:
             return end(.discarded)
+        case .purging:
+            let purged = received.count
+            (received, representation) = (IntervalSet(), nil)
+            let restart = DownloadEvent.restarted(reason: .memoryPressure, discardedByteCount: purged)
+            return (purged > 0 ? [.tell(restart)] : []) + closedKeeping(at: now)
         case .failing where wish == .discard && wasOpen:
             return openPartial()
         case .failing:

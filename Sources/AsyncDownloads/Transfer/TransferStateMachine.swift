@@ -54,6 +54,8 @@ struct TransferStateMachine: Sendable {
     /// Why the store closes the partial.
     enum Closing: Sendable, Hashable {
         case keeping, failing, discarding
+        /// What is there is removed, and the pause goes on.
+        case purging
     }
 
     /// What the callers want.
@@ -115,6 +117,8 @@ struct TransferStateMachine: Sendable {
     var needsProof = false
     var mostReceived: Int64 = 0
     var isPartialOpen = false
+    /// Whether a paused transfer's partial is opened only to be removed.
+    var isPurging = false
     var isTicking = false
     var activeTime = Duration.zero
     var activeSince: Duration?
@@ -192,6 +196,13 @@ extension TransferStateMachine {
         case .finishing, .ended:
             return []
         }
+    }
+
+    /// Removes the bytes of a paused transfer, which stays paused.
+    mutating func purge(at now: Duration) -> [TransferAction] {
+        guard state == .paused, !received.isEmpty else { return [] }
+        isPurging = true
+        return openPartial()
     }
 
     /// Does what is wished at a point where nothing is under way.

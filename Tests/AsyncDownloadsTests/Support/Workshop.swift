@@ -20,6 +20,7 @@ struct Workshop: Sendable {
         configuration.durability = .processCrash
         configuration.progressInterval = .zero
         configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
+        configuration.memoryPressure = .none
         configure(&configuration)
         let downloader = Downloader(
             configuration: configuration, transport: engine.makeTransport(),

@@ -22,7 +22,7 @@ struct ModelRun {
 
     /// What may happen next.
     enum Move: CaseIterable {
-        case action, scheduler, store, engine, time, caller, object
+        case action, scheduler, store, engine, time, caller, object, refresh
     }
 
     var machine: TransferStateMachine
@@ -43,6 +43,8 @@ struct ModelRun {
     private var storeQueue: [TransferAction] = []
     /// The timers of every delay, also of those that were cut short.
     private var retries: [(due: Duration, number: Int)] = []
+    /// The fresh URLs that were asked for, also those that nobody waits for any more.
+    private var refreshes: [Int] = []
     private var tick: Duration?
     private var deadline: Duration?
     private var lastProgress: Int64 = 0
@@ -67,6 +69,7 @@ struct ModelRun {
         machine = TransferStateMachine(settings: settings, seed: seed)
         server = ModelServer(faults: faults, passing: passing, using: &generator)
         store = ModelStore(faults: passing || faults == 0 ? 0 : Int.random(in: 0...2, using: &generator))
+        machine.isRefreshable = Bool.random(using: &generator)
         isPassing = passing
         self.generator = generator
         self.commands = commands
@@ -99,6 +102,7 @@ struct ModelRun {
         case .time: tick != nil || deadline != nil || !retries.isEmpty
         case .caller: commands > 0 && ending == nil
         case .object: server.faults > 0 && !isPassing && exchange != nil
+        case .refresh: !refreshes.isEmpty
         }
     }
 
@@ -116,6 +120,7 @@ struct ModelRun {
             server.faults -= 1
             server.change(using: &generator)
             history.append("object changes, \(server.length) bytes, \(server.proof)")
+        case .refresh: callerRefreshes()
         }
     }
 
@@ -148,17 +153,34 @@ struct ModelRun {
 
     private mutating func callerIntervenes() {
         commands -= 1
-        switch Int.random(in: 0..<(isPassing ? 16 : 18), using: &generator) {
+        switch Int.random(in: 0..<(isPassing ? 18 : 20), using: &generator) {
         case 0..<6: take("pause", machine.stop(.pause, at: now))
         case 6..<16: take("run", machine.run(at: now))
-        case 16: take("park", machine.stop(.park, at: now))
+        case 16, 17: take("replace", machine.replaceAddress(freshAddress(), at: now))
+        case 18: take("park", machine.stop(.park, at: now))
         default: take("discard", machine.stop(.discard, at: now))
         }
     }
 
+    private mutating func freshAddress() -> TransferStateMachine.Address {
+        let delay = Bool.random(using: &generator) ? Duration.seconds(Int.random(in: -2...9, using: &generator)) : nil
+        let url = URL.sample("https://\(["a", "b"].randomElement(using: &generator) ?? "a").example/\(now)")
+        return .init(url: url, headers: nil, expiresAt: delay.map { now + $0 })
+    }
+
+    private mutating func callerRefreshes() {
+        let number = refreshes.removeFirst()
+        let (isAwaited, before) = (machine.state == .refreshing(number), machine.state)
+        let isFailure = !isPassing && Int.random(in: 0..<4, using: &generator) == 0
+        let result: Result<TransferStateMachine.Address, DownloadError> =
+            isFailure ? .failure(DownloadError(.urlRefreshFailed)) : .success(freshAddress())
+        take("refreshed \(number)", machine.refreshed(result, number: number, at: now))
+        check((machine.state == before) != isAwaited, "a superseded fresh URL was taken, or none was")
+    }
+
     /// Lets somebody else come between two steps of a callback.
     mutating func interrupt() {
-        for move in [Move.caller, .store, .action, .time] where isPossible(move) {
+        for move in [Move.caller, .store, .action, .time, .refresh] where isPossible(move) {
             if Int.random(in: 0..<10, using: &generator) == 0 { make(move) }
         }
     }
@@ -182,6 +204,8 @@ struct ModelRun {
         take("late", machine.deadlineReached(at: now))
         take("late", machine.permitGranted(at: now))
         take("late", machine.retryDue(number: 1, at: now))
+        take("late", machine.replaceAddress(.init(url: .sample("https://c.example/")), at: now))
+        take("late", machine.purge(at: now))
         take("late", machine.saved())
     }
 }
@@ -206,6 +230,12 @@ extension ModelRun {
             if exchange?.number == number { exchange?.isCancelled = true }
         case .openGate(let number):
             if exchange?.number == number { exchange?.isHeldBack = false }
+        case .refreshURL(_, let number):
+            check(permit == .held, "a fresh URL without a permit")
+            check(exchange == nil, "a fresh URL beside an exchange")
+            refreshes.append(number)
+        // The answer may be on the way.
+        case .cancelRefresh: if Bool.random(using: &generator) { refreshes = [] }
         case .scheduleRetry(let delay, let number): retries.append((now + delay, number))
         case .scheduleTick(let delay):
             check(tick == nil, "two ticks at once")
@@ -222,7 +252,7 @@ extension ModelRun {
                 check(error.bytesKept <= store.keptCount, "rule 44: failed with more than is kept")
             }
             if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
-            (retries, tick, deadline) = ([], nil, nil)
+            (retries, tick, deadline, refreshes) = ([], nil, nil, [])
         case .openPartial, .beginPartial, .adopt, .savePartial, .closePartial, .discardPartial, .finishPartial:
             storeQueue.append(action)
         }

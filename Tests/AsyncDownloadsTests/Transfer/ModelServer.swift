@@ -94,7 +94,9 @@ struct ModelServer {
         case 5 where isPartial && (isCurrent(request) || revealsChange(request)):
             return part(range.lowerBound, range.lowerBound + 4)
         case 4, 5: return whole(&generator)
-        case 6: return ModelResponse(status: 404, headers: ["Content-Length": "0"])
+        case 6:
+            let status = [401, 403, 404, 410].randomElement(using: &generator) ?? 404
+            return ModelResponse(status: status, headers: ["Content-Length": "0"])
         case 7: return ModelResponse(status: 416, headers: [:])
         case 8: return ModelResponse(status: 416, headers: ["Content-Range": "bytes */\(length + 1)"])
         case 9: return coded(engineDecodes)

@@ -17,6 +17,8 @@ extension TransferAction {
         case .startExchange(let number, let request): "exchange \(number) \(request.headers["Range"] ?? "whole")"
         case .cancelExchange(let number): "cancel \(number)"
         case .openGate(let number): "gate \(number)"
+        case .refreshURL(let context, let number): "refresh \(number) \(context.reason)"
+        case .cancelRefresh: "no refresh"
         case .scheduleRetry(_, let number): "delay \(number)"
         case .scheduleTick: "tick"
         case .scheduleDeadline: "deadline"
@@ -43,6 +45,7 @@ extension DownloadEvent {
         case .retrying(let attempt, _, let error): "retrying \(attempt) \(error.code)"
         case .paused(let received): "paused \(received)"
         case .verifying: "verifying"
+        case .released(let count, let isOnDisk): "released \(count)\(isOnDisk ? " to disk" : "")"
         case .finished(let file): "finished \(file.byteCount)"
         }
     }

@@ -106,17 +106,19 @@ final class MemoryPartial: Partial {
         }
     }
 
-    func close() {
-        guard let last = takeAll() else { return }
-        last.disk?.close()
-        if let body = last.body, body.isResumable { store.bodies.keep(body, of: site, on: store.disk) }
+    @discardableResult
+    func close() -> IntervalSet {
+        guard let last = takeAll() else { return IntervalSet() }
+        if let disk = last.disk { return disk.close() }
+        guard let body = last.body, body.isResumable else { return IntervalSet() }
+        store.bodies.keep(body, of: site, on: store.disk)
+        return body.received
     }
 
     func discard() {
         takeAll()?.disk?.discard()
     }
 
-    @discardableResult
     private func takeAll() -> State? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
