@@ -36,6 +36,8 @@ extension DownloadError.Code {
     public static let bodyTooLarge = Self("bodyTooLarge")
     /// The file's digest is not the expected one; the destination was not touched and the bytes were removed.
     public static let checksumMismatch = Self("checksumMismatch")
+    /// Resume data, or a token, says nothing that a download could go on from, or speaks of a file that is not there.
+    public static let resumeDataUnusable = Self("resumeDataUnusable")
     /// What was asked for needs something that this build does not carry.
     public static let unsupported = Self("unsupported")
 

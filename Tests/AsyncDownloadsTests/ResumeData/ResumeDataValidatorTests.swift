@@ -1,0 +1,59 @@
+internal import Foundation
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// What the bytes of resume data can be proven with.
+@Suite("ResumeData: the validator", .timeLimit(.minutes(15)))
+struct ResumeDataValidatorTests {
+    typealias Key = ResumeDataFields.Key
+
+    private static let lastModified = "Fri, 16 Apr 2010 17:23:13 GMT"
+
+    @Test(
+        "rules 2 to 5: a strong tag proves the bytes, and nothing else does by itself",
+        arguments: [
+            (#""abc""#, lastModified, #""abc""#), (#""abc""#, nil, #""abc""#), (#"W/"abc""#, lastModified, nil),
+            (#"W/"abc""#, nil, nil),
+            ("abc", lastModified, nil), ("", lastModified, nil), (nil, lastModified, nil), (nil, nil, nil),
+            (#""a"b""#, nil, nil),
+        ] as [(String?, String?, String?)])
+    func proof(_ tag: String?, _ date: String?, _ validator: String?) throws {
+        var fields = ResumeDataFields()
+        fields[Key.entityTag] = tag.map { .string($0) }
+        fields[Key.date] = date.map { .string($0) }
+        let resumeData = try ResumeData(fields.data(.binary))
+        #expect(resumeData.validator()?.rawValue == validator)
+        #expect(resumeData.hasStrongValidator == (validator != nil))
+        let representation = resumeData.representation()
+        #expect(representation.validator?.rawValue == validator)
+        #expect(representation.finalURL == "https://cdn.example.com/film.mp4?signature=s3cret")
+        #expect(representation.length == nil)
+        #expect(representation.lastModified == date)
+    }
+
+    @Test(
+        "rule 3: a date is strong where the response is known to be a minute younger, and never beside a weak tag",
+        arguments: [(nil, 59, false), (nil, 60, true), (nil, -5, false), (#"W/"abc""#, 3600, false)]
+            as [(String?, Int64, Bool)])
+    func dates(_ tag: String?, age: Int64, isStrong: Bool) throws {
+        var fields = ResumeDataFields()
+        fields[Key.entityTag] = tag.map { .string($0) }
+        let resumeData = try ResumeData(fields.data(.xmlArchive))
+        let modified = try #require(HTTPDate(Self.lastModified))
+        let response = HTTPDate(secondsSinceEpoch: modified.secondsSinceEpoch + age)
+        let validator = resumeData.validator(responseDate: response)
+        #expect(validator == (isStrong ? .lastModified(Self.lastModified) : nil))
+        #expect(resumeData.representation(responseDate: response).validator == validator)
+    }
+
+    @Test("the bytes are those from the first on", arguments: [0, 1, 1_000, 1 << 62] as [Int64])
+    func received(_ count: Int64) throws {
+        var fields = ResumeDataFields()
+        fields[Key.count] = .integer(count)
+        for form in ResumeDataFields.Form.allCases {
+            let received = try ResumeData(fields.data(form)).received
+            #expect(received.count == count && received.prefixEnd == count)
+        }
+    }
+}
