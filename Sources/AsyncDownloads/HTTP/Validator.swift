@@ -63,19 +63,29 @@ package enum Validator: Sendable, Hashable {
     private static let minimumAge: Int64 = 60
 }
 
-extension Validator: Codable {
-    /// Decodes the raw text, which tells the kinds apart: a tag has quotes and a date has none.
-    package init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
+extension Validator {
+    /// Reads the raw text, which tells the kinds apart: a tag has quotes and a date has none; nil for a weak tag.
+    package init?(rawValue text: String) {
         // Any `now` will do to tell whether a text is a date.
         if let tag = EntityTag(text), !tag.isWeak {
             self = .entityTag(tag)
         } else if HTTPDate(text, now: HTTPDate(secondsSinceEpoch: 0)) != nil {
             self = .lastModified(text)
         } else {
+            return nil
+        }
+    }
+}
+
+extension Validator: Codable {
+    /// Decodes the raw text, as ``init(rawValue:)`` reads it.
+    package init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let validator = Validator(rawValue: text) else {
             throw DecodingError.dataCorrupted(
                 .init(codingPath: decoder.codingPath, debugDescription: "Not a strong validator"))
         }
+        self = validator
     }
 
     package func encode(to encoder: any Encoder) throws {

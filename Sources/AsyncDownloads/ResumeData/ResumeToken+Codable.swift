@@ -1,0 +1,70 @@
+internal import Foundation
+
+extension ResumeToken: Codable {
+    /// The names of the values in the encoded form; they do not change while the format is the same.
+    private enum CodingKeys: String, CodingKey {
+        case format, url, finalURL, validator, totalByteCount, receivedRanges, checksum, headers, destinationName
+        case partialDirectory, partialName
+    }
+
+    private static let format = 1
+
+    /// Decodes a token, and checks it as when it was created.
+    ///
+    /// - Throws: A ``DownloadError`` with ``DownloadError/Code/resumeDataUnusable`` for a format that is not known here
+    ///   and for impossible values; a `DecodingError` for anything that is no token at all.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let format = try values.decode(Int.self, forKey: .format)
+        guard format == Self.format else {
+            throw DownloadError.unusable("the token is of format \(format), and \(Self.format) is known here")
+        }
+        var headers = HeaderFields()
+        for pair in try values.decodeIfPresent([[String]].self, forKey: .headers) ?? [] {
+            guard pair.count == 2 else { throw DownloadError.unusable("a header is no pair of name and value") }
+            headers.append(pair[1], for: pair[0])
+        }
+        let checksum = try values.decodeIfPresent(String.self, forKey: .checksum)
+        let finalURL = try values.decodeIfPresent(String.self, forKey: .finalURL)
+        try self.init(
+            url: Self.url(values.decode(String.self, forKey: .url)),
+            finalURL: finalURL.map(Self.url),
+            validator: values.decodeIfPresent(String.self, forKey: .validator),
+            totalByteCount: values.decodeIfPresent(Int64.self, forKey: .totalByteCount),
+            received: values.decode(IntervalSet.self, forKey: .receivedRanges),
+            checksum: checksum.map(Self.checksum),
+            headers: headers,
+            destinationName: values.decodeIfPresent(String.self, forKey: .destinationName),
+            partialDirectory: values.decodeIfPresent(String.self, forKey: .partialDirectory) ?? "",
+            partialName: values.decode(String.self, forKey: .partialName))
+    }
+
+    /// Encodes the token and the number of its format.
+    ///
+    /// Ranges are pairs of the first byte and the one after the last, the checksum is `algorithm=digits`, and headers
+    /// are pairs of name and value.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(Self.format, forKey: .format)
+        try values.encode(url.absoluteString, forKey: .url)
+        try values.encodeIfPresent(finalURL?.absoluteString, forKey: .finalURL)
+        try values.encodeIfPresent(validator, forKey: .validator)
+        try values.encodeIfPresent(totalByteCount, forKey: .totalByteCount)
+        try values.encode(received, forKey: .receivedRanges)
+        try values.encodeIfPresent(checksum?.text, forKey: .checksum)
+        if !headers.isEmpty { try values.encode(headers.map { [$0.name, $0.value] }, forKey: .headers) }
+        try values.encodeIfPresent(destinationName, forKey: .destinationName)
+        if !partialDirectory.isEmpty { try values.encode(partialDirectory, forKey: .partialDirectory) }
+        try values.encode(partialName, forKey: .partialName)
+    }
+
+    private static func url(_ text: String) throws(DownloadError) -> URL {
+        guard let url = URL(string: text, encodingInvalidCharacters: false) else { throw .unusable("a URL is none") }
+        return url
+    }
+
+    private static func checksum(_ text: String) throws(DownloadError) -> Checksum {
+        guard let checksum = Checksum(text) else { throw .unusable("the checksum is malformed") }
+        return checksum
+    }
+}

@@ -1,0 +1,112 @@
+public import struct Foundation.URL
+
+/// What another process, or another machine that has the partial file, needs to go on with a download.
+///
+/// A value to be stored or sent. It speaks of the partial file and does not hold it; where that is, is told relative to
+/// a directory which both sides know by themselves, since absolute paths change with machines and with an app's
+/// updates.
+///
+/// ```swift
+/// let json = try JSONEncoder().encode(token)
+/// // Somewhere else:
+/// let token = try JSONDecoder().decode(ResumeToken.self, from: json)
+/// let partialFile = token.partialFile(relativeTo: sharedDirectory)
+/// ```
+///
+/// There are no credentials in it: neither in its headers nor in its URLs, whose user and password are refused. A
+/// signed URL's query is part of the URL, though: keep a token where the URL itself might be kept. Whoever goes on with
+/// it supplies credentials anew.
+///
+/// Encoded, it says which format it is of. This version writes and reads format 1.
+public struct ResumeToken: Sendable, Hashable {
+    /// The http or https URL as it was asked for.
+    public let url: URL
+
+    /// The URL that answered, after redirects.
+    public let finalURL: URL?
+
+    /// The strong validator byte for byte as received: an entity tag in its quotes, or a date (RFC 9110, 8.8).
+    ///
+    /// Without it only the checksum can prove that the bytes still belong to the object.
+    public let validator: String?
+
+    /// The complete length in bytes, where the server told it.
+    public let totalByteCount: Int64?
+
+    /// The bytes that the partial file holds: ascending, apart from each other, none empty.
+    public var receivedRanges: [Range<Int64>] { received.ranges }
+
+    /// The digest that the whole file must have.
+    public let checksum: Checksum?
+
+    /// The headers that select the representation (RFC 9110, 12.5); credentials are left out.
+    public let headers: HeaderFields
+
+    /// The name that the finished file is to have, where it was chosen.
+    public let destinationName: String?
+
+    /// The directory of the partial file, relative to one that the reader knows; empty for that very one.
+    public let partialDirectory: String
+
+    /// The name of the partial file.
+    public let partialName: String
+
+    package let received: IntervalSet
+
+    /// The bytes that the partial file holds, in number.
+    public var receivedByteCount: Int64 { received.count }
+
+    /// Where the partial file is.
+    ///
+    /// It never leaves `directory`, but for symbolic links that are there.
+    public func partialFile(relativeTo directory: URL) -> URL {
+        directory.appending(path: partialDirectory, directoryHint: .isDirectory)
+            .appending(path: partialName, directoryHint: .notDirectory)
+    }
+
+    /// Creates a token.
+    ///
+    /// - Parameters:
+    ///   - receivedRanges: In any order; ranges that touch or overlap become one.
+    ///   - headers: Credentials in it are left out.
+    /// - Throws: A ``DownloadError`` with ``DownloadError/Code/resumeDataUnusable`` that says which value is impossible.
+    public init(
+        url: URL, finalURL: URL? = nil, validator: String? = nil, totalByteCount: Int64? = nil,
+        receivedRanges: [Range<Int64>], checksum: Checksum? = nil, headers: HeaderFields = [:],
+        destinationName: String? = nil, partialDirectory: String = "", partialName: String
+    ) throws(DownloadError) {
+        guard receivedRanges.allSatisfy({ $0.lowerBound >= 0 }) else { throw .unusable("a range begins below 0") }
+        var received = IntervalSet()
+        for range in receivedRanges { received.insert(range) }
+        try self.init(
+            url: url, finalURL: finalURL, validator: validator, totalByteCount: totalByteCount, received: received,
+            checksum: checksum, headers: headers, destinationName: destinationName,
+            partialDirectory: partialDirectory, partialName: partialName)
+    }
+
+    package init(
+        url: URL, finalURL: URL?, validator: String?, totalByteCount: Int64?, received: IntervalSet,
+        checksum: Checksum?, headers: HeaderFields, destinationName: String?, partialDirectory: String,
+        partialName: String
+    ) throws(DownloadError) {
+        self.url = url
+        self.finalURL = finalURL
+        self.validator = validator
+        self.totalByteCount = totalByteCount
+        self.received = received
+        self.checksum = checksum
+        self.headers = headers.withoutCredentials()
+        self.destinationName = destinationName
+        self.partialDirectory = partialDirectory
+        self.partialName = partialName
+        if let fault = firstFault { throw .unusable(fault) }
+    }
+}
+
+extension ResumeToken: CustomStringConvertible {
+    /// One line fit for a log: no query of the URL, no path, no validator.
+    public var description: String {
+        let total = totalByteCount.map { " of \($0)" } ?? ""
+        return "\(receivedByteCount)\(total) bytes of \(url.redacted) in \(partialName)"
+    }
+}
