@@ -164,7 +164,8 @@ struct ModelRun {
 
     private mutating func freshAddress() -> TransferStateMachine.Address {
         let delay = Bool.random(using: &generator) ? Duration.seconds(Int.random(in: -2...9, using: &generator)) : nil
-        let url = URL.sample("https://\(["a", "b"].randomElement(using: &generator) ?? "a").example/\(now)")
+        let url =
+            Bool.random(using: &generator) ? URL.sample("https://a.example/new") : .sample("https://b.example/new")
         return .init(url: url, headers: nil, expiresAt: delay.map { now + $0 })
     }
 

@@ -1,0 +1,102 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import AsyncDownloads
+
+/// Looking on: states as a stream, and `Progress` of Foundation, neither of which keeps a download alive.
+@Suite(.timeLimit(.minutes(15)))
+struct ObservingTests {
+    private static let content = Content(seed: 71, length: 300_000)
+
+    @Test func `states come in their order, and the last is final`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            try await download.progress(reaching: 100_000)
+            var states = download.states.makeAsyncIterator()
+            #expect(await states.next() == .downloading)
+            download.pause()
+            #expect(await states.next() == .paused)
+            download.resume()
+            var last: Download.State?
+            while let state = await states.next() { last = state }
+            #expect(last == .completed)
+            #expect(await states.next() == nil)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a download that fails or is cancelled ends the states so`(_ isCancelled: Bool) async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(Self.content, script: [[.holdHead, .status(404)]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            let states = download.states
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            if isCancelled { download.cancel() } else { shop.server.release("/one") }
+            var last: Download.State?
+            for await state in states { last = state }
+            #expect(last == (isCancelled ? .cancelled : .failed))
+        }
+    }
+
+    @Test func `whoever only looks on keeps nobody from leaving, and leaves nothing`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            let progress = download.makeProgress()
+            let watching = Task { for await _ in download.states {} }
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            watching.cancel()
+            await watching.value
+            #expect(download.state == .downloading)
+            let awaiting = Task { try await download.file }
+            while !download.hasWaiter { await Task.yield() }
+            awaiting.cancel()
+            _ = await awaiting.result
+            #expect(download.state == .cancelled)
+            #expect(!progress.isCancelled)
+        }
+    }
+
+    @Test func `Progress follows the bytes, and ends complete`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            let progress = download.makeProgress()
+            #expect(progress.isIndeterminate)
+            try await download.progress(reaching: 100_000)
+            while progress.completedUnitCount < 100_000 { await Task.yield() }
+            #expect(progress.totalUnitCount == Self.content.length)
+            shop.server.release("/one")
+            _ = try await download.file
+            while !progress.isFinished { await Task.yield() }
+            #expect(progress.completedUnitCount == Self.content.length)
+        }
+    }
+
+    @Test func `Progress pauses, resumes and cancels the download`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            let progress = download.makeProgress()
+            try await download.progress(reaching: 100_000)
+            var states = download.states.makeAsyncIterator()
+            #expect(await states.next() == .downloading)
+            progress.pause()
+            #expect(await states.next() == .paused)
+            progress.resume()
+            #expect(try await download.file.byteCount == Self.content.length)
+
+            shop.server.serve(Resource(Self.content, script: [[.holdHead]]), at: "/two")
+            let second = shop.downloader.start(shop.request("/two", to: "two.bin"))
+            _ = await shop.server.requests(at: "/two", reaching: 1)
+            second.makeProgress().cancel()
+            let error = await #expect(throws: DownloadError.self) { try await second.file }
+            #expect(error?.code == .cancelled)
+        }
+    }
+}
