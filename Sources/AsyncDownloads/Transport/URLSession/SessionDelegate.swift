@@ -10,6 +10,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     private struct Slot {
         let handler: any ExchangeHandler
         var hasHead = false
+        var isCancelled = false
+        /// Whether a redirect is being refused just now.
+        var isRefusing = false
         var isHeld = false
         var heldBytes: [Data] = []
         var heldEnd: ExchangeEnd?
@@ -30,6 +33,15 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier] = Slot(handler: handler)
             return task
         }
+    }
+
+    /// Cancels a task that has not ended.
+    func cancel(_ task: URLSessionTask) {
+        let isNow = state.withLock { state in
+            state.slots[task.taskIdentifier]?.isCancelled = true
+            return state.slots[task.taskIdentifier]?.isRefusing == false
+        }
+        if isNow { task.cancel() }
     }
 
     /// Lets no more tasks be made.
@@ -83,7 +95,20 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+        let isAnswered = state.withLock { state in
+            let isCancelled = state.slots[task.taskIdentifier]?.isCancelled ?? true
+            guard !isCancelled || Self.answersCancelledRedirects else { return false }
+            state.slots[task.taskIdentifier]?.isRefusing = true
+            return true
+        }
+        guard isAnswered else { return }
         completionHandler(nil)
+        // A cancellation that came meanwhile has left it to be done here, behind the answer.
+        let isCancelled = state.withLock { state in
+            state.slots[task.taskIdentifier]?.isRefusing = false
+            return state.slots[task.taskIdentifier]?.isCancelled ?? false
+        }
+        if isCancelled { task.cancel() }
     }
 
     // MARK: Holding back

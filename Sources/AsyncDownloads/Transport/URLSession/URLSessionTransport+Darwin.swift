@@ -7,6 +7,9 @@ extension URLSessionTransport {
 }
 
 extension SessionDelegate {
+    /// Every completion handler is to be called.
+    static var answersCancelledRedirects: Bool { true }
+
     /// Makes the connection's buffers fill up while nothing more can be taken.
     func holdBack(_ task: URLSessionTask, _ isHeld: Bool) {
         if isHeld { task.suspend() } else { task.resume() }

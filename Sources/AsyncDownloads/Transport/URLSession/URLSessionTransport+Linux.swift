@@ -11,6 +11,9 @@ extension URLSessionTransport {
 }
 
 extension SessionDelegate {
+    /// An answer that the session takes up behind the cancellation is a fatal error (Swift 6.3).
+    static var answersCancelledRedirects: Bool { false }
+
     /// Nothing can be held back here: the window bounds what is kept meanwhile.
     func holdBack(_ task: URLSessionTask, _ isHeld: Bool) {}
 }

@@ -39,10 +39,10 @@ package final class URLSessionTransport: Transport {
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
         guard let task = delegate.makeTask({ session.dataTask(with: urlRequest) }, handler: handler) else {
             handler.exchangeEnded(.failed(DownloadError(.shutDown)))
-            return URLSessionExchange(task: nil)
+            return URLSessionExchange(task: nil, delegate: delegate)
         }
         task.resume()
-        return URLSessionExchange(task: task)
+        return URLSessionExchange(task: task, delegate: delegate)
     }
 
     package func shutdown() async {
@@ -54,6 +54,9 @@ package final class URLSessionTransport: Transport {
 
 private struct URLSessionExchange: Exchange {
     let task: URLSessionTask?
+    let delegate: SessionDelegate
 
-    func cancel() { task?.cancel() }
+    func cancel() {
+        if let task { delegate.cancel(task) }
+    }
 }
