@@ -32,9 +32,12 @@ package final class LoopbackServer: Sendable {
     }
 
     /// Starts a server that serves nothing yet.
-    package static func start(threads: Int = 1) async throws -> LoopbackServer {
+    ///
+    /// - Parameter keepsRequests: Whether it remembers requests; without them ``requests(at:)`` is empty, and a process
+    ///   that sends very many needs no memory for them.
+    package static func start(threads: Int = 1, keepsRequests: Bool = true) async throws -> LoopbackServer {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
-        let site = Site()
+        let site = Site(keepsRequests: keepsRequests)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -58,10 +61,10 @@ package final class LoopbackServer: Sendable {
 
     /// Runs `body` with a server that is stopped afterwards, whatever happens.
     package static func withServer<Value>(
-        threads: Int = 1, isolation: isolated (any Actor)? = #isolation,
+        threads: Int = 1, keepsRequests: Bool = true, isolation: isolated (any Actor)? = #isolation,
         _ body: (LoopbackServer) async throws -> Value
     ) async throws -> Value {
-        let server = try await start(threads: threads)
+        let server = try await start(threads: threads, keepsRequests: keepsRequests)
         let result: Result<Value, any Error>
         do {
             result = .success(try await body(server))

@@ -3,7 +3,11 @@ internal import NIOCore
 
 /// The state that the server's users and its connections share.
 final class Site: Sendable {
-    private let state = NIOLockedValueBox(SiteState())
+    private let state: NIOLockedValueBox<SiteState>
+
+    init(keepsRequests: Bool) {
+        state = NIOLockedValueBox(SiteState(keepsRequests: keepsRequests))
+    }
 
     func read<Value: Sendable>(_ value: (SiteState) -> Value) -> Value {
         state.withLockedValue { value($0) }

@@ -35,6 +35,8 @@ struct SiteState {
     }
 
     private(set) var requests: [RecordedRequest] = []
+    private let keepsRequests: Bool
+    private var requestCount = 0
     private var connections = 0
     private var waits = 0
     private var isClosed = false
@@ -42,6 +44,10 @@ struct SiteState {
     private var bodyBytes: [String: Int64] = [:]
     private var exchanges: [Int: Exchange] = [:]
     private var waiters: [Waiter] = []
+
+    init(keepsRequests: Bool = true) {
+        self.keepsRequests = keepsRequests
+    }
 
     func requests(at path: String) -> [RecordedRequest] {
         requests.filter { $0.path == path }
@@ -70,11 +76,14 @@ struct SiteState {
     ) -> (number: Int, plan: ResponsePlan, waiters: [CheckedContinuation<Void, Never>]) {
         let step = takeStep(at: request.path)
         let plan = ResponsePlan(for: request, of: served[request.path]?.resource, step: step, now: now)
-        let number = requests.count + 1
-        requests.append(
-            RecordedRequest(
-                number: number, connection: connection, method: request.method, path: request.path,
-                query: request.query, headers: request.headers, status: plan.status))
+        requestCount += 1
+        let number = requestCount
+        if keepsRequests {
+            requests.append(
+                RecordedRequest(
+                    number: number, connection: connection, method: request.method, path: request.path,
+                    query: request.query, headers: request.headers, status: plan.status))
+        }
         exchanges[number] = Exchange(path: request.path)
         return (number, plan, takeSatisfiedWaiters(at: request.path))
     }
