@@ -81,6 +81,17 @@ let package = Package(
             path: "Examples/batch",
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "benchmark",
+            dependencies: [
+                "AsyncDownloads",
+                "LoopbackServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: serverStack),
+                .product(name: "Logging", package: "swift-log", condition: serverStack),
+            ],
+            path: "Examples/benchmark",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "AsyncDownloadsTests",
             dependencies: [
@@ -97,6 +108,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "BenchmarkTests", dependencies: ["benchmark"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

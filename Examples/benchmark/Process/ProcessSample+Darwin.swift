@@ -1,0 +1,24 @@
+#if canImport(Darwin)
+internal import Darwin
+internal import Foundation
+
+extension ProcessSample {
+    /// The process as it is now.
+    static func now() throws -> Self {
+        malloc_zone_pressure_relief(nil, 0)
+        var task = proc_taskinfo()
+        let size = Int32(MemoryLayout<proc_taskinfo>.size)
+        guard proc_pidinfo(getpid(), PROC_PIDTASKINFO, 0, &task, size) == size else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        return Self(
+            residentBytes: Int64(task.pti_resident_size), descriptors: try openDescriptors().count,
+            threads: Int(task.pti_threadnum))
+    }
+
+    /// What each open descriptor leads to.
+    static func openDescriptors() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/dev/fd").sorted()
+    }
+}
+#endif

@@ -1,0 +1,48 @@
+internal import Foundation
+internal import LoopbackServer
+
+/// One run: a small session that makes the process open what it opens once and for all, then the one that counts.
+struct Soak: Sendable {
+    /// The figures are taken at every tenth, which has to be worth the name.
+    static let fewest = 100
+
+    private static let warmUp = 1000
+
+    let downloads: Int
+    let seed: UInt64
+    let engine: Engine
+
+    /// Runs to the end, in a temporary directory that is removed.
+    func run() async throws -> SoakReport {
+        let home = FileManager.default.temporaryDirectory.appending(path: "benchmark-soak-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: home) }
+        let errors = try ErrorOutput(into: home.appending(path: "standard-error"))
+        let report: SoakReport
+        do {
+            report = try await measure(in: home)
+        } catch {
+            FileHandle.standardError.write(Data(try errors.restore().utf8))
+            throw error
+        }
+        return report.adding(errorOutput: try errors.restore())
+    }
+
+    private func measure(in home: URL) async throws -> SoakReport {
+        _ = try await session(min(downloads, Self.warmUp), in: home.appending(path: "warm-up"))
+        let before = try await ProcessSample.settled()
+        let result = try await session(downloads, in: home.appending(path: "files"))
+        let after = try await ProcessSample.settled {
+            $0.descriptors <= before.descriptors && $0.threads <= before.threads
+        }
+        return SoakReport(self, before: before, after: after, result: result)
+    }
+
+    private func session(_ count: Int, in directory: URL) async throws -> SoakSession.Result {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        return try await LoopbackServer.withServer(keepsRequests: false) { server in
+            let site = SoakSite(server: server, directory: directory)
+            return try await SoakSession(site: site, downloads: count, seed: seed, engine: engine).run()
+        }
+    }
+}

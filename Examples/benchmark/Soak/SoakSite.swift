@@ -1,0 +1,90 @@
+internal import Foundation
+internal import LoopbackServer
+
+/// What the downloads ask for: a few dozen small resources, most of which misbehave, and the directory they go to.
+struct SoakSite: Sendable {
+    let server: LoopbackServer
+    let directory: URL
+
+    static let resourceCount = 48
+
+    private static let lengths: [Int64] = [0, 1, 1000, 4096, 40_000, 120_000, 300_000]
+
+    /// Serves everything anew, so that the scripts of faults begin again.
+    func serve() {
+        for index in 0..<Self.resourceCount {
+            server.serve(Self.resource(index), at: "\(index)")
+            server.serve(Resource("", redirectingTo: "/\(index)"), at: "moved/\(index)")
+        }
+    }
+
+    /// Lets the answers go on that stall.
+    func release() {
+        for index in 0..<Self.resourceCount { server.release("\(index)") }
+    }
+
+    /// Every eighth resource is asked for where it was before.
+    func url(_ index: Int, variant: Int) -> URL {
+        server.url("\(index % 8 == 3 ? "moved/" : "")\(index)?\(variant)")
+    }
+
+    /// Whether the file is the resource, in one of its versions.
+    func holds(_ index: Int, at file: URL) -> Bool {
+        guard let data = try? Data(contentsOf: file) else { return false }
+        return Self.versions(index).contains { version in
+            Int64(data.count) == version.length && data.withUnsafeBytes { version.matches($0, at: 0) }
+        }
+    }
+
+    /// Which resource a file of this name has to be.
+    static func index(ofFile name: String) -> Int? {
+        name.split(separator: "-").first.flatMap { Int($0) }
+    }
+
+    private static func content(_ index: Int, version: Int) -> Content {
+        Content(seed: UInt64(2 * index + version), length: lengths[(index + version) % lengths.count])
+    }
+
+    private static func versions(_ index: Int) -> [Content] {
+        [content(index, version: 0), content(index, version: 1)]
+    }
+
+    private static func resource(_ index: Int) -> Resource {
+        let content = content(index, version: 0)
+        var resource = Resource(content, entityTag: "\"\(index)\"")
+        let half = content.length / 2
+        switch index % 12 {
+        case 1: resource.script = [[.cut(after: half)], [], [.closeBeforeHead()], []]
+        case 2: resource.script = [[.cut(after: half, .reset)], [.cut(after: 1, .reset)], []]
+        case 3: resource.script = [[.status(503)], [.retryAfter("0")], []]
+        case 4: resource.script = [[.stall(after: half)], [.holdHead], []]
+        case 5:
+            resource.ranges = .refused
+            resource.script = [[.cut(after: half)], []]
+        case 6: resource.script = [[.cut(after: half)], [.contentRange("bytes 7-8/9")], [.contentRange(nil)], []]
+        case 7: resource.script = [[.cut(after: half)], [.rangeShift(-100)], [.cut(after: half)], [.ignoreRange]]
+        case 8:
+            let next = self.content(index, version: 1)
+            resource.script = [[.cut(after: half)], [.replaceContent(next, entityTag: "\"\(index)-next\"")]]
+        case 9:
+            resource.framing = .chunked
+            resource.script = [[.cut(after: half)], [.chunkedWithoutEnd], []]
+        case 10:
+            resource.entityTag = nil
+            resource.script = [[.cut(after: half)], []]
+        case 11:
+            resource.framing = .closeDelimited
+            resource.script = [[.throttle(bytesPerSecond: 1 << 20)], []]
+        default: break
+        }
+        return resource
+    }
+}
+
+extension Resource {
+    fileprivate init(_ body: Body, redirectingTo location: String) {
+        self.init(body)
+        script = [[.redirect(location: location)]]
+        repeatsLastStep = true
+    }
+}
