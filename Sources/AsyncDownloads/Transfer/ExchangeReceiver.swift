@@ -68,6 +68,8 @@ final class ExchangeReceiver: ExchangeHandler {
             }
             return !state.hasEnded
         }
+        // Nothing is left to be held back; and what waits at a gate, the engine's part of this exchange, lives until then.
+        openGate()
         // The port promises one end; an engine that breaks the promise must not reach the next exchange.
         if isFirst { transfer.exchangeEnded(end, number: number) }
     }
