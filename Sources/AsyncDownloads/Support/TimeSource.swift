@@ -41,28 +41,37 @@ package struct SystemTimeSource: TimeSource {
     }
 
     package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
-        let timer = DispatchTimer(action)
         // In floating point, since an Int of some watches has 32 bits, which hold two seconds of nanoseconds.
         let seconds = min(max(delay, .zero), .seconds(1 << 30)) / .seconds(1)
-        Self.queue.asyncAfter(deadline: .now() + seconds) { timer.fire() }
-        return timer
+        return DispatchTimer(after: seconds, on: Self.queue, action)
     }
 }
 
 /// An action that is forgotten, with everything it holds, as soon as it is cancelled.
-private final class DispatchTimer: ScheduledAction {
+///
+/// A source, since a block that Dispatch was given for later stays in its queue until then, and a server that downloads
+/// with deadlines of an hour would keep a block for every download of that hour.
+private final class DispatchTimer: ScheduledAction, @unchecked Sendable {  // Any thread may use a source of Dispatch's.
+    private let source: any DispatchSourceTimer
     private let action: Mutex<(@Sendable () -> Void)?>
 
-    init(_ action: @escaping @Sendable () -> Void) {
+    init(after seconds: Double, on queue: DispatchQueue, _ action: @escaping @Sendable () -> Void) {
+        source = DispatchSource.makeTimerSource(queue: queue)
         self.action = Mutex(action)
-    }
-
-    func fire() {
-        take()?()
+        source.schedule(deadline: .now() + seconds)
+        // Until it goes off or is cancelled the source holds its handler, and by it the timer.
+        source.setEventHandler { self.fire() }
+        source.activate()
     }
 
     func cancel() {
         _ = take()
+        source.cancel()
+    }
+
+    private func fire() {
+        source.cancel()
+        take()?()
     }
 
     private func take() -> (@Sendable () -> Void)? {
