@@ -76,6 +76,7 @@ struct Life: Sendable, Hashable {
         case .duplicate: duplicatePolicy == .reject
         // The deadline of a shared transfer is that of its first caller.
         case .superseded, .deadlineExceeded: true
+        case .contentChanged: SoakSite.mayChange(resource)
         default: false
         }
     }

@@ -36,6 +36,9 @@ struct SoakSite: Sendable {
         }
     }
 
+    /// Whether a download of it may give up, since it had to begin again too often.
+    static func mayChange(_ index: Int) -> Bool { [5, 8].contains(index % 12) }
+
     /// Which resource a file of this name has to be.
     static func index(ofFile name: String) -> Int? {
         name.split(separator: "-").first.flatMap { Int($0) }

@@ -11,9 +11,14 @@ final class Tally: Sendable {
         var outcomes: [String: Int] = [:]
         /// How often each event was heard.
         var events: [String: Int] = [:]
-        /// What was wrong, at first; nobody reads a hundred thousand lines.
+        /// What was wrong with the first of those with which something was.
         var wrong: [String] = []
         var wrongCount = 0
+
+        var findings: [String] {
+            let more = wrongCount - wrong.count
+            return more > 0 ? wrong + ["\(more) more like these"] : wrong
+        }
     }
 
     private struct WeakHandle: Sendable {

@@ -1,0 +1,51 @@
+internal import Foundation
+
+extension SoakReport {
+    /// The same for people.
+    var table: String {
+        let rate = String(format: "%.0f", downloadsPerSecond)
+        var lines = [
+            "\(downloads) downloads over \(engine.rawValue), seed \(seed): \(seconds.short) s, \(rate) a second", "",
+            Self.row(["downloads", "seconds", "RSS MiB", "descriptors", "threads", "handles"]),
+        ]
+        lines.append(Self.row(["before", ""] + Self.cells(before)))
+        for tenth in tenths {
+            lines.append(
+                Self.row(
+                    ["\(tenth.downloads)", tenth.seconds.short] + Self.cells(tenth.process) + ["\(tenth.handles)"]))
+        }
+        lines.append(Self.row(["after", ""] + Self.cells(after)))
+        lines += [
+            "",
+            "ends      " + Self.list(outcomes),
+            "events    " + Self.list(events) + ", as far as anybody listened",
+            "shared    \(joined) joined a transfer",
+            "files     \(finishedFiles) finished; \(keptFiles) unfinished were kept, then continued or discarded",
+            "memory    \(memory.early.mebibytes) MiB early, \(memory.late.mebibytes) late, "
+                + "\(memory.allowed.mebibytes) more allowed",
+        ]
+        lines += findings.isEmpty ? ["", "Nothing was left behind."] : [""] + findings.map { "FOUND \($0)" }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func cells(_ sample: ProcessSample) -> [String] {
+        [sample.residentBytes.mebibytes, "\(sample.descriptors)", "\(sample.threads)"]
+    }
+
+    private static func row(_ cells: [String]) -> String {
+        cells.map { String(repeating: " ", count: max(0, 12 - $0.count)) + $0 }.joined()
+    }
+
+    private static func list(_ counts: [String: Int]) -> String {
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }.joined(
+            separator: ", ")
+    }
+}
+
+extension Double {
+    fileprivate var short: String { String(format: "%.1f", self) }
+}
+
+extension Int64 {
+    fileprivate var mebibytes: String { String(format: "%.1f", Double(self) / Double(1 << 20)) }
+}
