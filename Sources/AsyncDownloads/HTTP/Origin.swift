@@ -25,5 +25,6 @@ package struct Origin: Sendable, Hashable {
         self.port = port
     }
 
-    private static let defaultPorts = ["http": 80, "https": 443]
+    /// The ports that a URL need not name, by scheme.
+    static let defaultPorts = ["http": 80, "https": 443]
 }

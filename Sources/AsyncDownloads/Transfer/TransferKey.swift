@@ -2,7 +2,8 @@ internal import Foundation
 
 /// What makes two requests ask for the same resource: the URL without its fragment, and the headers.
 struct TransferKey: Sendable, Hashable {
-    /// The URL as it is sent: scheme and host in lower case, no fragment, a path at least of `/`.
+    /// The URL as it is sent: scheme and host in lower case, no port where it is the scheme's own, no fragment, a path at
+    /// least of `/` (RFC 9110, 4.2.3).
     let url: String
     /// The headers in the order of their names, which says nothing in HTTP (RFC 9110, 5.3).
     let headers: HeaderFields
@@ -13,6 +14,8 @@ struct TransferKey: Sendable, Hashable {
             let (scheme, host) = (components.scheme?.lowercased(), components.percentEncodedHost?.lowercased())
             components.scheme = scheme
             components.percentEncodedHost = host
+            let (port, ownPort) = (components.port, scheme.flatMap { Origin.defaultPorts[$0] })
+            if port == nil || port == ownPort { components.port = nil }
             if components.percentEncodedPath.isEmpty { components.percentEncodedPath = "/" }
             self.url = components.string ?? url.absoluteString
         } else {
