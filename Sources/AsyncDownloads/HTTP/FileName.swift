@@ -30,7 +30,7 @@ package enum FileName {
     }
 
     /// The last dot and what follows it, if that is 1 to 16 bytes without white space; else nothing.
-    private static func fileExtension(of name: String) -> String {
+    static func fileExtension(of name: String) -> String {
         guard let dot = name.unicodeScalars.lastIndex(of: "."), dot > name.startIndex else { return "" }
         let fileExtension = name.unicodeScalars[dot...]
         let isPlausible = 2...17 ~= name.utf8[dot...].count && !fileExtension.contains(where: \.properties.isWhitespace)
@@ -38,7 +38,7 @@ package enum FileName {
     }
 
     /// As many whole characters as fit; scalars, when the first character alone is too long.
-    private static func prefix(of name: String, maximumByteCount: Int) -> String {
+    static func prefix(of name: String, maximumByteCount: Int) -> String {
         var byteCount = 0
         let characters = name.prefix {
             byteCount += $0.utf8.count

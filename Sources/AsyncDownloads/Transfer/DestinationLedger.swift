@@ -44,10 +44,9 @@ final class DestinationLedger: Sendable {
     /// The first of `name`, `name-1`, … in `directory` that no other resource has got from here.
     func choose(_ name: String, in directory: String, for key: TransferKey) -> String {
         state.withLock { state in
-            let (stem, suffix) = Self.split(name)
             var number = 0
             while true {
-                let candidate = number == 0 ? name : "\(stem)-\(number)\(suffix)"
+                let candidate = number == 0 ? name : FileName.numbered(name, number)
                 let path = directory.hasSuffix("/") ? directory + candidate : "\(directory)/\(candidate)"
                 let isFree = state.named[path].map { $0 == key } ?? true
                 if isFree, state.given[path] == nil || state.given[path] == key.url {
@@ -57,10 +56,5 @@ final class DestinationLedger: Sendable {
                 number += 1
             }
         }
-    }
-
-    private static func split(_ name: String) -> (stem: Substring, suffix: Substring) {
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return (name[...], "") }
-        return (name[..<dot], name[dot...])
     }
 }

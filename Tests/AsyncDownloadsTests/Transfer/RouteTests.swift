@@ -86,6 +86,10 @@ struct TransferKeyTests {
             ("https://a.example?q", "https://a.example/?q"),
             ("https://[::A]/x", "https://[::a]/x"),
             ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+            ("https://a.example:443/x", "https://a.example/x"),
+            ("HTTP://a.example:80", "http://a.example/"),
+            ("https://a.example:/x", "https://a.example/x"),
+            ("https://[::a]:443/x", "https://[::a]/x"),
         ])
     func same(_ left: String, _ right: String) throws {
         #expect(try key(left) == key(right))
@@ -99,6 +103,7 @@ struct TransferKeyTests {
             ("https://a.example/x", "https://a.example/x/"), ("https://a.example/x", "https://a.example/x?"),
             ("https://a.example/?a&b", "https://a.example/?b&a"), ("https://a.example/%2F", "https://a.example//"),
             ("https://a.example/x", "https://a.example:8443/x"), ("https://a.example/%61", "https://a.example/%C3%A1"),
+            ("https://a.example/x", "https://a.example:80/x"), ("http://a.example/x", "http://a.example:443/x"),
         ])
     func different(_ left: String, _ right: String) throws {
         #expect(try key(left) != key(right))
@@ -148,6 +153,20 @@ struct DestinationLedgerTests {
         #expect(ledger.choose(name, in: "/d", for: first) == path)
         #expect(ledger.choose(name, in: "/d/", for: second) == next)
         #expect(ledger.choose(name, in: "/d", for: first) == path)
+    }
+
+    @Test(
+        "a name is no longer for its number than file systems take",
+        arguments: [
+            (String(repeating: "a", count: 255), String(repeating: "a", count: 253) + "-1"),
+            (String(repeating: "a", count: 251) + ".txt", String(repeating: "a", count: 249) + "-1.txt"),
+            (String(repeating: "日", count: 85), String(repeating: "日", count: 84) + "-1"),
+            ("a." + String(repeating: "b", count: 253), "a." + String(repeating: "b", count: 251) + "-1"),
+        ])
+    func longName(_ name: String, _ next: String) {
+        let ledger = DestinationLedger()
+        #expect(ledger.choose(name, in: "/d", for: first) == "/d/\(name)")
+        #expect(ledger.choose(name, in: "/d", for: second) == "/d/\(next)")
     }
 
     @Test("no name is chosen of a file that another resource has got, whether chosen or named")
