@@ -52,7 +52,9 @@ extension DownloadRequest.Destination {
         }
         if path == directory { return "." }
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"
-        return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
+        // By bytes, as the system does: a slash and a combining mark behind it are one `Character`.
+        guard path.utf8.starts(with: prefix.utf8) else { return path }
+        return String(decoding: path.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }
 }
 

@@ -6,9 +6,10 @@ struct HeaderLine: Sendable, Hashable {
     let value: String
 
     init(_ text: String) throws(Misuse) {
-        guard let colon = text.firstIndex(of: ":") else { throw Misuse("a header is written as Name: value") }
-        name = String(text[..<colon])
-        value = text[text.index(after: colon)...].trimmingWhitespace()
+        let scalars = text.unicodeScalars
+        guard let colon = scalars.firstIndex(of: ":") else { throw Misuse("a header is written as Name: value") }
+        name = String(scalars[..<colon])
+        value = String(scalars[scalars.index(after: colon)...]).trimmingWhitespace()
         guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte) else {
             throw Misuse("a header's name has letters, digits and hyphens only")
         }
@@ -35,10 +36,10 @@ extension HeaderFields {
 }
 
 extension StringProtocol {
-    /// Without the spaces and tabs at both ends.
+    /// Without the spaces and tabs at both ends, those before a combining mark among them.
     func trimmingWhitespace() -> String {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let start = drop(while: isSpace)
+        let isSpace: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\t" }
+        let start = Substring(self).unicodeScalars.drop(while: isSpace)
         return String(start[..<(start.lastIndex { !isSpace($0) }.map(start.index(after:)) ?? start.startIndex)])
     }
 }

@@ -41,9 +41,10 @@ struct Manifest: Sendable {
         guard var text = String(validating: Array(bytes), as: UTF8.self) else { throw Misuse("this is not UTF-8") }
         if number == 1, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
         if text.unicodeScalars.last == "\r" { text.unicodeScalars.removeLast() }
-        let isIndented = text.first == " " || text.first == "\t"
+        // By scalars: a sign with a meaning and a combining mark behind it are one `Character`.
+        let isIndented = text.unicodeScalars.first == " " || text.unicodeScalars.first == "\t"
         let content = text.trimmingWhitespace()
-        guard !content.isEmpty, !content.hasPrefix("#") else { return }
+        guard !content.isEmpty, content.unicodeScalars.first != "#" else { return }
         if isIndented {
             try takeOption(content)
         } else {
@@ -53,9 +54,10 @@ struct Manifest: Sendable {
 
     private mutating func takeOption(_ text: String) throws(Misuse) {
         guard var entry = entries.last else { throw Misuse("an indented line belongs to a URL, and none is above it") }
-        guard let equals = text.firstIndex(of: "=") else { throw Misuse("an indented line has the form name=value") }
+        let scalars = text.unicodeScalars
+        guard let equals = scalars.firstIndex(of: "=") else { throw Misuse("an indented line has the form name=value") }
         let name = text[..<equals].trimmingWhitespace()
-        let value = text[text.index(after: equals)...].trimmingWhitespace()
+        let value = String(scalars[scalars.index(after: equals)...]).trimmingWhitespace()
         switch name {
         case "out":
             guard entry.item.output == nil else { throw Misuse("out is given twice") }

@@ -10,8 +10,10 @@ struct OutputName: Sendable, Hashable {
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw Misuse("a file name cannot have control characters")
         }
-        guard !text.hasPrefix("/") else { throw Misuse("an absolute path would leave the directory") }
-        let components = text.split(separator: "/", omittingEmptySubsequences: false)
+        // By bytes, as the system does: a slash and a combining mark behind it are one `Character`.
+        let components = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        guard components.first != "" else { throw Misuse("an absolute path would leave the directory") }
         guard !components.contains("..") else { throw Misuse("the path would leave the directory") }
         guard let last = components.last, last != "", last != "." else { throw Misuse("the path names no file") }
         path = components.filter { $0 != "" && $0 != "." }.joined(separator: "/")

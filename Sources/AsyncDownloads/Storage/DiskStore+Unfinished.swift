@@ -9,7 +9,8 @@ extension DiskStore {
             throw DownloadError(error)
         }
         return names.compactMap { name in
-            guard name.hasPrefix("."), name.hasSuffix(PartialNames.checkpointSuffix) else { return nil }
+            guard name.utf8.first == UInt8(ascii: "."), name.hasSuffix(PartialNames.checkpointSuffix)
+            else { return nil }
             return unfinished(name, in: directory, among: names)
         }
     }

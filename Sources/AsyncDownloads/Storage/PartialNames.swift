@@ -51,12 +51,15 @@ struct PartialNames: Sendable, Hashable {
 
     /// The directory that the path's last component is in.
     static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
+        // By bytes, as the system does: a slash and a combining mark behind it are one `Character`.
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     /// The path's last component, for messages.
-    static func lastComponent(of path: String) -> String { String(path.split(separator: "/").last ?? "/") }
+    static func lastComponent(of path: String) -> String {
+        path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? "/"
+    }
 
     /// The path of `name` in `directory`.
     static func join(_ directory: String, _ name: String) -> String {
@@ -109,11 +112,11 @@ extension PartialNames {
     private static let baseLimit = 195
 
     private static func shortened(_ name: String) -> String {
+        let harmless = name.unicodeScalars.map { $0 == "/" || $0 == "\0" ? "_" : $0 }
         var short = ""
-        for character in name {
-            let harmless: Character = character == "/" || character == "\0" ? "_" : character
-            guard short.utf8.count + harmless.utf8.count <= baseLimit else { break }
-            short.append(harmless)
+        for character in String(String.UnicodeScalarView(harmless)) {
+            guard short.utf8.count + character.utf8.count <= baseLimit else { break }
+            short.append(character)
         }
         return short.isEmpty ? "download" : short
     }

@@ -16,13 +16,24 @@ struct PartialNamesTests {
         }
     }
 
-    @Test("stay in the directory whatever the base name is", arguments: ["", "..", "a/b", "/", "a\0b"])
+    @Test("stay in the directory whatever the base name is", arguments: ["", "..", "a/b", "/", "a\0b", "a/\u{301}b"])
     func harmless(name: String) {
         var site = PartialSite.sample(in: "/d")
         site.baseName = name
         let path = PartialNames(site).lock
-        #expect(path.split(separator: "/").count == 2)
+        #expect(path.utf8.split(separator: UInt8(ascii: "/")).count == 2)
         #expect(!path.contains("\0"))
+    }
+
+    @Test(
+        "are taken apart as the system does it, which knows no characters of several scalars",
+        arguments: [
+            ("/d/f", "/d", "f"), ("/d/\u{301}f", "/d", "\u{301}f"), ("/\u{301}f", "/", "\u{301}f"),
+            ("\u{301}f", ".", "\u{301}f"), ("/\u{301}d/f", "/\u{301}d", "f"),
+        ])
+    func components(path: String, directory: String, name: String) {
+        #expect(PartialNames.directory(of: path) == directory)
+        #expect(PartialNames.lastComponent(of: path) == name)
     }
 
     @Test("are the same in every process")

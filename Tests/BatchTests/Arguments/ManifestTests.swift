@@ -50,6 +50,15 @@ internal import Testing
     }
 
     @Test(arguments: [
+        ("http://a/x\n out=\u{301}n", "\u{301}n"), ("http://a/x\n out= \u{301}n", "\u{301}n"),
+        ("http://a/x\n out=m/\u{301}n", "m/\u{301}n"), ("http://a/x\n#\u{301}\n out=n", "n"),
+    ])
+    func `A combining mark takes no meaning from the sign before it`(text: String, path: String) throws {
+        let found = try manifest(text).entries.map(\.item.output?.path)
+        #expect(found.map { Array(($0 ?? "").utf8) } == [Array(path.utf8)])
+    }
+
+    @Test(arguments: [
         ("  out=a", 1, "none is above"),
         ("# c\n\n  out=a\nhttp://a/x", 3, "none is above"),
         ("http://a/x\n  out", 2, "name=value"),
@@ -63,6 +72,8 @@ internal import Testing
         ("http://a/x\n out=", 2, "empty"),
         ("http://a/x\n out=/etc/passwd", 2, "absolute"),
         ("http://a/x\n out=a/../../b", 2, "leave the directory"),
+        ("http://a/x\n out=../\u{301}x", 2, "leave the directory"),
+        ("http://a/x\n out=/\u{301}x", 2, "absolute"),
         ("http://a/x\n out=a/", 2, "no file"),
         ("http://a/x\n out=a\n out=b", 3, "twice"),
         ("http://a/x\n checksum=sha-1=00", 2, "sha-256"),
