@@ -51,15 +51,16 @@ extension URL {
         guard user == nil, password == nil else {
             return DownloadError(.invalidRequest, "the URL contains credentials; send them in a header")
         }
+        guard Origin(self) != nil else {
+            return DownloadError(.invalidRequest, "the URL's host or port is unusable")
+        }
         return nil
     }
 }
 
 extension HeaderFields {
     fileprivate var firstFault: DownloadError? {
-        if let (name, reason) = firstInvalidField() {
-            return DownloadError(.invalidRequest, "header \(name): \(reason)")
-        }
+        if let fault = firstFieldFault { return DownloadError(.invalidRequest, fault) }
         guard let reserved = first(where: { Self.isReserved($0.name) }) else { return nil }
         return DownloadError(.invalidRequest, "header \(reserved.name) is governed by the package")
     }

@@ -44,6 +44,14 @@ extension HeaderFields {
         return nil
     }
 
+    /// What is wrong with that field, in words fit for a log; `nil` when all are well formed.
+    ///
+    /// What is no name is left out: it may be a whole line with a secret in it, or several lines.
+    package var firstFieldFault: String? {
+        guard let (name, reason) = firstInvalidField() else { return nil }
+        return name.utf8.allSatisfy(\.isTokenCharacter) ? "header \(name): \(reason)" : "a header: \(reason)"
+    }
+
     /// The members of a comma-separated list of tokens, trimmed, empty ones left out (RFC 9110, 5.6.1.2).
     package func tokens(for name: String) -> [Substring] {
         values(for: name).flatMap { value in

@@ -12,7 +12,7 @@ extension ResumeToken {
             0...FieldScanner.maximumNumber ~= totalByteCount ?? 0
         else { return "the ranges do not fit into the length" }
         if let checksum, !checksum.isWellFormed { return "the checksum is malformed" }
-        if let (name, reason) = headers.firstInvalidField() { return "header \(name): \(reason)" }
+        if let fault = headers.firstFieldFault { return fault }
         if let destinationName, !destinationName.isBareFileName { return "the destination's name is no bare name" }
         guard partialName.isBareFileName else { return "the partial file's name is no bare name" }
         guard partialDirectory.isPlainRelativePath else { return "the partial file's directory is not below another" }

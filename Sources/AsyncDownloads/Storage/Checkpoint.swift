@@ -71,10 +71,18 @@ extension Checkpoint {
         line = line.dropFirst(8)
         guard line.removePrefix(#"","record":"#), line.popLast() == UInt8(ascii: "}"),
             CRC32.digits(of: line) == check,
-            let checkpoint = try? JSONDecoder().decode(Self.self, from: Data(line)),
-            checkpoint.received.upperBound <= checkpoint.representation.length ?? .max
+            let checkpoint = try? JSONDecoder().decode(Self.self, from: Data(line)), checkpoint.isSound
         else { throw .corrupt }
         return (checkpoint, (end / blockSize + 1) * blockSize)
+    }
+}
+
+extension Checkpoint {
+    /// Whether what it says can have been written here: whoever edits the record can make the check right as well.
+    private var isSound: Bool {
+        let length = representation.length ?? FieldScanner.maximumNumber
+        guard received.upperBound <= length, length <= FieldScanner.maximumNumber else { return false }
+        return representation.suggestedName.map { FileName.sanitised($0) == $0 } ?? true
     }
 }
 

@@ -27,6 +27,8 @@ extension POSIXFileSystem {
         case ENOENT: .missing
         case EEXIST, ENOTEMPTY: .exists
         case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: .unusablePath
+        // A socket.
+        case ENXIO: .unusablePath
         case EXDEV: .crossDevice
         case ENOSPC, EDQUOT, EFBIG: .noSpace
         case EACCES, EPERM, EROFS: .denied

@@ -53,6 +53,15 @@ struct TamperingTests {
         Tampering(testDescription: "more than its length", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.rewrite { $0.received = IntervalSet(0..<2000) }
         },
+        Tampering(testDescription: "a length beyond all files", finding: .unusable(.checkpointCorrupt, discarded: 300))
+        {
+            try $0.rewrite { $0.representation.length = .max }
+        },
+        Tampering(
+            testDescription: "a name that leaves the directory", finding: .unusable(.checkpointCorrupt, discarded: 300)
+        ) {
+            try $0.rewrite { $0.representation.suggestedName = "../victim" }
+        },
         Tampering(testDescription: "another number", finding: .unusable(.partialMissing, discarded: 300)) {
             try $0.rewrite { $0.inode += 1 }
         },
