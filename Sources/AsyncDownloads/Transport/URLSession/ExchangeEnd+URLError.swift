@@ -36,8 +36,11 @@ extension ExchangeEnd {
             .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot, .clientCertificateRejected,
             .clientCertificateRequired:
             .secureConnectionFailed
-        case .badURL, .unsupportedURL:
+        case .badURL:
             .invalidRequest
+        case .unsupportedURL:
+            // Not the URL's fault, which was looked at before: libcurl says so of answers that are not HTTP.
+            .malformedResponse
         default:
             .connectionLost
         }
