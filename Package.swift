@@ -97,6 +97,7 @@ let package = Package(
             dependencies: [
                 "AsyncDownloads", "LoopbackServer",
                 .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
+                .product(name: "Logging", package: "swift-log", condition: serverStack),
             ],
             swiftSettings: settings
         ),
@@ -116,4 +117,26 @@ let package = Package(
 // The documentation plugin is a tool of this package's own development; no consumer should resolve it.
 if Context.environment["ASYNC_DOWNLOADS_DOCC"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"))
+}
+
+// Where the fuzzers are built they take the place of the tests, whose properties they try; see .ci/fuzz.
+if Context.environment["ASYNC_DOWNLOADS_FUZZ"] != nil {
+    let instrumented = settings + [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
+    package.targets.removeAll { $0.name != "AsyncDownloads" }
+    for target in package.targets { target.swiftSettings = instrumented }
+    package.targets += [
+        .target(
+            name: "Properties", dependencies: ["AsyncDownloads"],
+            path: "Tests/AsyncDownloadsTests/Hostile/Properties", swiftSettings: instrumented),
+        // The parts of the tool that read what strangers may have written, without its command line.
+        .target(
+            name: "batch", dependencies: ["AsyncDownloads"], path: "Examples/batch/Arguments",
+            exclude: ["Choices.swift"], swiftSettings: instrumented),
+        .target(
+            name: "BatchProperties", dependencies: ["AsyncDownloads", "batch"],
+            path: "Tests/BatchTests/Arguments/Properties", swiftSettings: instrumented),
+        .executableTarget(
+            name: "fuzz", dependencies: ["Properties", "BatchProperties"], path: "Tests/Fuzzing", exclude: ["Seeds"],
+            swiftSettings: settings, linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]),
+    ]
 }

@@ -1,0 +1,44 @@
+internal import Foundation
+
+@testable import AsyncDownloads
+
+/// Names that strangers suggest: whatever comes of them stays in its directory.
+extension Property {
+    static func contentDisposition(_ text: String) throws {
+        guard let suggestion = ContentDisposition(text).suggestedFileName else { return }
+        try demand(!suggestion.isEmpty, "an empty suggestion")
+        guard let name = FileName.sanitised(suggestion) else { return }
+        try demandHarmless(name)
+        let encoded = name.utf8.map { byte in
+            byte.isASCIIDigit || byte.isASCIILetter ? String(UnicodeScalar(byte)) : "%\(hexadecimal([byte]))"
+        }
+        let written = "attachment; filename=\"other\"; filename*=UTF-8''\(encoded.joined())"
+        try demand(ContentDisposition(written).suggestedFileName?.hasSameBytes(as: name) == true, written)
+    }
+
+    static func fileName(_ text: String) throws {
+        for name in [FileName.sanitised(text), FileName.fromURLPath(text)].compactMap(\.self) {
+            try demandHarmless(name)
+        }
+    }
+
+    private static func demandHarmless(_ name: String) throws {
+        try demand(1...255 ~= name.utf8.count, "\(name.utf8.count) bytes")
+        let isForbidden: (UInt8) -> Bool = { $0 < 0x20 || $0 == 0x7F || "/\\<>:\"|?*".utf8.contains($0) }
+        try demand(!name.utf8.contains(where: isForbidden), "a character that no name may have")
+        for end in [name.unicodeScalars.first, name.unicodeScalars.last].compactMap(\.self) {
+            try demand(end != "." && !end.properties.isWhitespace, "dots or spaces at an end")
+        }
+        try demand(FileName.sanitised(name)?.hasSameBytes(as: name) == true, "another name the second time")
+        // The way in which a path is made of it, and what a file system makes of that.
+        let path = DestinationLedger().choose(name, in: "/d", for: TransferKey(url: anyURL, headers: [:]))
+        try demand(path.utf8.elementsEqual("/d/\(name)".utf8), "another path")
+        try demand(PartialNames.directory(of: path) == "/d", "another directory")
+        try demand(URL(fileURLWithPath: path).standardizedFileURL.path.utf8.starts(with: "/d/".utf8), "another place")
+        let numbered = FileName.numbered(name, 12)
+        try demand(numbered.utf8.count <= FileName.maximumByteCount, "a number that makes it too long")
+        try demand(FileName.sanitised(numbered) == numbered, "a number that makes it harmful")
+    }
+
+    private static let anyURL = URL(fileURLWithPath: "/")
+}

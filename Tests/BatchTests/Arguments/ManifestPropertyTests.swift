@@ -1,0 +1,23 @@
+internal import AsyncDownloads
+internal import Testing
+
+/// What a fuzzer tries for hours, for a moment in every run of the tests.
+@Suite(.timeLimit(.minutes(15))) struct ManifestPropertyTests {
+    private static let pieces = [
+        "http://a/x", "https://b", "\n", "\r\n", " ", "\t", " out=", "out", "=", "..", ".", "/", "\u{301}", "#",
+        "\u{FEFF}",
+        " checksum=sha-256=", String(repeating: "0", count: 64), " header=A: b", ":", "\0", "\u{7F}", "name", "é",
+        "%0a",
+    ]
+
+    @Test func `Whatever a manifest holds, what is asked for can be asked for, below the directory`() {
+        var generator = SplitMix64(seed: 5)
+        for _ in 0..<3000 {
+            var text = "http://a/x\n"
+            for _ in 0..<Int.random(in: 0...30, using: &generator) {
+                text += Self.pieces.randomElement(using: &generator) ?? ""
+            }
+            #expect(throws: Never.self, "\(text.debugDescription)") { try ManifestProperty.check(Array(text.utf8)) }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+internal import AsyncDownloads
+internal import Foundation
+
+@testable import batch
+
+/// What holds of manifests whatever they hold: what is asked for can be asked for, below the directory.
+enum ManifestProperty {
+    /// What did not hold.
+    struct Violation: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Throws a ``Violation`` where the manifest in these bytes breaks a rule; one that is refused keeps them all.
+    static func check(_ bytes: [UInt8]) throws {
+        guard let manifest = try? Manifest(bytes) else { return }
+        for entry in manifest.entries { try check(entry.item) }
+        let written = manifest.entries.map { text($0.item) }.joined()
+        try demand((try? Manifest(written.utf8))?.entries.map(\.item) == manifest.entries.map(\.item), written)
+    }
+
+    private static func check(_ item: Item) throws {
+        try demand(["http", "https"].contains(item.address.url.scheme?.lowercased()), "another scheme")
+        try demand(item.address.url.host()?.isEmpty == false, "no host")
+        if let path = item.output?.path {
+            // By bytes, as the system does it.
+            let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            let isStep: (Substring.UTF8View) -> Bool = {
+                ["", ".", ".."].contains(String(decoding: $0, as: UTF8.self))
+            }
+            try demand(!components.contains(where: isStep), "a place outside of the directory")
+            try demand(!path.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "a control character in a place")
+        }
+        try demand(item.checksum?.isWellFormed != false, "a digest of another length")
+        try demand(HeaderFields(item.headers).firstInvalidField() == nil, "a header that cannot be sent")
+    }
+
+    private static func text(_ item: Item) -> String {
+        var lines = [item.address.text]
+        if let output = item.output { lines.append(" out=\(output.path)") }
+        if let checksum = item.checksum { lines.append(" checksum=\(checksum.text)") }
+        lines += item.headers.map { " header=\($0.name): \($0.value)" }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func demand(_ condition: Bool, _ what: @autoclosure () -> String) throws(Violation) {
+        if !condition { throw Violation(description: what()) }
+    }
+}
