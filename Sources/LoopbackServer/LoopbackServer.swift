@@ -127,6 +127,13 @@ package final class LoopbackServer: Sendable {
         site.read { $0.bodyBytesSent(at: path.rooted) }
     }
 
+    /// Waits until ``bodyBytesSent(at:)`` is at least `count`.
+    ///
+    /// Returns early when the server is stopped or the task is cancelled.
+    package func bodyBytesSent(at path: String, reaching count: Int64) async {
+        await site.wait(for: .sent(count), at: path.rooted)
+    }
+
     /// Lets every exchange in progress at the path go past the `.holdHead` or `.stall` that it is in, or that comes next.
     ///
     /// So an exchange may be released as soon as its request is recorded. Later exchanges are held again.

@@ -22,7 +22,7 @@ final class Site: Sendable {
     }
 
     func addBodyBytes(_ count: Int, at path: String) {
-        state.withLockedValue { $0.addBodyBytes(count, at: path) }
+        for waiter in state.withLockedValue({ $0.addBodyBytes(count, at: path) }) { waiter.resume() }
     }
 
     func begin(_ request: RequestHead, connection: Int) -> Exchange {

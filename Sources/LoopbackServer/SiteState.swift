@@ -8,6 +8,8 @@ struct SiteState {
     enum Condition: Equatable {
         /// That many requests at the path have arrived.
         case requests(Int)
+        /// That many body bytes were handed to the sockets at the path.
+        case sent(Int64)
         /// No exchange at the path is in progress.
         case idle
     }
@@ -66,8 +68,9 @@ struct SiteState {
         return connections
     }
 
-    mutating func addBodyBytes(_ count: Int, at path: String) {
+    mutating func addBodyBytes(_ count: Int, at path: String) -> [CheckedContinuation<Void, Never>] {
         bodyBytes[path, default: 0] += Int64(count)
+        return takeSatisfiedWaiters(at: path)
     }
 
     /// Records the request and decides its answer; the number is the exchange's.
@@ -165,6 +168,7 @@ struct SiteState {
     private func isSatisfied(_ condition: Condition, at path: String) -> Bool {
         switch condition {
         case .requests(let count): requests(at: path).count >= count
+        case .sent(let count): bodyBytesSent(at: path) >= count
         case .idle: !exchanges.values.contains { $0.path == path }
         }
     }

@@ -150,6 +150,21 @@ struct LoopbackServerTests {
         }
     }
 
+    @Test("The bytes that are sent can be waited for")
+    func waitingForBytes() async throws {
+        try await LoopbackServer.withServer { server in
+            server.serve(Resource(content, script: [[.stall(after: 200_000)]]), at: "file")
+            let client = try RawClient(port: server.port)
+            try client.request("/file")
+            await server.bodyBytesSent(at: "file", reaching: 200_000)
+            #expect(server.bodyBytesSent(at: "file") == 200_000)
+            server.release("file")
+            await server.bodyBytesSent(at: "file", reaching: 300_000)
+            #expect(server.bodyBytesSent(at: "file") == 300_000)
+            await server.bodyBytesSent(at: "file", reaching: 1)
+        }
+    }
+
     @Test("A throttled body arrives whole")
     func throttled() async throws {
         try await LoopbackServer.withServer { server in
