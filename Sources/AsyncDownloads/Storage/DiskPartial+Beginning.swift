@@ -1,6 +1,7 @@
 extension DiskPartial {
     func begin(_ representation: Representation) throws(DownloadError) {
         do throws(FileFailure) {
+            try checkDestination()
             try giveUp()
             let file = try PartialFile.make(names, on: store.disk)
             do throws(FileFailure) {
@@ -17,6 +18,14 @@ extension DiskPartial {
             withState { if !$0.isClosed { $0.failure = error } }
             throw DownloadError(error)
         }
+    }
+
+    /// Refuses a destination at which no file can be put in the end, before a byte is fetched for it.
+    private func checkDestination() throws(FileFailure) {
+        let destination = site.request.destination
+        guard !site.request.choosesName else { return }
+        let isAbsolute = destination.hasPrefix("/")
+        try store.disk.checkReplaceable(isAbsolute ? destination : PartialNames.join(names.directory, destination))
     }
 
     /// Removes the checkpoint, then the file that it speaks of, each from the state as soon as it is gone.

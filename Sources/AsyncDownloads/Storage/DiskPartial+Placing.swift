@@ -9,12 +9,10 @@ extension DiskPartial {
         }
         var placement = Placement(store: store, names: names, file: file)
         for destination in destinations { placement.put(at: destination) }
-        let isDurable = placement.synchronizeOtherDirectories()
         if placement.isFinished {
-            // A name that may be lost takes nothing with it: then the checkpoint stays, and the old name may come back.
-            if isDurable { clearUp(after: &placement) }
-            finish()
+            finish(&placement)
         } else {
+            _ = placement.synchronizeOtherDirectories()
             placement.synchronizeOwnDirectory()
             if (try? file.checkOwnership(names, on: store.disk)) != nil {
                 try? store.disk.setPermissions(.ownerOnly, of: file.handle)
@@ -23,10 +21,20 @@ extension DiskPartial {
         return placement.results.map { result in result.mapError { DownloadError($0) } }
     }
 
+    /// Ends the partial, whose file has become the destination or is not needed any more.
+    private func finish(_ placement: inout Placement) {
+        // Closes the files first: their descriptors may be the last that there are, and directories take some.
+        guard let last = takeAll() else { return }
+        // A name that may be lost takes nothing with it: then the checkpoint stays, and the old name may come back.
+        if placement.synchronizeOtherDirectories() {
+            clearUp(after: &placement, hasCheckpoint: last.checkpoint != nil)
+        }
+        lock.release(removing: true)
+    }
+
     /// Removes the checkpoint, and the file where no destination took it.
-    private func clearUp(after placement: inout Placement) {
+    private func clearUp(after placement: inout Placement, hasCheckpoint: Bool) {
         // Before the directory is synced, so that one sync serves both names.
-        let hasCheckpoint = withState { $0.checkpoint != nil }
         if hasCheckpoint { try? store.disk.remove(names.checkpoint) }
         if !placement.isTaken { try? store.disk.remove(names.path(placement.file.claim, .partial)) }
         placement.synchronizeOwnDirectory(hasChanged: hasCheckpoint)

@@ -26,7 +26,7 @@ final class DiskPartial: Partial {
     let store: DiskStore
     let site: PartialSite
     let names: PartialNames
-    private let lock: SiteLock
+    let lock: SiteLock
     private let state: Mutex<State>
 
     init(store: DiskStore, site: PartialSite, names: PartialNames, lock: SiteLock, opened: SiteOpening.Opened) {
@@ -132,7 +132,6 @@ final class DiskPartial: Partial {
         let known = keeping ? last.checkpoint?.known : nil
         let isOwner = isOwner(last)
         if known == nil, isOwner { remove(last) }
-        last.close(on: store.disk)
         lock.release(removing: known == nil && isOwner)
         return isOwner ? known ?? IntervalSet() : IntervalSet()
     }
@@ -148,14 +147,16 @@ final class DiskPartial: Partial {
         }
     }
 
-    /// Takes the state's files out for the last time; nil where that has happened.
-    private func takeAll() -> State? {
-        withState { state in
+    /// Takes the state's files out for the last time, and closes them; nil where that has happened.
+    func takeAll() -> State? {
+        let last: State? = withState { state in
             guard !state.isClosed else { return nil }
             let last = state
             state = State(isClosed: true)
             return last
         }
+        last?.close(on: store.disk)
+        return last
     }
 
     /// Removes the checkpoint and the file behind these names, which still are in `last`.
@@ -163,13 +164,6 @@ final class DiskPartial: Partial {
         // The checkpoint first: without its file it would be found and reported as a loss.
         if last.checkpoint != nil { try? store.disk.remove(names.checkpoint) }
         if let file = last.file { try? store.disk.remove(names.path(file.claim, .partial)) }
-    }
-
-    /// Ends the partial after its file has become the destination, or is not needed any more.
-    func finish() {
-        guard let last = takeAll() else { return }
-        last.close(on: store.disk)
-        lock.release(removing: true)
     }
 }
 

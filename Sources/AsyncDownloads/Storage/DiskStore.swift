@@ -1,3 +1,5 @@
+private import class Foundation.Thread
+
 /// Keeps the bytes of unfinished downloads in hidden files.
 ///
 /// See ``PartialNames`` for the files, ``Checkpoint`` and ``CheckpointMark`` for what is said of the bytes, and
@@ -45,6 +47,20 @@ package struct DiskStore: PartialStore {
     ///
     /// The device is part of it because one that is pulled out and put back loses them while the machine runs on.
     func session(device: UInt64) -> String? { bootID.map { "\($0)/\(device)" } }
+
+    /// Syncs a directory in which names were changed that cannot be changed back, so that it waits for a descriptor.
+    ///
+    /// Some seconds at most. Others of this process come back when their downloads end.
+    func synchronizeForGood(_ directory: String) throws(FileFailure) {
+        for attempt in 0..<12 {
+            do {
+                return try disk.synchronizeDirectory(directory)
+            } catch let error where error.kind == .tooManyOpenFiles {
+                Thread.sleep(forTimeInterval: 0.001 * Double(1 << attempt))
+            }
+        }
+        try disk.synchronizeDirectory(directory)
+    }
 
     private func acquireLock(_ names: PartialNames) throws(DownloadError) -> SiteLock {
         do {

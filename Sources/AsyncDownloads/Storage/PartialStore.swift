@@ -106,7 +106,8 @@ package protocol Partial: AnyObject, Sendable {
     /// Gives up what is there and begins an empty file for `representation`.
     ///
     /// The old checkpoint goes before a byte of the new representation is written, so that no crash leaves it speaking
-    /// of bytes that are not its own. Checks the free space, and preallocates, when the length is known. After an error
+    /// of bytes that are not its own. Refuses a destination that is no file, checks the free space and sets it aside
+    /// when the length is known. After an error
     /// the partial takes no bytes until another call has succeeded.
     func begin(_ representation: Representation) throws(DownloadError)
 

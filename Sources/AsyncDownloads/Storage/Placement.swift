@@ -28,7 +28,7 @@ struct Placement {
         directories.append(directory)
         do {
             if try disk.information(at: directory) == nil { try store.makeDirectory(directory) }
-            try check(destination)
+            try disk.checkReplaceable(destination)
             if isTaken {
                 try copy(to: destination)
             } else {
@@ -60,22 +60,11 @@ struct Placement {
         }
         guard store.synchronizes, !served.isEmpty || directory == names.directory else { return true }
         do {
-            try disk.synchronizeDirectory(directory)
+            try store.synchronizeForGood(directory)
             return true
         } catch {
             for index in served { results[index] = .failure(error) }
             return false
-        }
-    }
-
-    /// Refuses what a rename would replace although it is no file; a symbolic link is replaced itself.
-    private func check(_ destination: String) throws(FileFailure) {
-        switch try disk.information(at: destination)?.kind {
-        case nil, .regular, .symbolicLink: break
-        case .directory, .other:
-            throw FileFailure(
-                .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: destination),
-                reason: "it is there and no file")
         }
     }
 
@@ -112,6 +101,19 @@ struct Placement {
         guard let found = try? disk.names(in: directory) else { return }
         for name in found where names.isCopy(name, of: file.claim.token) {
             try? disk.remove(PartialNames.join(directory, name))
+        }
+    }
+}
+
+extension FileSystem {
+    /// Refuses what a rename would replace although it is no file; a symbolic link is replaced itself.
+    func checkReplaceable(_ destination: String) throws(FileFailure) {
+        switch try information(at: destination)?.kind {
+        case nil, .regular, .symbolicLink: break
+        case .directory, .other:
+            throw FileFailure(
+                .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: destination),
+                reason: "it is there and no file")
         }
     }
 }

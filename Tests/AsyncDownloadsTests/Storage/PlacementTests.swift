@@ -35,6 +35,18 @@ struct PlacementTests {
         #endif
     }
 
+    @Test("waits for a descriptor to sync the directory with, since the file cannot be taken back (rule 42)")
+    func noDescriptor() throws {
+        let (path, counter) = (directory.path, Counter())
+        var files = PretendingFileSystem(locks: .pretended)
+        files.refusal = { asked, _ in asked == path && counter.enter() <= 3 ? .tooManyOpenFiles : nil }
+        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: "boot").open(directory.site)
+        try partial.begin(SampleObject.first.representation)
+        try partial.finish(.first, IntervalSet(), at: directory.destination)
+        #expect(counter.enter() == 5, "the fourth attempt succeeds")
+        #expect(try directory.contents == ["file.zip"])
+    }
+
     @Test("serves many destinations with files of their own")
     func many() throws {
         let paths = (0..<4).map { "\(directory.path)/copy-\($0).zip" }

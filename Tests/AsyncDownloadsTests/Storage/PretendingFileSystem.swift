@@ -1,6 +1,6 @@
 @testable import AsyncDownloads
 
-/// The real file system but for its locks.
+/// The real file system but for its locks, its free space and what it refuses.
 struct PretendingFileSystem: FileSystem {
     enum Locks: Sendable {
         /// They work, after something else has happened.
@@ -15,6 +15,8 @@ struct PretendingFileSystem: FileSystem {
     var locks: Locks
     /// What is left on the disk, where not the truth.
     var space: Int64?
+    /// Why a file or directory cannot be opened, where it cannot.
+    var refusal: @Sendable (_ path: String, _ purpose: OpenPurpose) -> FileFailure.Kind? = { _, _ in nil }
 
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool {
         switch locks {
@@ -32,7 +34,15 @@ struct PretendingFileSystem: FileSystem {
         return try base.availableSpace(in: directory)
     }
 
-    func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile { try base.open(path, purpose) }
+    func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
+        try refuse(path, purpose)
+        return try base.open(path, purpose)
+    }
+
+    private func refuse(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) {
+        guard let kind = refusal(path, purpose) else { return }
+        throw FileFailure(kind, errno: 0, operation: "open", name: "a file", reason: "pretended")
+    }
 
     func close(_ file: OpenFile) { base.close(file) }
 
@@ -58,7 +68,10 @@ struct PretendingFileSystem: FileSystem {
 
     func synchronize(_ file: OpenFile) throws(FileFailure) { try base.synchronize(file) }
 
-    func synchronizeDirectory(_ path: String) throws(FileFailure) { try base.synchronizeDirectory(path) }
+    func synchronizeDirectory(_ path: String) throws(FileFailure) {
+        try refuse(path, .existing)
+        try base.synchronizeDirectory(path)
+    }
 
     func information(of file: OpenFile) throws(FileFailure) -> FileInformation { try base.information(of: file) }
 
