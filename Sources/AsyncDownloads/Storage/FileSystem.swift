@@ -58,7 +58,7 @@ package protocol FileSystem: Sendable {
     /// Makes the directory; its parent must exist.
     func makeDirectory(_ path: String) throws(FileFailure)
 
-    /// How many bytes may still be written in the directory, or nil where the file system does not tell.
+    /// How long a new file in the directory may become, or nil where nothing tells.
     func availableSpace(in directory: String) throws(FileFailure) -> Int64?
 }
 

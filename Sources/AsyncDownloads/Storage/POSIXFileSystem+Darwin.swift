@@ -40,7 +40,7 @@ extension POSIXFileSystem {
         _ = try call("set space aside for", file.name) { fcntl(file.number, F_PREALLOCATE, &store) }
     }
 
-    package func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
+    func freeSpace(in directory: String) throws(FileFailure) -> Int64? {
         #if os(macOS) || os(iOS) || os(visionOS)
         // Counts what the system would clear away for a file that the user asked for, which statfs(2) does not.
         let values = try? URL(fileURLWithPath: directory).resourceValues(

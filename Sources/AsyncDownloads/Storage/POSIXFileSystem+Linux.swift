@@ -41,7 +41,7 @@ extension POSIXFileSystem {
 
     private typealias FAllocate = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
 
-    package func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
+    func freeSpace(in directory: String) throws(FileFailure) -> Int64? {
         var status = statvfs()
         _ = try call("examine", directory) { statvfs(directory, &status) }
         // File systems without a size of their own tell 0 of everything.

@@ -9,8 +9,8 @@ internal import Glibc
 /// The operating system's own files.
 ///
 /// A write beyond the process's limit on file sizes makes the system send SIGXFSZ, which ends the process unless the
-/// program ignores that signal. A library does not change that for the whole program; where the signal is ignored the
-/// failure arrives here and is reported like a full disk.
+/// program ignores that signal. A library does not change that for the whole program. So a length that is known is held
+/// against the limit first; where it is not, and the signal is ignored, the failure is reported like a full disk.
 package struct POSIXFileSystem: FileSystem {
     /// The mode that finished files get.
     let ordinaryMode: mode_t

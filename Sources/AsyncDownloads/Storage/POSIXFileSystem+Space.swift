@@ -1,0 +1,27 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+extension POSIXFileSystem {
+    package func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
+        [try freeSpace(in: directory), Self.sizeLimit()].compactMap { $0 }.min()
+    }
+
+    /// How long this process may make a file; nil for as long as it likes.
+    ///
+    /// Setting blocks aside does not tell, since it leaves the file's size as it is.
+    private static func sizeLimit() -> Int64? {
+        #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        #else
+        let resource = RLIMIT_FSIZE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0, limit.rlim_cur < UInt64(Int64.max) else { return nil }
+        return Int64(limit.rlim_cur)
+    }
+}
