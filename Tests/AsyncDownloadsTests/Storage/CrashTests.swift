@@ -32,6 +32,27 @@ struct CrashTests {
         #expect(seen.count > 10, "the simulation must have seen something")
     }
 
+    /// Such a file system may cost bytes, since a checkpoint may go before a destination comes, and a file have two names.
+    @Test(
+        "leaves nothing wrong where entries of directories reach the disk in any order", arguments: scripts,
+        [Durability.powerLoss, .processCrash])
+    func everyOrder(script: StorageScript, durability: Durability) async throws {
+        var run = StorageRun(script, durability: durability, disk: SimulatedFileSystem(Self.freshDisk()))
+        try run.run()
+        var seen: Set<Situation> = []
+        for (index, disk) in run.disk.history.enumerated() {
+            await Task.yield()
+            var promise = run.promise(at: index)
+            promise.power = 0
+            for crash in disk.disorders {
+                let after = disk.after(crash)
+                guard seen.insert(Situation(after, promise, isPower: true)).inserted else { continue }
+                try check(after, run, promise, "after change \(index), \(crash)", isPower: true, inOrder: false)
+            }
+        }
+        #expect(seen.count > 2, "the simulation must have seen something")
+    }
+
     /// What tells two states apart for the next process.
     private struct Situation: Hashable {
         let files: [String: [UInt8]]
@@ -46,7 +67,8 @@ struct CrashTests {
     }
 
     private func check(
-        _ disk: SimulatedDisk, _ run: StorageRun, _ promise: StorageRun.Promise, _ moment: String, isPower: Bool
+        _ disk: SimulatedDisk, _ run: StorageRun, _ promise: StorageRun.Promise, _ moment: String, isPower: Bool,
+        inOrder: Bool = true
     ) throws {
         let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
         let store = run.store(on: system, boot: promise.boot + (isPower ? 1 : 0))
@@ -74,6 +96,8 @@ struct CrashTests {
         }
         try partial.finish(object, received, at: Self.destination)
         #expect(system.disk.bytes(at: Self.destination) == object.bytes(), "\(moment): finished wrongly")
+        // Nobody looks for leftovers where the lock has gone, which comes first and goes last.
+        guard inOrder || disk.names[PartialNames(.sample(in: run.script.directory)).lock] != nil else { return }
         #expect(try system.names(in: run.script.directory).allSatisfy { !$0.hasPrefix(".") }, "\(moment): leftovers")
     }
 

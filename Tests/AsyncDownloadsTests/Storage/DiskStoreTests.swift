@@ -181,6 +181,35 @@ struct DiskStoreTests {
         #expect(error?.code == .diskFull)
     }
 
+    @Test("refuses a destination that is no file before the first byte (rule 44)")
+    func destinationIsDirectory() throws {
+        try FileManager.default.createDirectory(atPath: directory.destination, withIntermediateDirectories: false)
+        let partial = try DiskStore().open(directory.site)
+        let error = #expect(throws: DownloadError.self) { try partial.begin(SampleObject.first.representation) }
+        #expect(error?.code == .destinationUnusable)
+        partial.close()
+        #expect(try directory.contents == ["file.zip"])
+    }
+
+    @Test("says when it closes what the next one will find (rule 54)", arguments: [true, false])
+    func closing(isMarked: Bool) throws {
+        var files = PretendingFileSystem(locks: .pretended)
+        let counter = Counter()
+        files.refusal = { path, _ in path.hasSuffix(".temp") && counter.enter() > 1 ? .noSpace : nil }
+        let store = DiskStore(disk: files, durability: .powerLoss, bootID: isMarked ? "one" : nil)
+        let partial = try store.open(directory.site)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<300)
+        try partial.save(received([0..<300]))
+        try partial.write(.first, 300..<500)
+        partial.mark(received([0..<500]))
+        let error = #expect(throws: DownloadError.self) { try partial.save(received([0..<500])) }
+        #expect(error?.code == .diskFull)
+        let kept = partial.close()
+        #expect(kept == received([isMarked ? 0..<500 : 0..<300]))
+        #expect(try store.open(directory.site).finding == .bytes(SampleObject.first.representation, kept))
+    }
+
     @Test("sets space aside without making the file longer (rule 41)")
     func preallocates() throws {
         let partial = try DiskStore().open(directory.site)

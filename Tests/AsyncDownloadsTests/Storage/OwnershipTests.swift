@@ -64,7 +64,7 @@ struct OwnershipTests {
         let error = #expect(throws: DownloadError.self) { try first.save(IntervalSet(0..<300)) }
         #expect(error?.code == .partialInUse)
         #expect(throws: DownloadError.self, "not a byte more") { try first.write(.first, 300..<400) }
-        first.discard()
+        #expect(first.close().isEmpty, "they are another's")
 
         try second.finish(.first, IntervalSet(0..<400), at: directory.destination)
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
@@ -84,6 +84,23 @@ struct OwnershipTests {
         #expect(error?.code == .partialInUse)
         #expect(first.place(at: [directory.destination], length: 300).allSatisfy { $0.isFailure })
         second.close()
+    }
+
+    @Test("is not what a deleted directory is taken for (rule 44)", arguments: ["mark", "save", "place"])
+    func deletedDirectory(noticing: String) throws {
+        let partial = try DiskStore().open(directory.site)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<300)
+        try partial.save(IntervalSet(0..<300))
+        try FileManager.default.removeItem(atPath: directory.path)
+        switch noticing {
+        case "mark": partial.mark(IntervalSet(0..<300))
+        case "save": #expect(throws: DownloadError.self) { try partial.save(IntervalSet(0..<300)) }
+        default: #expect(partial.place(at: [directory.destination], length: 300).allSatisfy { $0.isFailure })
+        }
+        let error = #expect(throws: DownloadError.self) { try partial.write(.first, 300..<400) }
+        #expect(error?.code == .destinationUnusable)
+        #expect(partial.close().isEmpty, "nothing is kept")
     }
 
     @Test("lets two that begin at once write two files")

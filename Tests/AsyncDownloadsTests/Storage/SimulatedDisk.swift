@@ -28,11 +28,15 @@ struct SimulatedDisk: Sendable {
         case process
         /// The machine stops: the oldest `names` changes of names survive, and of each file's data as said.
         case power(names: Int, data: [Int: UnsyncedData])
+        /// The machine stops, and the file system keeps no order: the changes of names of these places survive, and of
+        /// all data as said.
+        case disorder(names: Set<Int>, data: UnsyncedData)
 
         var description: String {
             switch self {
             case .process: "the process dies"
             case .power(let names, let data): "power is lost, \(names) changes of names kept, data \(data)"
+            case .disorder(let names, let data): "power is lost, changes of names \(names.sorted()) kept, data \(data)"
             }
         }
     }
@@ -107,17 +111,29 @@ extension SimulatedDisk {
             + (0...pendingNames.count).flatMap { count in fates(keeping: count).map { .power(names: count, data: $0) } }
     }
 
+    /// Those that a file system may add which brings changes of names to the disk in any order: each entry is lost alone,
+    /// or survives alone.
+    var disorders: [Crash] {
+        let all = Set(pendingNames.indices)
+        guard all.count > 1 else { return [] }
+        return Set(all.map { all.subtracting([$0]) } + all.map { [$0] }).flatMap { names in
+            UnsyncedData.allCases.map { .disorder(names: names, data: $0) }
+        }
+    }
+
     /// What may become of the files that have a name after the oldest `count` changes of names.
     private func fates(keeping count: Int) -> [[Int: UnsyncedData]] {
-        let reachable = Set(namesAfter(losingAllBut: count).values)
+        let reachable = Set(namesAfter(keeping: Set(0..<count)).values)
         let volatile = nodes.keys.filter { reachable.contains($0) && nodes[$0]?.pending.isEmpty == false }
         return volatile.reduce(into: [[:]]) { fates, node in
             fates = fates.flatMap { fate in UnsyncedData.allCases.map { fate.merging([node: $0]) { $1 } } }
         }
     }
 
-    private func namesAfter(losingAllBut count: Int) -> [String: Int] {
-        pendingNames.prefix(count).reduce(into: durableNames) { $0.apply($1) }
+    private func namesAfter(keeping kept: Set<Int>) -> [String: Int] {
+        pendingNames.enumerated().reduce(into: durableNames) { names, change in
+            if kept.contains(change.offset) { names.apply(change.element) }
+        }
     }
 
     /// The disk as the next process finds it.
@@ -125,12 +141,21 @@ extension SimulatedDisk {
         var disk = self
         disk.openFiles = [:]
         disk.locks = [:]
-        guard case .power(let kept, let data) = crash else { return disk }
-        disk.names = namesAfter(losingAllBut: kept)
+        let fate: (Int) -> UnsyncedData
+        switch crash {
+        case .process:
+            return disk
+        case .power(let kept, let data):
+            disk.names = namesAfter(keeping: Set(0..<kept))
+            fate = { data[$0] ?? .lost }
+        case .disorder(let kept, let data):
+            disk.names = namesAfter(keeping: kept)
+            fate = { _ in data }
+        }
         disk.durableNames = disk.names
         disk.pendingNames = []
         for (key, node) in nodes {
-            let content = node.content(after: data[key] ?? .lost)
+            let content = node.content(after: fate(key))
             disk.nodes[key] = Node(number: node.number, bytes: content, durable: content)
         }
         return disk

@@ -50,6 +50,8 @@ struct StorageRun {
     private var received = IntervalSet()
     private var hasCheckpoint = false
     private var marked: Int64 = 0
+    /// What a close has said is kept, until the next opening.
+    private var kept: IntervalSet?
 
     init(_ script: StorageScript, durability: Durability, disk: SimulatedFileSystem) {
         self.script = script
@@ -98,7 +100,10 @@ struct StorageRun {
         switch step {
         case .open:
             marked = 0
+            let kept = self.kept
+            (partial, self.kept) = (nil, nil)
             partial = try store.open(.sample(in: script.directory))
+            if let kept { #expect(partial?.finding.received == kept, "closing said otherwise") }
             guard case .bytes(let representation, let found) = partial?.finding else { break }
             object = SampleObject(representation) ?? object
             (received, hasCheckpoint) = (found, true)
@@ -129,14 +134,14 @@ struct StorageRun {
             partial = nil
             promise { ($0.isPlacing, $0.placed) = (false, destinations[0]) }
         case .close:
-            partial?.close()
+            kept = partial?.close()
         case .discard:
             promise { ($0.process, $0.power) = (0, 0) }
             partial?.discard()
         case .crash(let crash):
             // A process that dies closes nothing, so neither must the partial's end.
             if let partial { _ = Unmanaged.passRetained(partial as AnyObject) }
-            partial = nil
+            (partial, kept) = (nil, nil)
             disk.crash(crash)
             if case .power = crash { promise { ($0.process, $0.boot) = ($0.power, $0.boot + 1) } }
         }
@@ -155,5 +160,12 @@ struct StorageRun {
         var promise = promises.last?.promise ?? Promise()
         change(&promise)
         promises.append((disk.history.count - 1, promise))
+    }
+}
+
+extension PartialFinding {
+    /// The bytes to go on from.
+    var received: IntervalSet {
+        if case .bytes(_, let received) = self { received } else { IntervalSet() }
     }
 }

@@ -62,6 +62,62 @@ struct TamperingTests {
         ) {
             try $0.rewrite { $0.representation.suggestedName = "../victim" }
         },
+        Tampering(
+            testDescription: "more than is there, with a check that is right",
+            finding: .unusable(.partialTruncated, discarded: 900)
+        ) {
+            try $0.rewrite { $0.received = IntervalSet(0..<900) }
+        },
+        Tampering(
+            testDescription: "more than any disk holds, of no length",
+            finding: .unusable(.partialTruncated, discarded: .max)
+        ) {
+            try $0.rewrite { ($0.received, $0.representation.length) = (IntervalSet(0..<Int64.max), nil) }
+        },
+        Tampering(
+            testDescription: "a range that ends before it begins",
+            finding: .unusable(.checkpointCorrupt, discarded: 300)
+        ) {
+            try $0.editRecord("[[0,300]]", "[[300,0]]")
+        },
+        Tampering(testDescription: "ranges that overlap", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+            try $0.editRecord("[[0,300]]", "[[0,200],[100,300]]")
+        },
+        Tampering(testDescription: "a negative range", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+            try $0.editRecord("[[0,300]]", "[[-300,0]]")
+        },
+        Tampering(testDescription: "a number that is too large", finding: .unusable(.checkpointCorrupt, discarded: 300))
+        {
+            try $0.editRecord("[[0,300]]", "[[0,300000000000000000000]]")
+        },
+        Tampering(testDescription: "another file's name", finding: .unusable(.checkpointMismatch, discarded: 300)) {
+            try $0.rewrite { $0.baseName = "other.zip" }
+        },
+        Tampering(testDescription: "a token that is a path", finding: .unusable(.partialMissing, discarded: 300)) {
+            try $0.rewrite { $0.token = "../victim" }
+        },
+        Tampering(
+            testDescription: "bytes of another run of the machine", finding: .unusable(.partialMissing, discarded: 300)
+        ) {
+            try $0.rewrite { $0.session = "another/1" }
+        },
+        Tampering(
+            testDescription: "checkpoint longer than any", finding: .unusable(.checkpointCorrupt, discarded: 300)
+        ) {
+            let handle = try #require(FileHandle(forWritingAtPath: $0.names.checkpoint))
+            try handle.truncate(atOffset: UInt64(Checkpoint.maximumSize) + 1)
+            try handle.close()
+        },
+        Tampering(testDescription: "a pipe for the checkpoint", finding: .unusable(.checkpointCorrupt, discarded: 300))
+        {
+            try FileManager.default.removeItem(atPath: $0.names.checkpoint)
+            #expect(mkfifo($0.names.checkpoint, 0o600) == 0)
+        },
+        Tampering(testDescription: "a pipe for the partial file", finding: .unusable(.partialMissing, discarded: 300)) {
+            let path = try $0.partialPath
+            try FileManager.default.removeItem(atPath: path)
+            #expect(mkfifo(path, 0o600) == 0)
+        },
         Tampering(testDescription: "another number", finding: .unusable(.partialMissing, discarded: 300)) {
             try $0.rewrite { $0.inode += 1 }
         },
@@ -153,6 +209,34 @@ struct TamperingTests {
                 == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
     }
 
+    @Test("of the mark that speak of more than the whole do not count (rule 38)")
+    func markBeyondLength() throws {
+        try leave()
+        let handle = try #require(FileHandle(forWritingAtPath: directory.partialPath))
+        try handle.truncate(atOffset: 5000)
+        try handle.close()
+        let information = try #require(try POSIXFileSystem().information(at: directory.partialPath))
+        let session = try #require(DiskStore().session(device: information.device))
+        let mark = CheckpointMark(generation: 1, session: session, received: IntervalSet(0..<2000))
+        var bytes = try #require(directory.bytes(at: directory.names.checkpoint))
+        let line = try #require(mark.encoded())
+        bytes.replaceSubrange(Checkpoint.blockSize..<Checkpoint.blockSize + line.count, with: line)
+        try directory.overwrite(bytes, at: directory.names.checkpoint)
+        #expect(
+            try DiskStore().open(directory.site).finding
+                == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
+    }
+
+    @Test("in whose place are directories are an error, and nothing is removed", arguments: [".checkpoint", ".lock"])
+    func directories(suffix: String) throws {
+        let path = "\(directory.path)/\(directory.names.stem)\(suffix)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        let error = #expect(throws: DownloadError.self) { try DiskStore().open(directory.site) }
+        // What unlink(2) says of a directory differs.
+        #expect(error?.code == .destinationUnusable || error?.code == .permissionDenied)
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
     @Test("of another checksum make the bytes useless (rule 40)")
     func checksum() throws {
         let store = DiskStore()
@@ -195,6 +279,18 @@ extension TemporaryDirectory {
         let checkpoint = String(decoding: try #require(bytes(at: names.checkpoint)), as: UTF8.self)
         #expect(checkpoint.contains(text))
         try overwrite(Array(checkpoint.replacingOccurrences(of: text, with: other).utf8), at: names.checkpoint)
+    }
+
+    /// Replaces text in the record, with a check that is right.
+    fileprivate func editRecord(_ text: String, _ other: String) throws {
+        let block = String(decoding: try #require(bytes(at: names.checkpoint)), as: UTF8.self)
+        let line = try #require(block.split(separator: "\n").first)
+        let start = try #require(line.range(of: #""record":"#)).upperBound
+        let record = line[start...].dropLast()
+        #expect(record.contains(text))
+        let edited = record.replacingOccurrences(of: text, with: other)
+        let check = CRC32.digits(of: edited.utf8)
+        try overwrite(Array(#"{"format":1,"crc32":"\#(check)","record":\#(edited)}\#n"#.utf8), at: names.checkpoint)
     }
 
     /// Rewrites the checkpoint with a check that is right.
