@@ -3,6 +3,13 @@ internal import Testing
 
 /// The built executable, running as a process of its own.
 final class CommandRun: Sendable {
+    /// How a download failed.
+    struct Failure {
+        let code: String?
+        let kept: Int64?
+        let isRetryable: Bool?
+    }
+
     /// What a run that has ended leaves.
     struct End {
         let status: Int32
@@ -15,6 +22,17 @@ final class CommandRun: Sendable {
                 try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
             }
         }
+
+        /// What it told of the first download that failed.
+        func failure() throws -> Failure {
+            let failed = try #require(try events().first { $0["event"] as? String == "failed" }, "\(output)\(error)")
+            return Failure(
+                code: failed["code"] as? String, kept: failed["kept"] as? Int64,
+                isRetryable: failed["retryable"] as? Bool)
+        }
+
+        /// How many bytes of bodies it says to have received.
+        func fetched() throws -> Int64? { try events().last?["fetched"] as? Int64 }
     }
 
     /// The lines of standard output as they come, for one consumer.
@@ -31,10 +49,18 @@ final class CommandRun: Sendable {
     ///   - folder: Where it runs, and where its temporary files go.
     ///   - input: What standard input has; no more than a pipe holds.
     ///   - output: Where standard output goes, instead of into ``lines`` and ``End/output``.
-    init(_ arguments: [String], in folder: Folder, input: String = "", output: FileHandle? = nil) throws {
+    ///   - limit: What the shell's `ulimit` is told before.
+    init(
+        _ arguments: [String], in folder: Folder, input: String = "", output: FileHandle? = nil, limit: String? = nil
+    ) throws {
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
         process.executableURL = try Self.executable
         process.arguments = arguments
+        if let limit {
+            process.executableURL = URL(filePath: "/bin/sh")
+            let script = "ulimit \(limit) && exec \"$0\" \"$@\""
+            process.arguments = ["-c", script, try Self.executable.path] + arguments
+        }
         process.currentDirectoryURL = folder.url
         process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.url.path]) { $1 }
         process.standardInput = inputPipe
@@ -59,6 +85,18 @@ final class CommandRun: Sendable {
 
     deinit {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    /// Waits for a line of standard output that is a JSON object as asked for; false where the run ends without one.
+    ///
+    /// The lines before it are taken from ``lines``.
+    @discardableResult
+    func told(_ isIt: ([String: Any]) -> Bool) async -> Bool {
+        for await line in lines {
+            let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            if let object, isIt(object) { return true }
+        }
+        return false
     }
 
     /// Sends a signal.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import LoopbackServer
 
 /// A directory of a test's own.
 struct Folder {
@@ -18,6 +19,12 @@ struct Folder {
     func url(_ path: String) -> URL { url.appending(path: path) }
 
     func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: url(path))) }
+
+    /// Whether the file holds exactly `content`.
+    func holds(_ content: Content, at path: String) throws -> Bool {
+        let file = try Data(contentsOf: url(path), options: .mappedIfSafe)
+        return Int64(file.count) == content.length && file.withUnsafeBytes { content.matches($0, at: 0) }
+    }
 
     /// All files by their paths, hidden ones left out.
     func files() throws -> [String: [UInt8]] {

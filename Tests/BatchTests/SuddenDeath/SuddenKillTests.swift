@@ -1,0 +1,102 @@
+internal import Crypto
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+@testable internal import AsyncDownloads
+
+/// A download that is killed at two hundred moments drawn from seeds, and continued each time (rules 38, 41, 54).
+@Suite(.timeLimit(.minutes(15)), .serialized)
+struct SuddenKillTests {
+    /// Downloads of one file, one after another, until so many runs were killed.
+    struct Chain: Sendable, CustomTestStringConvertible {
+        static let kills = 10
+
+        let engine: Downloader.TransportChoice
+        let seed: UInt64
+
+        /// Every second one verifies a digest, which keeps the run busy between the last byte and the rename.
+        var hasChecksum: Bool { seed.isMultiple(of: 2) }
+        var name: String { engine == .urlSession ? "urlsession" : "http-client" }
+        var testDescription: String { "\(name), seed \(seed)" }
+    }
+
+    private static let content = Content(seed: 64, length: 64 << 20)
+    private static let chains =
+        (1...15).map { Chain(engine: .httpClient, seed: $0) } + (16...20).map { Chain(engine: .urlSession, seed: $0) }
+    private static let digest: String = {
+        var hash = SHA256()
+        for start in stride(from: 0, to: content.length, by: 1 << 20) {
+            hash.update(data: content.bytes(in: start..<start + 1 << 20))
+        }
+        return hash.finalize().map { String(format: "%02x", $0) }.joined()
+    }()
+
+    @Test(arguments: chains)
+    func `ten kills at any moment, and the file is whole`(_ chain: Chain) async throws {
+        try await LoopbackServer.withServer { server in
+            try await Folder.with { folder in
+                var arguments = [
+                    server.url("object").absoluteString, "-d", "files", "--json", "--engine", chain.name,
+                ]
+                if chain.hasChecksum { arguments += ["--checksum", "sha-256=\(Self.digest)"] }
+                var generator = SplitMix64(seed: chain.seed)
+                var (kills, kept) = (0, Int64(0))
+                while kills < Chain.kills {
+                    let moment = KillMoment(
+                        after: kept, of: Self.content.length, others: Chain.kills - kills - 1, using: &generator)
+                    let before = server.requests(at: "object").count
+                    let status = try await kill(CommandRun(arguments, in: folder), at: moment, chain, server)
+                    let requests = server.requests(at: "object").dropFirst(before)
+                    try #require([-1, 0, 130].contains(status), "\(moment)")
+                    if let first = requests.first { #expect(first.start == kept, "\(moment)") }
+                    if status == -1 { kills += 1 }
+                    if status == 0 { try checkEnd(folder) }
+                    kept = try Remains(in: folder.url("files"), of: Self.content).received.prefixEnd
+                    if status == 130 { #expect(kept > 0, "\(moment)") }
+                }
+                server.serve(Resource(Self.content, entityTag: "\"1\""), at: "object")
+                let end = try await CommandRun(arguments, in: folder).end()
+                #expect(end.status == 0, "\(end.error)")
+                try checkEnd(folder)
+            }
+        }
+    }
+
+    /// Runs until the moment has come; the answer is the exit status, -1 where the kill was in time.
+    private func kill(
+        _ run: @autoclosure () throws -> CommandRun, at moment: KillMoment, _ chain: Chain, _ server: LoopbackServer
+    ) async throws -> Int32 {
+        let window = chain.engine == .urlSession ? URLSessionTransport().windowLength : nil
+        server.serve(
+            Resource(Self.content, entityTag: "\"1\"", script: moment.script(window: window)), at: "object")
+        let (requests, sent) = (server.requests(at: "object").count, server.bodyBytesSent(at: "object"))
+        let run = try run()
+        switch moment.phase {
+        case .beforeHead: _ = await server.requests(at: "object", reaching: requests + 1)
+        case .body, .pause: await server.bodyBytesSent(at: "object", reaching: sent + moment.advance)
+        case .checkpoint: await run.told { $0["event"] as? String == "retrying" }
+        case .finish: await run.told { $0["received"] as? Int == Int(Self.content.length) }
+        }
+        if moment.phase == .pause { run.signal(SIGINT) }
+        // Nothing depends on it: it moves the kill about.
+        try await Task.sleep(for: moment.spread)
+        run.signal(SIGKILL)
+        return try await run.end().status
+    }
+
+    /// The file is whole and alone, and makes room for the next one.
+    private func checkEnd(_ folder: Folder) throws {
+        #expect(try folder.holds(Self.content, at: "files/object"))
+        #expect(try folder.names("files") == ["object"])
+        try FileManager.default.removeItem(at: folder.url("files/object"))
+    }
+}
+
+extension RecordedRequest {
+    /// Where its range begins; 0 without one.
+    var start: Int64 {
+        let bounds = self["Range"]?.dropFirst("bytes=".count).split(separator: "-")
+        return bounds?.first.flatMap { Int64($0) } ?? 0
+    }
+}
