@@ -1,0 +1,80 @@
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+/// Directories that go, and destinations that are none (rule 44).
+@Suite(.timeLimit(.minutes(15)))
+struct BadPlaceTests {
+    private let content = Content(seed: 8, length: 8 << 20)
+
+    @Test(arguments: ["http-client", "urlsession"])
+    func `A directory that is deleted meanwhile fails the download, and the next one makes it again`(
+        engine: String
+    ) async throws {
+        try await LoopbackServer.withServer { server in
+            try await Folder.with { folder in
+                server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 2 << 20)]]), at: "object")
+                let arguments = [
+                    server.url("object").absoluteString, "-d", "files", "--json", "--engine", engine,
+                ]
+                let run = try CommandRun(arguments, in: folder)
+                #expect(await run.told { $0["received"] as? Int == 2 << 20 })
+                try FileManager.default.removeItem(at: folder.url("files"))
+                server.release("object")
+                let end = try await run.end()
+                #expect(end.status == 1)
+                let failed = try end.failure()
+                #expect(failed.code == "destinationUnusable")
+                #expect(failed.isRetryable == false)
+                #expect(failed.kept == 0)
+                #expect(try folder.files().isEmpty)
+
+                #expect(try await CommandRun(arguments, in: folder).end().status == 0)
+                #expect(try folder.holds(content, at: "files/object"))
+                #expect(try folder.names("files") == ["object"])
+            }
+        }
+    }
+
+    @Test func `A destination that is a directory is refused before the first byte`() async throws {
+        try await LoopbackServer.withServer { server in
+            try await Folder.with { folder in
+                server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 0)]]), at: "object")
+                let arguments = [server.url("object").absoluteString, "-o", "place", "--json"]
+                try FileManager.default.createDirectory(at: folder.url("place"), withIntermediateDirectories: false)
+                let end = try await CommandRun(arguments, in: folder).end()
+                #expect(end.status == 1)
+                let failed = try end.failure()
+                #expect(failed.code == "destinationUnusable")
+                #expect(server.bodyBytesSent(at: "object") == 0)
+                #expect(try folder.names() == ["place"])
+
+                try FileManager.default.removeItem(at: folder.url("place"))
+                #expect(try await CommandRun(arguments, in: folder).end().status == 0)
+                #expect(try folder.holds(content, at: "place"))
+            }
+        }
+    }
+
+    @Test func `A destination that becomes a directory meanwhile fails at the end, and every byte is kept`()
+        async throws
+    {
+        try await LoopbackServer.withServer { server in
+            try await Folder.with { folder in
+                server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 2 << 20)]]), at: "object")
+                let arguments = [server.url("object").absoluteString, "-o", "place", "--json"]
+                let run = try CommandRun(arguments, in: folder)
+                #expect(await run.told { $0["received"] as? Int == 2 << 20 })
+                try FileManager.default.createDirectory(at: folder.url("place"), withIntermediateDirectories: false)
+                server.release("object")
+                let failed = try await run.end().failure()
+                #expect(failed.code == "destinationUnusable")
+
+                try FileManager.default.removeItem(at: folder.url("place"))
+                #expect(try await CommandRun(arguments, in: folder).end().status == 0)
+                #expect(server.requests(at: "object").count == 1, "rule 12: what is complete is not asked for again")
+                #expect(try folder.holds(content, at: "place"))
+            }
+        }
+    }
+}

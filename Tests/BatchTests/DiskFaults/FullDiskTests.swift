@@ -1,0 +1,170 @@
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+@testable internal import AsyncDownloads
+
+/// A real disk without space, or that takes no writes: typed errors, and everything goes on where it was (rule 44).
+@Suite(.timeLimit(.minutes(15)), .serialized, .enabled(if: SmallDisk.isAvailable))
+struct FullDiskTests {
+    private static let mebibyte: Int64 = 1 << 20
+
+    private func run(_ server: LoopbackServer, _ disk: SmallDisk, _ more: [String] = []) throws -> CommandRun {
+        let arguments = [server.url("object").absoluteString, "-d", disk.folder.url.path, "--json"]
+        return try CommandRun(arguments + more, in: disk.home)
+    }
+
+    @Test(arguments: ["http-client", "urlsession"])
+    func `A file that does not fit is refused before its first byte`(engine: String) async throws {
+        let content = Content(seed: 1, length: 12 * Self.mebibyte)
+        try await LoopbackServer.withServer { server in
+            try await SmallDisk.with(mebibytes: 8) { disk in
+                server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 0)]]), at: "object")
+                let end = try await run(server, disk, ["--engine", engine]).end()
+                #expect(end.status == 1)
+                let failed = try end.failure()
+                #expect(failed.code == "diskFull")
+                #expect(failed.kept == 0)
+                #expect(try end.fetched() == 0)
+                #expect(server.bodyBytesSent(at: "object") == 0)
+                #expect(try disk.folder.names().isEmpty)
+
+                try disk.remount("size=32m")
+                #expect(try await run(server, disk, ["--engine", engine]).end().status == 0)
+                #expect(try disk.folder.holds(content, at: "object"))
+            }
+        }
+    }
+
+    @Test func `A disk that is full in the middle keeps what it has, and more space continues it`() async throws {
+        let content = Content(seed: 2, length: 12 * Self.mebibyte)
+        try await LoopbackServer.withServer { server in
+            try await SmallDisk.with(mebibytes: 8) { disk in
+                // Nobody can set space aside for a length that nobody tells.
+                var resource = Resource(content, entityTag: "\"1\"")
+                resource.framing = .chunked
+                server.serve(resource, at: "object")
+                let full = try await run(server, disk).end()
+                #expect(full.status == 1)
+                let failed = try full.failure()
+                #expect(failed.code == "diskFull")
+                let kept = try #require(failed.kept)
+                #expect(kept > 6 << 20)
+                #expect(try Remains(in: disk.folder.url, of: content).received == IntervalSet(0..<kept))
+
+                try disk.remount("size=32m")
+                let end = try await run(server, disk).end()
+                #expect(end.status == 0, "\(end.error)")
+                #expect(server.requests(at: "object").map(\.start) == [0, kept])
+                #expect(try end.fetched() == content.length - kept)
+                #expect(try disk.folder.holds(content, at: "object"))
+                #expect(try disk.folder.names() == ["object"])
+            }
+        }
+    }
+
+    @Test func `Space that was set aside is there when others have taken the rest`() async throws {
+        let content = Content(seed: 3, length: 6 * Self.mebibyte)
+        try await LoopbackServer.withServer { server in
+            try await SmallDisk.with(mebibytes: 8) { disk in
+                server.serve(
+                    Resource(content, entityTag: "\"1\"", script: [[.stall(after: 2 * Self.mebibyte)]]), at: "object")
+                let run = try run(server, disk)
+                #expect(await run.told { $0["received"] as? Int64 == 2 * Self.mebibyte })
+                try disk.fill()
+                server.release("object")
+                #expect(try await run.end().status == 0)
+                #expect(server.requests(at: "object").count == 1)
+                #expect(try disk.folder.holds(content, at: "object"))
+            }
+        }
+    }
+
+    /// Where a kill would cost much a checkpoint is there from the start, and its mark needs no more space; elsewhere
+    /// the first one is written when the run stops.
+    @Test(arguments: [(4 * mebibyte, 2 * mebibyte, 2 * mebibyte), (900_000, 500_000, 0)])
+    func `A pause tells how much a full disk has kept`(length: Int64, stalled: Int64, kept: Int64) async throws {
+        let content = Content(seed: 4, length: length)
+        try await LoopbackServer.withServer { server in
+            try await SmallDisk.with(mebibytes: 8) { disk in
+                server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: stalled)]]), at: "object")
+                let stopping = try run(server, disk)
+                #expect(await stopping.told { $0["received"] as? Int64 == stalled })
+                try disk.fill()
+                stopping.signal(SIGINT)
+                let end = try await stopping.end()
+                #expect(end.status == 130)
+                try check(end, lost: stalled - kept, kept: kept)
+                #expect(try Remains(in: disk.folder.url, of: content).received.count == kept)
+
+                try disk.clear()
+                #expect(try await run(server, disk).end().status == 0)
+                #expect(server.requests(at: "object").map(\.start) == [0, kept])
+                #expect(try disk.folder.holds(content, at: "object"))
+            }
+        }
+    }
+
+    /// Checks what a run that was stopped has told, for programs and for people.
+    private func check(_ end: CommandRun.End, lost: Int64, kept: Int64) throws {
+        let told = try end.events().filter { ["paused", "restarted"].contains($0["event"] as? String) }
+        #expect(told.last?["received"] as? Int64 == kept)
+        #expect(told.count == (lost > 0 ? 2 : 1))
+        #expect(end.error.contains(lost > 0 ? "could not be kept" : "everything is kept"))
+        guard lost > 0 else { return }
+        #expect(told.first?["reason"] as? String == "checkpointNotSaved")
+        #expect(told.first?["discarded"] as? Int64 == lost)
+    }
+
+    @Test func `The library tells the same of a full disk, and goes on when there is space`() async throws {
+        let content = Content(seed: 5, length: 12 * Self.mebibyte)
+        try await LoopbackServer.withServer { server in
+            try await SmallDisk.with(mebibytes: 8) { disk in
+                var resource = Resource(content, entityTag: "\"1\"")
+                resource.framing = .chunked
+                server.serve(resource, at: "object")
+                let downloader = Downloader()
+                let (url, destination) = (server.url("object"), disk.folder.url("object"))
+                let error = await #expect(throws: DownloadError.self) {
+                    try await downloader.download(from: url, to: destination)
+                }
+                #expect(error?.code == .diskFull)
+                #expect(error?.isRetryable == false)
+                let kept = try #require(error?.bytesKept)
+                #expect(kept > 6 << 20)
+                try disk.remount("size=32m")
+                let file = try await downloader.download(from: url, to: destination)
+                #expect(file.fetchedByteCount == content.length - kept)
+                #expect(try disk.folder.holds(content, at: "object"))
+                await downloader.shutdown()
+            }
+        }
+    }
+
+    @Test(arguments: ["http-client", "urlsession"])
+    func `A read-only disk is told before anything is asked for, and nothing is lost`(engine: String) async throws {
+        let content = Content(seed: 6, length: 4 * Self.mebibyte)
+        try await LoopbackServer.withServer { server in
+            try await SmallDisk.with(mebibytes: 8) { disk in
+                server.serve(
+                    Resource(content, entityTag: "\"1\"", script: [[.stall(after: 2 * Self.mebibyte)]]), at: "object")
+                let stopping = try run(server, disk, ["--engine", engine])
+                #expect(await stopping.told { $0["received"] as? Int64 == 2 * Self.mebibyte })
+                stopping.signal(SIGINT)
+                #expect(try await stopping.end().status == 130)
+
+                try disk.remount("ro")
+                let refused = try await run(server, disk, ["--engine", engine]).end()
+                #expect(refused.status == 1)
+                let failed = try refused.failure()
+                #expect(failed.code == "permissionDenied")
+                #expect(server.requests(at: "object").count == 1)
+
+                try disk.remount("rw")
+                #expect(try await run(server, disk, ["--engine", engine]).end().status == 0)
+                #expect(server.requests(at: "object").map(\.start) == [0, 2 * Self.mebibyte])
+                #expect(try disk.folder.holds(content, at: "object"))
+            }
+        }
+    }
+}
