@@ -10,11 +10,12 @@ extension DownloadRequest: CustomStringConvertible {
 }
 
 extension DownloadRequest.Destination: CustomStringConvertible {
-    /// The path.
+    /// The path, or that there is none.
     public var description: String {
         switch self {
         case .file(let url): url.path
         case .directory(let url): "\(url.path)/"
+        case .memory: "memory"
         }
     }
 }

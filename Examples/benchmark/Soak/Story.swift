@@ -35,6 +35,7 @@ extension DownloadEvent {
         case .progress: "progress"
         case .retrying: "retrying"
         case .paused: "paused"
+        case .released: "released"
         case .verifying: "verifying"
         case .finished: "finished"
         }
