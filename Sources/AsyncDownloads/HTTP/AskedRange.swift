@@ -25,19 +25,24 @@ package struct AskedRange: Sendable, Hashable {
     /// What continues a representation at `position`, in windows of `window` bytes if given.
     ///
     /// An unbounded request uses If-Range, since the whole body is welcome when the object has changed. A bounded one
-    /// uses If-Match: a whole body cannot be held back there, and is useless for a middle part (rule 8).
-    package static func continuing(at position: Int64, validator: Validator?, window: Int64?) -> Self {
+    /// uses If-Match: a whole body cannot be held back there, and is useless for a middle part (rule 8). Without a
+    /// condition either, what answers has to prove itself what it is (rules 34 and 35).
+    package static func continuing(
+        at position: Int64, validator: Validator?, window: Int64?, isConditional: Bool = true
+    ) -> Self {
         guard position > 0 else {
             guard let window else { return .everything }
             return Self(range: ByteRange(first: 0, last: window - 1), condition: .none)
         }
         guard let validator else { return .everything }
         guard let window else {
-            return Self(range: ByteRange(first: position, last: nil), condition: .ifRange(validator))
+            return Self(
+                range: ByteRange(first: position, last: nil), condition: isConditional ? .ifRange(validator) : .none)
         }
         let (end, overflow) = position.addingReportingOverflow(window - 1)
         return Self(
-            range: ByteRange(first: position, last: overflow ? nil : end), condition: .ifMatch(validator))
+            range: ByteRange(first: position, last: overflow ? nil : end),
+            condition: isConditional ? .ifMatch(validator) : .none)
     }
 
     /// The fields that ask for it (rules 1 to 7).

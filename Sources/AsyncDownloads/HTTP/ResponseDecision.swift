@@ -29,6 +29,8 @@ package enum ResponseDecision: Sendable, Hashable {
         case everything(RestartReason)
         /// The rest in one piece: the server does not serve bounded ranges.
         case oneStream
+        /// The same without a condition: the server may not understand it, or the digest decides (rules 34 and 35).
+        case withoutCondition
     }
 
     /// Why an exchange failed.

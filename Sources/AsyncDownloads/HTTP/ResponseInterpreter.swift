@@ -14,10 +14,12 @@ package struct ResponseInterpreter: Sendable {
     package var date: HTTPDate
     /// Whether the bytes at hand came from another URL, so that a silent server's word does not do.
     package var needsProof: Bool
+    /// Whether the same range may still be asked for without a condition, which a transfer does once.
+    package var mayDropCondition: Bool
 
     package init(
         asked: AskedRange, known: Representation?, received: Int64, url: String, decodesContent: Bool, date: HTTPDate,
-        needsProof: Bool = false
+        needsProof: Bool = false, mayDropCondition: Bool = false
     ) {
         self.asked = asked
         self.known = known
@@ -26,6 +28,7 @@ package struct ResponseInterpreter: Sendable {
         self.decodesContent = decodesContent
         self.date = date
         self.needsProof = needsProof
+        self.mayDropCondition = mayDropCondition
     }
 
     /// What `head` means.
@@ -66,6 +69,10 @@ package struct ResponseInterpreter: Sendable {
         let isSame =
             known?.validator?.matches(head.headers, receivedAt: date) == .same
             && (length == nil || length == known?.length)
+        if isSame, mayDropCondition, case .ifRange(.entityTag) = asked.condition {
+            // Rule 34: servers whose If-Range knows dates only answer so, and serve the range without it.
+            return .ask(.withoutCondition)
+        }
         return .begin(
             representation(head, length: length), end: length, restart: isSame ? .rangeIgnored : .contentChanged)
     }
@@ -130,8 +137,10 @@ package struct ResponseInterpreter: Sendable {
         let digests = digests(head)
         if let digests, digests.contradicts(known.digests ?? []) { return .ask(.everything(.contentChanged)) }
         let agrees = digests?.agrees(with: known.digests ?? []) ?? false
-        guard agrees || match == .same || match == .absent && !needsProof else {
-            return .ask(.everything(.contentChanged))
+        // Rule 21: a part without a validator is proven by the condition that the request carried, or not at all.
+        let isUnproven = match == .absent && asked.condition == .none
+        guard agrees || match == .same || match == .absent && !needsProof && !isUnproven else {
+            return .ask(.everything(isUnproven ? .noValidator : .contentChanged))
         }
         if let completeLength, let length = known.length, completeLength != length {
             return .ask(.everything(.contentChanged))
@@ -159,8 +168,9 @@ package struct ResponseInterpreter: Sendable {
         guard case .unsatisfied(let completeLength)? = contentRange(head) else {
             return .ask(.everything(.rangeNotSatisfiable))
         }
-        // The condition was sent along, so a server that got as far as the range has found the validator unchanged.
-        guard completeLength == received, known?.validator?.matches(head.headers, receivedAt: date) != .different else {
+        let match = known?.validator?.matches(head.headers, receivedAt: date) ?? .absent
+        // Where a condition was sent along, a server that got as far as the range has found the validator unchanged.
+        guard completeLength == received, match == .same || match == .absent && asked.condition != .none else {
             return .ask(.everything(.contentChanged))
         }
         return .complete(length: completeLength)

@@ -23,7 +23,7 @@ extension TransferStateMachine {
         let interpreter = ResponseInterpreter(
             asked: exchange?.asked ?? .everything, known: representation, received: received.prefixEnd,
             url: route.current.absoluteString, decodesContent: settings.decodesContent, date: date,
-            needsProof: needsProof)
+            needsProof: needsProof, mayDropCondition: !hasDroppedCondition)
         switch interpreter.decide(head) {
         case .append(let continuation):
             return append(continuation, at: now)
@@ -34,6 +34,9 @@ extension TransferStateMachine {
             return drain(.connect, at: now)
         case .ask(.oneStream):
             usesWindows = false
+            return drain(.connect, at: now)
+        case .ask(.withoutCondition):
+            (dropsCondition, hasDroppedCondition) = (true, true)
             return drain(.connect, at: now)
         case .ask(.everything(let reason)):
             return askForEverything(reason, at: now)

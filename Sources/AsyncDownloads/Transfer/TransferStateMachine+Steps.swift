@@ -45,7 +45,7 @@ extension TransferStateMachine {
         }
         let asked = AskedRange.continuing(
             at: received.prefixEnd, validator: representation?.validator,
-            window: usesWindows ? settings.windowLength : nil)
+            window: usesWindows ? settings.windowLength : nil, isConditional: !dropsCondition)
         exchangeCount += 1
         exchange = ExchangeProgress(number: exchangeCount, asked: asked, position: asked.start, lastActivity: now)
         state = .connecting
@@ -59,6 +59,7 @@ extension TransferStateMachine {
         let discarded = received.count
         received = IntervalSet()
         representation = nil
+        dropsCondition = false
         return discarded > 0 ? [.tell(.restarted(reason: reason, discardedByteCount: discarded))] : []
     }
 

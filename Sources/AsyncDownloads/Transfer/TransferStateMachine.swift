@@ -101,6 +101,10 @@ struct TransferStateMachine: Sendable {
     var usesWindows: Bool
     /// Whether the next partial response merely follows on the one before.
     var continuesWindows = false
+    /// Whether the rest is asked for without a condition, its validator being compared here (rule 34).
+    var dropsCondition = false
+    /// Whether the condition was dropped before, which is done once.
+    var hasDroppedCondition = false
     var rangeFaults = 0
     var forcedRestarts = 0
 

@@ -16,12 +16,14 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     var name: String
     var resource: Resource
     var outcome: Outcome
-    /// The first byte asked for by each request; nil where the number of requests does not matter.
+    /// The first byte asked for by each request; nil where it does not matter, or differs between engines.
     var offsets: [Int64]?
     /// Why bytes were given up; nil where it depends on how much the engine had read.
     var restarts: [RestartReason]? = []
     /// Offsets that the server confirmed; nil where it depends on how much the engine had read.
     var resumptions: [Int64]? = []
+    /// How many requests for a rest carry no condition, on engines that ask for the rest in one piece (rule 34).
+    var unconditionalCount = 0
     /// Engines on which it cannot be run, with the platform's reason.
     var impossible: [Engine: String] = [:]
 

@@ -79,6 +79,33 @@ extension Scenario {
             resource: interrupted([.replaceContent(changed, entityTag: "\"v2\"")]), outcome: .file(changed),
             restarts: [.contentChanged]),
         Scenario(
+            rules: [34], name: "an If-Range that is understood for dates only: the range is asked for without it",
+            resource: interrupted(.plain), outcome: .file(content), resumptions: [cut], unconditionalCount: 1
+        ).on { $0.ifRange = .datesOnly },
+        Scenario(
+            rules: [34], name: "an If-Range that never holds", resource: interrupted(.plain), outcome: .file(content),
+            resumptions: [cut], unconditionalCount: 1
+        ).on { $0.ifRange = .neverMatching },
+        Scenario(
+            rules: [34], name: "an If-Range that never holds, after many interruptions: no byte is given up",
+            resource: Resource(
+                content, entityTag: tag,
+                script: [[.cut(after: cut)], .plain, [.cut(after: cut)], [.cut(after: 50_000)], .plain]),
+            outcome: .file(content), resumptions: nil, unconditionalCount: 3
+        ).on { $0.ifRange = .neverMatching },
+        Scenario(
+            rules: [34, 22], name: "ranges are ignored although the object is the same: its body is used, once",
+            resource: interrupted(.plain), outcome: .file(content), restarts: [.rangeIgnored], unconditionalCount: 1
+        ).on { $0.ranges = .ignored },
+        Scenario(
+            rules: [33, 34], name: "ranges are announced and ignored", resource: interrupted(.plain),
+            outcome: .file(content), restarts: [.rangeIgnored], unconditionalCount: 1
+        ).on { $0.ranges = .announcedOnly },
+        Scenario(
+            rules: [34, 21], name: "no condition and no entity tag in the answer: nothing proves the part",
+            resource: interrupted([.ignoreRange], then: [.entityTag(nil)]), outcome: .file(content), restarts: nil,
+            resumptions: nil, unconditionalCount: 1),
+        Scenario(
             rules: [18], name: "another complete length",
             resource: interrupted([.contentRange("bytes 100000-299999/300001")]), outcome: .file(content),
             restarts: [.contentChanged]),

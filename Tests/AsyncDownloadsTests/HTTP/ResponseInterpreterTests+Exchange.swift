@@ -8,6 +8,7 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
     var known: Representation?
     var received: Int64 = 0
     var decodesContent = false
+    var mayDropCondition = false
     var status: Int
     var headers: HeaderFields
     let verdict: Verdict
@@ -37,10 +38,25 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
             status: status, headers: headers, verdict: verdict)
     }
 
+    /// 50 of 100 bytes are there, and the rest is asked for without a condition.
+    static func unconditionalRest(_ status: Int, _ headers: HeaderFields = [:], _ verdict: Verdict) -> Self {
+        let known = Representation.sample()
+        return Self(
+            asked: .continuing(at: 50, validator: known.validator, window: nil, isConditional: false), known: known,
+            received: 50, status: status, headers: headers, verdict: verdict)
+    }
+
+    /// The same exchange while the condition may still be dropped.
+    func droppable(_ verdict: Verdict) -> Self {
+        Self(
+            asked: asked, known: known, received: received, decodesContent: decodesContent, mayDropCondition: true,
+            status: status, headers: headers, verdict: verdict)
+    }
+
     var actualVerdict: Verdict {
         let interpreter = ResponseInterpreter(
             asked: asked, known: known, received: received, url: "https://a.example/file",
-            decodesContent: decodesContent, date: .sample)
+            decodesContent: decodesContent, date: .sample, mayDropCondition: mayDropCondition)
         return Verdict(interpreter.decide(ResponseHead(status: StatusCode(status), headers: headers)))
     }
 }

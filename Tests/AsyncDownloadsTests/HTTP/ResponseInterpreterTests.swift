@@ -75,7 +75,7 @@ struct ResponseInterpreterTests {
     }
 
     @Test(
-        "rule 34: a whole body of the same representation is a range ignored",
+        "a whole body of the same representation, where nothing else is left to ask for, is a range ignored",
         arguments: [
             .rest(
                 200, ["Content-Length": "100", "ETag": "\"v1\""],
@@ -87,6 +87,47 @@ struct ResponseInterpreterTests {
         ] as [InterpretedExchange])
     func ignored(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
+    }
+
+    @Test(
+        "rule 34: a whole body with the same entity tag and length is no reason yet to give the bytes up",
+        arguments: [
+            .rest(200, ["Content-Length": "100", "ETag": "\"v1\""], .ask(.withoutCondition)),
+            .rest(200, ["ETag": "\"v1\""], .ask(.withoutCondition)),
+            .rest(
+                200, ["Content-Length": "101", "ETag": "\"v1\""],
+                .begin(length: 101, end: 101, .contentChanged, validator: "\"v1\"")),
+            .rest(
+                200, ["Content-Length": "100", "ETag": "\"v2\""],
+                .begin(length: 100, end: 100, .contentChanged, validator: "\"v2\"")),
+            .rest(200, ["Content-Length": "100"], .begin(length: 100, end: 100, .contentChanged)),
+            .rest(
+                of: .dated(), 200, ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"],
+                .begin(length: nil, end: nil, .rangeIgnored)),
+        ] as [InterpretedExchange])
+    func misunderstood(_ exchange: InterpretedExchange) {
+        #expect(exchange.droppable(exchange.verdict).actualVerdict == exchange.verdict)
+    }
+
+    @Test(
+        "rules 21 and 34: what answers without a condition proves itself, or is not used",
+        arguments: [
+            .unconditionalRest(206, ["Content-Range": "bytes 50-99/100", "ETag": "\"v1\""], .append(end: 100)),
+            .unconditionalRest(206, ["Content-Range": "bytes 50-99/100"], .ask(.everything(.noValidator))),
+            .unconditionalRest(
+                206, ["Content-Range": "bytes 50-99/100", "ETag": "W/\"v1\""], .ask(.everything(.contentChanged))),
+            .unconditionalRest(
+                206, ["Content-Range": "bytes 50-99/100", "ETag": "\"v2\""], .ask(.everything(.contentChanged))),
+            .unconditionalRest(
+                206, ["Content-Range": "bytes 50-99/101", "ETag": "\"v1\""], .ask(.everything(.contentChanged))),
+            .unconditionalRest(
+                200, ["Content-Length": "100", "ETag": "\"v1\""],
+                .begin(length: 100, end: 100, .rangeIgnored, validator: "\"v1\"")),
+            .unconditionalRest(416, ["Content-Range": "bytes */50", "ETag": "\"v1\""], .complete(50)),
+            .unconditionalRest(416, ["Content-Range": "bytes */50"], .ask(.everything(.contentChanged))),
+        ] as [InterpretedExchange])
+    func unconditional(_ exchange: InterpretedExchange) {
+        #expect(exchange.droppable(exchange.verdict).actualVerdict == exchange.verdict)
     }
 
     @Test("rule 23: a whole body in answer to a window is not read; the rest is asked for in one stream")

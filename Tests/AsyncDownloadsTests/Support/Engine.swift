@@ -16,6 +16,15 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
+    /// Whether the rest of a file is asked for in one piece, rather than in windows.
+    var asksForRestAtOnce: Bool {
+        #if canImport(FoundationNetworking)
+        self != .urlSession
+        #else
+        true
+        #endif
+    }
+
     func makeTransport() -> any Transport {
         switch self {
         case .httpClient: HTTPClientTransport()

@@ -214,7 +214,7 @@ struct TransferStateMachineTests {
         stage.automatic.remove(.beginning)
         stage.head(200, whole)
         #expect(stage.machine.newcomer?.length == 100)
-        stage = MachineStage.resuming()
+        stage = MachineStage.resuming(.sample(tag: "\"v0\""))
         stage.automatic.remove(.beginning)
         stage.head(200, whole)
         #expect(stage.machine.newcomer == nil)
