@@ -55,6 +55,11 @@ public struct DownloadRequest: Sendable, Hashable {
     /// A request that joins a running transfer takes what that one began with.
     public var inUsePolicy: InUsePolicy?
 
+    /// What to do when the server names another validator for the resource; nil takes the downloader's.
+    ///
+    /// A request that joins a running transfer takes what that one began with.
+    public var contentChangePolicy: ContentChangePolicy?
+
     /// Asks for `url` as a file at `destination`, a file URL whose directory exists or can be created.
     public init(
         from url: URL, to destination: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,

@@ -41,6 +41,11 @@ extension Downloader {
         /// Default: wait.
         public var inUsePolicy = InUsePolicy.wait
 
+        /// What to do when the server names another validator for a resource half-way.
+        ///
+        /// Default: restart.
+        public var contentChangePolicy = ContentChangePolicy.restart
+
         /// What happens to a transfer that its last caller has left.
         ///
         /// Default: pause.

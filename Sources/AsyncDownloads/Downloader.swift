@@ -143,6 +143,8 @@ public final class Downloader: Sendable {
             idleTimeout: request.idleTimeout ?? configuration.idleTimeout,
             deadline: request.deadline ?? configuration.deadline,
             maximumByteCount: request.maximumByteCount,
+            checksum: request.checksum,
+            contentChangePolicy: request.contentChangePolicy ?? configuration.contentChangePolicy,
             progressInterval: configuration.progressInterval,
             windowLength: environment.transport.windowLength,
             decodesContent: environment.transport.decodesContent,

@@ -22,6 +22,12 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
     public static let contentCodingChanged = Self("contentCodingChanged")
     /// The server's partial responses could not be trusted: wrong offsets or lengths, time and again.
     public static let invalidPartialResponse = Self("invalidPartialResponse")
+    /// A response brought more bytes than its head promised, so that none of them is proven.
+    ///
+    /// What earlier responses brought is kept: the download goes on from there.
+    public static let excessBytes = Self("excessBytes")
+    /// Bytes under different validators, kept by ``ContentChangePolicy/verify``, did not have the expected digest.
+    public static let digestMismatch = Self("digestMismatch")
 
     /// Memory was short while the download was paused, and ``MemoryPressurePolicy/discard`` gives up bytes then.
     public static let memoryPressure = Self("memoryPressure")

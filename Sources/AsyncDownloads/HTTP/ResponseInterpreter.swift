@@ -16,10 +16,12 @@ package struct ResponseInterpreter: Sendable {
     package var needsProof: Bool
     /// Whether the same range may still be asked for without a condition, which a transfer does once.
     package var mayDropCondition: Bool
+    /// Whether bytes of the same length under another validator may follow, since a digest decides at the end (rule 35).
+    package var toleratesChange: Bool
 
     package init(
         asked: AskedRange, known: Representation?, received: Int64, url: String, decodesContent: Bool, date: HTTPDate,
-        needsProof: Bool = false, mayDropCondition: Bool = false
+        needsProof: Bool = false, mayDropCondition: Bool = false, toleratesChange: Bool = false
     ) {
         self.asked = asked
         self.known = known
@@ -29,6 +31,7 @@ package struct ResponseInterpreter: Sendable {
         self.date = date
         self.needsProof = needsProof
         self.mayDropCondition = mayDropCondition
+        self.toleratesChange = toleratesChange
     }
 
     /// What `head` means.
@@ -36,7 +39,8 @@ package struct ResponseInterpreter: Sendable {
         switch head.status.code {
         case 200, 203: decideWhole(head)
         case 206: decidePartial(head)
-        case 412 where asked.condition != .none: .ask(.everything(.contentChanged))
+        case 412 where asked.condition != .none:
+            .ask(toleratesChange && mayDropCondition ? .withoutCondition : .everything(.contentChanged))
         case 416 where asked.range != nil: decideUnsatisfiable(head)
         case _ where head.status.isRedirect: .redirect(location: head.headers["Location"])
         default: .fail(refusal(head))
@@ -68,13 +72,19 @@ package struct ResponseInterpreter: Sendable {
         let length = length(head)
         let isSame =
             known?.validator?.matches(head.headers, receivedAt: date) == .same
-            && (length == nil || length == known?.length)
-        if isSame, mayDropCondition, case .ifRange(.entityTag) = asked.condition {
-            // Rule 34: servers whose If-Range knows dates only answer so, and serve the range without it.
-            return .ask(.withoutCondition)
-        }
+            && (length == nil || known?.length == nil || length == known?.length)
+        if mayDropCondition, mayBeSame(isSame, length: length) { return .ask(.withoutCondition) }
         return .begin(
             representation(head, length: length), end: length, restart: isSame ? .rangeIgnored : .contentChanged)
+    }
+
+    /// Whether the body that a condition was answered by leaves it open that the bytes at hand are the object's.
+    private func mayBeSame(_ isSame: Bool, length: Int64?) -> Bool {
+        guard case .ifRange(let validator) = asked.condition else { return false }
+        if toleratesChange, length != nil, length == known?.length { return true }
+        // Rule 34: servers whose If-Range knows dates only answer so, and serve the range without it.
+        guard case .entityTag = validator else { return false }
+        return isSame
     }
 
     /// A page without validator where a file of another type and length was (rule 31).
@@ -134,16 +144,16 @@ package struct ResponseInterpreter: Sendable {
         guard let known, let match = known.validator?.matches(head.headers, receivedAt: date) else {
             return .ask(.everything(.contentChanged))
         }
+        if let completeLength, let length = known.length, completeLength != length {
+            return .ask(.everything(.contentChanged))
+        }
         let digests = digests(head)
         if let digests, digests.contradicts(known.digests ?? []) { return .ask(.everything(.contentChanged)) }
         let agrees = digests?.agrees(with: known.digests ?? []) ?? false
         // Rule 21: a part without a validator is proven by the condition that the request carried, or not at all.
-        let isUnproven = match == .absent && asked.condition == .none
-        guard agrees || match == .same || match == .absent && !needsProof && !isUnproven else {
-            return .ask(.everything(isUnproven ? .noValidator : .contentChanged))
-        }
-        if let completeLength, let length = known.length, completeLength != length {
-            return .ask(.everything(.contentChanged))
+        let isProven = agrees || match == .same || match == .absent && !needsProof && asked.condition != .none
+        guard isProven || toleratesChange && completeLength != nil && completeLength == known.length else {
+            return .ask(.everything(match == .absent && !needsProof ? .noValidator : .contentChanged))
         }
         if let length = known.length, positions.upperBound >= length {
             return rangeFault("a partial response beyond the end")
@@ -152,6 +162,7 @@ package struct ResponseInterpreter: Sendable {
         continued.finalURL = url
         continued.length = known.length ?? completeLength
         continued.digests = known.digests ?? digests?.checksums
+        if !isProven, known.unprovenFrom == nil { continued.unprovenFrom = asked.start }
         return .append(
             .init(
                 skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: continued))
@@ -170,9 +181,9 @@ package struct ResponseInterpreter: Sendable {
         }
         let match = known?.validator?.matches(head.headers, receivedAt: date) ?? .absent
         // Where a condition was sent along, a server that got as far as the range has found the validator unchanged.
-        guard completeLength == received, match == .same || match == .absent && asked.condition != .none else {
-            return .ask(.everything(.contentChanged))
-        }
+        guard completeLength == received, known?.length ?? completeLength == completeLength,
+            match == .same || match == .absent && asked.condition != .none
+        else { return .ask(.everything(.contentChanged)) }
         return .complete(length: completeLength)
     }
 

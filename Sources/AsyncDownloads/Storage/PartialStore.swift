@@ -128,6 +128,12 @@ package protocol Partial: AnyObject, Sendable {
     /// When the disk fails to sync the bytes, the partial takes no more: close it and open the site anew.
     func save(_ received: IntervalSet) throws(DownloadError)
 
+    /// Lets the checkpoint claim `received` and nothing beyond, whatever it and its marks have claimed before.
+    ///
+    /// Unlike ``save(_:)``, after which an earlier mark that claims more goes on to count. `received` begins at the first
+    /// byte, and is a part of what was claimed.
+    func retract(to received: IntervalSet) throws(DownloadError)
+
     /// Reads up to `buffer.count` bytes at `offset`; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int
 

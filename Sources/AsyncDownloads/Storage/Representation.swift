@@ -1,6 +1,7 @@
 /// What the server said of the object whose bytes a partial file holds (RFC 9110, 3.2 and 8).
 ///
-/// Bytes of two representations are never mixed: a new one begins a new partial file.
+/// Bytes of two representations are never mixed: a new one begins a new partial file. Where the caller's policy lets
+/// bytes under two validators count as one representation, that is noted.
 package struct Representation: Sendable, Hashable, Codable {
     /// Where the bytes came from after redirects; may carry a signature, so it is never logged.
     package var finalURL: String
@@ -18,6 +19,8 @@ package struct Representation: Sendable, Hashable, Codable {
     package var lastModified: String?
     /// The digests that the server vouches for (RFC 9530), where it named any.
     package var digests: [Checksum]?
+    /// The first byte that came under another validator: from there on the expected digest alone proves the bytes.
+    package var unprovenFrom: Int64?
 
     package init(
         finalURL: String, validator: Validator? = nil, length: Int64? = nil, contentCoding: String? = nil,

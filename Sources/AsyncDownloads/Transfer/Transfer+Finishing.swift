@@ -19,6 +19,12 @@ extension Transfer {
         var (callers, fetched, digests) = withState { state in
             (placementCallers(state.subscribers), state.machine.progress.fetchedByteCount, state.digests)
         }
+        do throws(DownloadError) {
+            try prove(partial, length: length, representation, &digests)
+        } catch {
+            if error.code == .checksumMismatch { partial.discard() } else { partial.close() }
+            return .failure(error)
+        }
         var results: [Int: Subscribers.Outcome] = [:]
         var paths: [String] = []
         var takers: [String: [Int]] = [:]
@@ -73,6 +79,16 @@ extension Transfer {
         guard hex != wanted.hex else { return }
         let source = expected == nil ? "the server's Repr-Digest is" : "expected"
         throw DownloadError(.checksumMismatch, "\(wanted.algorithm.rawValue) is \(hex), \(source) \(wanted.hex)")
+    }
+
+    /// Checks bytes that came under several validators by the digest for whose sake they were kept, whoever is still there.
+    private func prove(
+        _ partial: any Partial, length: Int64, _ representation: Representation, _ digests: inout TransferDigests
+    ) throws(DownloadError) {
+        guard representation.unprovenFrom != nil, let checksum = withState({ $0.machine.settings.checksum }) else {
+            return
+        }
+        try check(checksum, partial, length: length, representation, &digests)
     }
 
     /// Where the file goes; nil where none is wanted.

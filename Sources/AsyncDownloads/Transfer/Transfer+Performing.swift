@@ -9,6 +9,8 @@ extension Transfer {
         case .openPartial: openPartial()
         case .beginPartial(let representation, let number): beginPartial(representation, exchange: number)
         case .adopt(let representation): onPartial { $0.adopt(representation) }
+        case .recordPartial(let received, let number): recordPartial(received, exchange: number)
+        case .retractPartial(let received): retractPartial(to: received)
         case .savePartial(let received): savePartial(received)
         case .closePartial(let received): closePartial(saving: received)
         case .discardPartial: discardPartial()

@@ -17,6 +17,10 @@ enum TransferAction: Sendable {
     case beginPartial(Representation, exchange: Int)
     /// Note what the server says of the same representation now.
     case adopt(Representation)
+    /// Save a checkpoint of what was adopted while exchange's body is held back; answered by `prepared`.
+    case recordPartial(IntervalSet, exchange: Int)
+    /// Let the record claim these bytes and no others that it may have claimed before.
+    case retractPartial(IntervalSet)
     /// Save a checkpoint beside the running exchange; answered by `saved`.
     case savePartial(IntervalSet)
     /// Save, where there is something to save, and close; answered by `closed`.
@@ -24,6 +28,8 @@ enum TransferAction: Sendable {
     /// Remove every trace and close; answered by `closed`.
     case discardPartial
     /// Verify the whole file of this length and put it in place; answered by `finished`.
+    ///
+    /// Bytes under several validators that do not have the expected digest are removed, and that is a failure.
     case finishPartial(length: Int64, Representation)
 
     // The engine.

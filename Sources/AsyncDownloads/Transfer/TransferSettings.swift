@@ -8,6 +8,9 @@ struct TransferSettings: Sendable {
     var idleTimeout: Duration?
     var deadline: Duration?
     var maximumByteCount: Int64?
+    /// The digest that the file must have for the caller who asked first.
+    var checksum: Checksum?
+    var contentChangePolicy = ContentChangePolicy.restart
     var progressInterval = Duration.milliseconds(100)
 
     /// The engine's ``Transport/windowLength``.

@@ -23,7 +23,7 @@ extension TransferStateMachine {
         let interpreter = ResponseInterpreter(
             asked: exchange?.asked ?? .everything, known: representation, received: received.prefixEnd,
             url: route.current.absoluteString, decodesContent: settings.decodesContent, date: date,
-            needsProof: needsProof, mayDropCondition: !hasDroppedCondition)
+            needsProof: needsProof, mayDropCondition: !hasDroppedCondition, toleratesChange: toleratesChange)
         switch interpreter.decide(head) {
         case .append(let continuation):
             return append(continuation, at: now)
@@ -53,19 +53,21 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         if let error = tooLarge(continuation.representation.length) { return drainToFail(error, at: now) }
         let isNews = representation != continuation.representation
+        let becomesUnproven = representation?.unprovenFrom != continuation.representation.unprovenFrom
         representation = continuation.representation
         exchange?.end = continuation.end
         exchange?.toSkip = continuation.skipped
         rangeFaults = 0
         addressAnswered()
-        state = .receiving
-        meter.begin(at: now)
+        state = becomesUnproven ? .preparing : .receiving
+        if !becomesUnproven { meter.begin(at: now) }
         var actions: [TransferAction] = isNews ? [.adopt(continuation.representation)] : []
         actions += tellStart()
         // The next window of an undisturbed download is no resumption.
         if !continuesWindows { actions.append(.tell(.resumed(fromOffset: received.prefixEnd))) }
         continuesWindows = usesWindows
-        return actions
+        // Before a byte is there that the record would pass off as proven.
+        return actions + (becomesUnproven ? [.recordPartial(received, exchange: exchange?.number ?? 0)] : [])
     }
 
     private mutating func begin(
@@ -100,7 +102,7 @@ extension TransferStateMachine {
         return [.tell(.started(expectedByteCount: representation?.length, isResumable: isResumable))]
     }
 
-    private mutating func askForEverything(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
+    mutating func askForEverything(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
         // Rule 27: once is a change, twice is a resource that nobody can download; in windows, one that nobody can
         // download in parts.
         guard forcedRestarts < 1 || usesWindows else {
@@ -162,6 +164,13 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         newcomer = nil
         if case .success = result { isPartialFilled = false }
+        return prepared(result, exchange: number, at: now)
+    }
+
+    /// The store is ready for the body of exchange `number`, or not.
+    mutating func prepared(
+        _ result: Result<Void, DownloadError>, exchange number: Int, at now: Duration
+    ) -> [TransferAction] {
         // A stop came between; the store's queue keeps what follows in order.
         guard state == .preparing, exchange?.number == number else { return [] }
         switch result {
@@ -209,19 +218,15 @@ extension TransferStateMachine {
         current.lastActivity = now
         exchange = current
         isPartialFilled = true
+        if current.overflowed, let end = current.end, current.position >= end { return exceeded(current, at: now) }
         // A stop came while the bytes were being written: they count, and nothing more happens here.
         guard state == .receiving else { return [] }
         var actions: [TransferAction] = []
         if isResumable, saving.wrote(count, at: now) { actions.append(.savePartial(received)) }
         if meter.shouldTell(at: now) { actions.append(.tell(.progress(progress))) }
-        return actions + (current.overflowed ? drainToFail(overflowError(current), at: now) : [])
-    }
-
-    private func overflowError(_ exchange: ExchangeProgress) -> DownloadError {
-        if let end = exchange.end, exchange.position >= end {
-            return DownloadError(.malformedResponse, "more bytes than the response's head promised")
-        }
-        return DownloadError(.bodyTooLarge, "more than the \(byteLimit ?? 0) bytes allowed")
+        guard current.overflowed else { return actions }
+        let limit = byteLimit ?? 0
+        return actions + drainToFail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed"), at: now)
     }
 
     /// The bytes could not be written.

@@ -28,17 +28,17 @@ extension TransferStateMachine {
 
     /// Starts the exchange that brings the next missing bytes, or finishes when none are.
     mutating func connect(at now: Duration) -> [TransferAction] {
-        var actions: [TransferAction] = []
+        var actions = takeBackUnproven()
         if let representation, let length = representation.length, received.isComplete(below: length) {
-            if let error = tooLarge(length) { return fail(error, at: now) }
+            if let error = tooLarge(length) { return actions + fail(error, at: now) }
             // Rule 12: what is complete is not asked for again.
             state = .finishing
             // Rule 57: whatever was coalesced away, the last value is told.
-            return [
+            return actions + [
                 .tell(.progress(progress)), .tell(.verifying), .finishPartial(length: length, representation),
             ]
         }
-        if isOverdue(at: now) { return fail(deadlineError, at: now) }
+        if isOverdue(at: now) { return actions + fail(deadlineError, at: now) }
         if hasExpired(at: now) { return actions + refresh(.expired) }
         if !received.isEmpty, representation?.validator == nil || representation?.contentCoding != nil {
             actions += restart(.noValidator)

@@ -115,6 +115,7 @@ extension TransferStateMachine {
         _ result: Result<[Int: Result<DownloadedFile, DownloadError>], DownloadError>, at now: Duration
     ) -> [TransferAction] {
         guard state == .finishing else { preconditionFailure("finished in \(state)") }
+        if case .failure(let error) = result, error.code == .checksumMismatch, mayBeginAgain { return beginAgain() }
         let ending: TransferEnding =
             switch result {
             case .success(let results): .finished(results)

@@ -17,7 +17,8 @@ struct TransferStateMachine: Sendable {
         case opening
         /// An exchange was started and no head accepted. Goes to `preparing`, `receiving`, `draining`.
         case connecting
-        /// The head of a new representation was accepted; the store makes room, the body is held back.
+        /// A head was accepted; the store makes room for a new representation, or notes what follows, and the body is
+        /// held back. Goes to `receiving`, `draining`.
         case preparing
         /// The body arrives. Goes to `connecting` for the next part, `draining`, `finishing`.
         case receiving
@@ -33,7 +34,8 @@ struct TransferStateMachine: Sendable {
         case closing(Closing)
         /// Nothing is open and nothing runs; the bytes are on disk. Goes to `waiting`, `opening` to discard, `ended`.
         case paused
-        /// Every byte is there; the file is verified and put in place. Goes to `ended`.
+        /// Every byte is there; the file is verified and put in place. Goes to `ended`, or to `opening` when bytes under
+        /// several validators are not one object's.
         case finishing
         /// Over. Nothing follows.
         case ended
@@ -105,7 +107,11 @@ struct TransferStateMachine: Sendable {
     var dropsCondition = false
     /// Whether the condition was dropped before, which is done once.
     var hasDroppedCondition = false
+    /// Whether bytes under several validators turned out to be of several objects.
+    var hasDigestMismatch = false
     var rangeFaults = 0
+    /// How many responses brought more than they promised.
+    var excessCount = 0
     var forcedRestarts = 0
 
     var exchangeCount = 0
@@ -158,7 +164,9 @@ extension TransferStateMachine {
     /// Begins, or goes on after a pause.
     mutating func run(at now: Duration) -> [TransferAction] {
         // A discard is final; whoever asks again gets a transfer of his own.
-        guard wish != .discard, isJoinable else { return [] }
+        guard wish != .discard else { return [] }
+        if state == .finishing { return noteWhileFinishing(.run) }
+        guard isJoinable else { return [] }
         wish = .run
         switch state {
         case .ready, .paused: return queue(at: now)
@@ -180,8 +188,8 @@ extension TransferStateMachine {
 
     /// Stops for ``Wish/pause``, ``Wish/park`` or ``Wish/discard``.
     mutating func stop(_ newWish: Wish, at now: Duration) -> [TransferAction] {
-        // The last byte is there: a stop that comes now comes too late, and costs nothing. Or it is over.
-        guard state != .finishing, state != .ended, wish != .discard else { return [] }
+        guard state != .ended, wish != .discard else { return [] }
+        if state == .finishing { return noteWhileFinishing(newWish) }
         wish = newWish
         continuesWindows = false
         switch state {
@@ -207,6 +215,14 @@ extension TransferStateMachine {
         guard state == .paused, !received.isEmpty else { return [] }
         isPurging = true
         return openPartial()
+    }
+
+    /// The last byte is there: a stop that comes now comes too late, and costs nothing.
+    ///
+    /// Unless it turns out that everything has to begin again, which is where the wish is looked at.
+    private mutating func noteWhileFinishing(_ newWish: Wish) -> [TransferAction] {
+        if mayBeginAgain { wish = newWish }
+        return []
     }
 
     /// Does what is wished at a point where nothing is under way.

@@ -39,9 +39,10 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
     }
 
     /// 50 of 100 bytes are there, and the rest is asked for without a condition.
-    static func unconditionalRest(_ status: Int, _ headers: HeaderFields = [:], _ verdict: Verdict) -> Self {
-        let known = Representation.sample()
-        return Self(
+    static func unconditionalRest(
+        of known: Representation = .sample(), _ status: Int, _ headers: HeaderFields = [:], _ verdict: Verdict
+    ) -> Self {
+        Self(
             asked: .continuing(at: 50, validator: known.validator, window: nil, isConditional: false), known: known,
             received: 50, status: status, headers: headers, verdict: verdict)
     }

@@ -123,8 +123,10 @@ struct ResponseInterpreterTests {
             .unconditionalRest(
                 200, ["Content-Length": "100", "ETag": "\"v1\""],
                 .begin(length: 100, end: 100, .rangeIgnored, validator: "\"v1\"")),
-            .unconditionalRest(416, ["Content-Range": "bytes */50", "ETag": "\"v1\""], .complete(50)),
-            .unconditionalRest(416, ["Content-Range": "bytes */50"], .ask(.everything(.contentChanged))),
+            .unconditionalRest(
+                of: .sample(length: nil), 416, ["Content-Range": "bytes */50", "ETag": "\"v1\""], .complete(50)),
+            .unconditionalRest(
+                of: .sample(length: nil), 416, ["Content-Range": "bytes */50"], .ask(.everything(.contentChanged))),
         ] as [InterpretedExchange])
     func unconditional(_ exchange: InterpretedExchange) {
         #expect(exchange.droppable(exchange.verdict).actualVerdict == exchange.verdict)

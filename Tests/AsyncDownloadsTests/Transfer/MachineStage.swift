@@ -19,6 +19,8 @@ struct MachineStage {
     var beginning = Result<Void, DownloadError>.success(())
     /// What the store says it has kept when it closes the partial; nil for everything.
     var kept: IntervalSet?
+    /// What comes of the finished file.
+    var finishing = Result<Void, DownloadError>.success(())
     var now = Duration.zero
     /// What was done, in order; see ``TransferAction/summary``.
     private(set) var done: [String] = []
@@ -196,7 +198,7 @@ extension MachineStage {
         switch action {
         case .requestPermit: !automatic.contains(.permit)
         case .openPartial: !automatic.contains(.opening)
-        case .beginPartial: !automatic.contains(.beginning)
+        case .beginPartial, .recordPartial: !automatic.contains(.beginning)
         case .savePartial: !automatic.contains(.saving)
         case .closePartial, .discardPartial: !automatic.contains(.closing)
         case .finishPartial: !automatic.contains(.finishing)
@@ -210,9 +212,10 @@ extension MachineStage {
         case .requestPermit: return machine.permitGranted(at: now)
         case .openPartial: return machine.opened(finding, at: now)
         case .beginPartial(_, let number): return machine.began(beginning, exchange: number, at: now)
+        case .recordPartial(_, let number): return machine.prepared(beginning, exchange: number, at: now)
         case .savePartial: return machine.saved()
         case .closePartial, .discardPartial: return machine.closed(keeping: kept, at: now)
-        case .finishPartial: return machine.finished(.success([:]), at: now)
+        case .finishPartial: return machine.finished(finishing.map { [:] }, at: now)
         case .cancelExchange(let number):
             // An exchange that is cancelled twice has one end.
             guard exchange == number else { return nil }

@@ -51,8 +51,8 @@ extension ModelRun {
         let left = response.body.dropFirst(current.position)
         guard !left.isEmpty else {
             // A body whose length nobody has told cannot be too long.
-            if server.faults > 0, !isPassing, response.headers["Content-Length"] != nil,
-                response.headers["Content-Encoding"] == nil, Int.random(in: 0..<20, using: &generator) == 0
+            if server.faults > 0, !isPassing, response.tellsLength, response.headers["Content-Encoding"] == nil,
+                Int.random(in: 0..<20, using: &generator) == 0
             {
                 server.faults -= 1
                 deliver([ModelByte(version: -1, isCoded: false, position: -1)], current.number)

@@ -37,6 +37,8 @@ struct ModelRun {
     /// What happened, for whoever has to find out why.
     var history: [String] = []
     private(set) var ending: TransferEnding?
+    /// Why bytes were given up.
+    private(set) var restarts: Set<RestartReason> = []
 
     private var permit = Permit.none
     private var actions: [TransferAction] = []
@@ -61,6 +63,10 @@ struct ModelRun {
         settings.idleTimeout = .seconds(5)
         if faults > 0, !passing, Int.random(in: 0..<3, using: &generator) == 0 {
             settings.deadline = .seconds(Int.random(in: 0...40, using: &generator))
+        }
+        if Int.random(in: 0..<4, using: &generator) == 0 {
+            settings.checksum = .sha256(String(repeating: "0", count: 64))
+            settings.contentChangePolicy = .verify
         }
         settings.windowLength = [nil, 20, 50].randomElement(using: &generator) ?? nil
         settings.decodesContent = Bool.random(using: &generator)
@@ -119,7 +125,7 @@ struct ModelRun {
         case .object:
             server.faults -= 1
             server.change(using: &generator)
-            history.append("object changes, \(server.length) bytes, \(server.proof)")
+            history.append("object changes, \(server.length) bytes, \(server.proof), \(server.tag)")
         case .refresh: callerRefreshes()
         }
     }
@@ -136,8 +142,9 @@ struct ModelRun {
 
     private mutating func hear(_ event: DownloadEvent) {
         switch event {
-        case .restarted:
+        case .restarted(let reason, _):
             lastProgress = 0
+            restarts.insert(reason)
         case .progress(let progress):
             check(progress.receivedByteCount >= lastProgress, "rule 56: progress went backwards")
             lastProgress = progress.receivedByteCount
@@ -254,7 +261,8 @@ extension ModelRun {
             }
             if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
             (retries, tick, deadline, refreshes) = ([], nil, nil, [])
-        case .openPartial, .beginPartial, .adopt, .savePartial, .closePartial, .discardPartial, .finishPartial:
+        case .openPartial, .beginPartial, .adopt, .recordPartial, .retractPartial, .savePartial, .closePartial,
+            .discardPartial, .finishPartial:
             storeQueue.append(action)
         }
     }
@@ -276,9 +284,13 @@ extension ModelRun {
         case .discardPartial:
             store.discard()
             take("discarded", machine.closed(at: now))
-        case .finishPartial(let length, _):
-            store.finish(length: length)
-            take("finished", machine.finished(.success([:]), at: now))
+        case .recordPartial(let received, let number):
+            take("recorded", machine.prepared(store.record(received, using: &generator), exchange: number, at: now))
+        case .retractPartial(let received): store.retract(to: received)
+        case .finishPartial(let length, let representation):
+            let isChecked = representation.unprovenFrom != nil && machine.settings.checksum != nil
+            let error = store.finish(length: length, checked: isChecked)
+            take("finished", machine.finished(error.map(Result.failure) ?? .success([:]), at: now))
         default: preconditionFailure("\(action) is not the store's")
         }
     }

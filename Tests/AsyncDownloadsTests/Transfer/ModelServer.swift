@@ -12,6 +12,8 @@ struct ModelResponse {
     var status: Int
     var headers: HeaderFields = [:]
     var body: [ModelByte] = []
+    /// Whether the head says where the body ends.
+    var tellsLength: Bool { headers["Content-Length"] != nil || headers["Content-Range"] != nil }
     /// Whether the framing tells where the body ends, so that a cut does not pass for an end.
     var isFramed = true
 }
@@ -21,6 +23,8 @@ struct ModelServer {
     enum Proof: CaseIterable { case tag, weakTag, date, none }
 
     private(set) var version = 1
+    /// The nodes that serve it have tags of their own for the same bytes.
+    private var node = 1
     private(set) var length: Int64
     private(set) var proof: Proof
     /// How often the server may still misbehave, or the object change.
@@ -35,6 +39,8 @@ struct ModelServer {
     }
 
     mutating func change(using generator: inout SplitMix64) {
+        node += 1
+        guard Int.random(in: 0..<4, using: &generator) > 0 else { return }
         version += 1
         if Bool.random(using: &generator) { length = Int64.random(in: 0...120, using: &generator) }
         if Bool.random(using: &generator) { proof = Proof.allCases.randomElement(using: &generator) ?? .tag }
@@ -43,7 +49,7 @@ struct ModelServer {
     /// The length of a version's body, which the last bytes of a file have to reach.
     func length(isCoded: Bool) -> Int64 { isCoded ? length / 2 : length }
 
-    private var tag: String { "\"v\(version)\"" }
+    var tag: String { "\"v\(version).\(node)\"" }
     private var date: String { HTTPDate(secondsSinceEpoch: Int64(1_000_000 + version)).headerValue }
 
     private var proofFields: HeaderFields {

@@ -79,6 +79,22 @@ struct ModelStore {
         checkpoint = (representation, received)
     }
 
+    /// Saves what must be on record before anything follows.
+    mutating func record(
+        _ received: IntervalSet, using generator: inout SplitMix64
+    ) -> Result<Void, DownloadError> {
+        check(isOpen, "recorded while closed")
+        guard let representation, !fault(1, in: 10, &generator) else { return .failure(DownloadError(.diskFull)) }
+        checkpoint = (representation, received)
+        return .success(())
+    }
+
+    mutating func retract(to received: IntervalSet) {
+        check(isOpen, "retracted while closed")
+        guard let representation, checkpoint != nil else { return }
+        checkpoint = received.isEmpty ? nil : (representation, received)
+    }
+
     /// Answers what the next opening will find.
     mutating func close(saving received: IntervalSet?, using generator: inout SplitMix64) -> IntervalSet {
         check(isOpen, "closed twice")
@@ -96,17 +112,22 @@ struct ModelStore {
         isOpen = false
     }
 
-    /// Takes the file, which must be one version from its first byte to its last.
-    mutating func finish(length: Int64) {
+    /// Takes the file, which must be one version from its first byte to its last; or else a digest must be able to tell.
+    mutating func finish(length: Int64, checked: Bool) -> DownloadError? {
         check(isOpen, "finished while closed")
         isOpen = false
         let file = (0..<length).map { bytes[$0] }
         check(!file.contains(nil), "finished with \(file.count { $0 == nil }) of \(length) bytes missing")
         let versions = Set(file.map { $0?.version })
+        if versions.count > 1, checked {
+            wipe()
+            return DownloadError(.checksumMismatch)
+        }
         check(versions.count <= 1, "mixed the versions \(versions)")
         check(Set(file.map { $0?.isCoded }).count <= 1, "mixed codings")
         check(file.enumerated().allSatisfy { $0.element?.position == Int64($0.offset) }, "misplaced bytes")
         wipe()
+        return nil
     }
 
     /// Whether no trace is left.

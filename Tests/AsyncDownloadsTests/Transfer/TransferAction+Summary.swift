@@ -10,6 +10,8 @@ extension TransferAction {
         case .beginPartial(let representation, let number):
             "begin \(representation.length.map(String.init) ?? "?") for \(number)"
         case .adopt: "adopt"
+        case .recordPartial(let received, let number): "record \(received.count) for \(number)"
+        case .retractPartial(let received): "retract to \(received.count)"
         case .savePartial(let received): "save \(received.count)"
         case .closePartial(let received): received.map { "close with \($0.count)" } ?? "close"
         case .discardPartial: "discard"

@@ -43,11 +43,13 @@ struct TransferModelTests {
         }
     }
 
-    @Test("the model reaches every ending, or it would prove little")
+    @Test("the model reaches every ending and every reason to begin again, or it would prove little")
     func endings() {
         var reached: Set<String> = []
+        var restarts: Set<RestartReason> = []
         for seed in 0..<12_000 as Range<UInt64> {
             let run = Self.run(seed)
+            restarts.formUnion(run.restarts)
             switch run.ending {
             case .finished: reached.insert("finished")
             case .failed(let error): reached.insert(error.code.name)
@@ -62,6 +64,11 @@ struct TransferModelTests {
             "storageFailure", "timedOut",
         ]
         #expect(reached.isSuperset(of: expected), "missing: \(expected.subtracting(reached))")
+        let reasons: Set<RestartReason> = [
+            .contentChanged, .rangeIgnored, .noValidator, .rangeNotSatisfiable, .invalidPartialResponse,
+            .digestMismatch, .excessBytes, .checkpointCorrupt, .partialMissing,
+        ]
+        #expect(restarts.isSuperset(of: reasons), "missing: \(reasons.subtracting(restarts))")
     }
 
     /// From calm to stormy.

@@ -180,23 +180,6 @@ struct TransferTimeTests {
         #expect(stage.done.last == "end finished")
     }
 
-    @Test("rule 30: more bytes than the head promised are not written, and fail the transfer")
-    func overflow() {
-        var stage = MachineStage.receiving()
-        #expect(stage.bytes(80) == 50..<100)
-        #expect(stage.failure?.code == .malformedResponse)
-        #expect(stage.failure?.isRetryable == false)
-        #expect(stage.machine.received == IntervalSet(0..<100))
-    }
-
-    @Test("rule 30: a part writes nothing beyond the range that its head promised")
-    func overflowingPart() {
-        var stage = MachineStage.resuming()
-        stage.head(206, ["Content-Range": "bytes 50-59/100"])
-        #expect(stage.bytes(11) == 50..<60)
-        #expect(stage.failure?.code == .malformedResponse)
-    }
-
     @Test("a body that claims to be longer than allowed is not begun")
     func claimedLength() {
         var stage = MachineStage.connecting { $0.maximumByteCount = 99 }

@@ -30,6 +30,12 @@ struct MemoryBody: Sendable {
         received.insert(offset..<offset + Int64(source.count))
     }
 
+    /// Forgets what is not in `received`, which begins at the first byte.
+    mutating func retract(to received: IntervalSet) {
+        self.received = received
+        bytes = bytes.prefix(Int(received.upperBound))
+    }
+
     /// Copies up to `buffer.count` bytes from `offset` on; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         let start = min(Int(offset), bytes.count)

@@ -79,6 +79,14 @@ final class MemoryPartial: Partial {
         try disk?.save(received)
     }
 
+    func retract(to received: IntervalSet) throws(DownloadError) {
+        let disk = state.withLock { state in
+            state.body?.retract(to: received)
+            return state.disk
+        }
+        try disk?.retract(to: received)
+    }
+
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {
         let disk: any Partial
         switch state.withLock({ state in (state.body?.read(into: buffer, at: offset), state.disk) }) {
