@@ -34,6 +34,11 @@ package protocol FileSystem: Sendable {
     /// Returns when the file's bytes, and what is needed to read them back, would survive a loss of power.
     func synchronize(_ file: OpenFile) throws(FileFailure)
 
+    /// Throws what the file system would have to say of earlier writes when the file is closed, and leaves it open.
+    ///
+    /// Network file systems send bytes late, and tell only then that there was no space for them.
+    func checkWrites(to file: OpenFile) throws(FileFailure)
+
     /// Returns when the names in the directory would survive a loss of power.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
 
@@ -60,6 +65,11 @@ package protocol FileSystem: Sendable {
 
     /// How long a new file in the directory may become, or nil where nothing tells.
     func availableSpace(in directory: String) throws(FileFailure) -> Int64?
+}
+
+extension FileSystem {
+    /// A file system that says everything at once has nothing to add.
+    package func checkWrites(to file: OpenFile) throws(FileFailure) {}
 }
 
 /// What a file is opened for, always to read and to write.

@@ -28,6 +28,14 @@ extension POSIXFileSystem {
         }
     }
 
+    package func checkWrites(to file: OpenFile) throws(FileFailure) {
+        var status = statfs()
+        _ = try call("examine", file.name) { fstatfs(file.number, &status) }
+        // These systems tell at the last close only, when it is too late; a volume of this machine tells at once.
+        guard status.f_flags & UInt32(MNT_LOCAL) == 0 else { return }
+        _ = try call("sync", file.name) { fsync(file.number) }
+    }
+
     package func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {
         var status = stat()
         _ = try call("examine", file.name) { fstat(file.number, &status) }

@@ -28,6 +28,20 @@ extension POSIXFileSystem {
         _ = try call("sync", file.name) { fsync(file.number) }
     }
 
+    package func checkWrites(to file: OpenFile) throws(FileFailure) {
+        while true {
+            let copy: Int32
+            do {
+                copy = try call("duplicate", file.name) { fcntl(file.number, F_DUPFD_CLOEXEC, 0) }
+            } catch let error where error.kind == .tooManyOpenFiles {
+                return try synchronize(file)
+            }
+            // Closing any descriptor of a file makes a network file system send what it holds back.
+            if systemClose(copy) == 0 { return }
+            if errno != EINTR { throw Self.failure(errno, "close", file.name) }
+        }
+    }
+
     package func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {
         guard let fallocate = Self.fallocate else { return }
         // 1 is FALLOC_FL_KEEP_SIZE: the file's size goes on to tell how much was written.

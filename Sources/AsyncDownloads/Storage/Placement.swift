@@ -88,7 +88,7 @@ struct Placement {
         let copy = try disk.duplicate(file.handle, to: path)
         defer { disk.close(copy) }
         do {
-            if store.synchronizes { try disk.synchronize(copy) }
+            if store.synchronizes { try disk.synchronize(copy) } else { try disk.checkWrites(to: copy) }
             try disk.rename(path, to: destination)
         } catch {
             try? disk.remove(path)

@@ -15,6 +15,8 @@ struct PretendingFileSystem: FileSystem {
     var locks: Locks
     /// What is left on the disk, where not the truth.
     var space: Int64?
+    /// What closing a file would fail with.
+    var closing: FileFailure.Kind?
     /// Why a file or directory cannot be opened, where it cannot.
     var refusal: @Sendable (_ path: String, _ purpose: OpenPurpose) -> FileFailure.Kind? = { _, _ in nil }
 
@@ -67,6 +69,13 @@ struct PretendingFileSystem: FileSystem {
     }
 
     func synchronize(_ file: OpenFile) throws(FileFailure) { try base.synchronize(file) }
+
+    func checkWrites(to file: OpenFile) throws(FileFailure) {
+        if let closing {
+            throw FileFailure(closing, errno: 0, operation: "close", name: file.name, reason: "reported late")
+        }
+        try base.checkWrites(to: file)
+    }
 
     func synchronizeDirectory(_ path: String) throws(FileFailure) {
         try refuse(path, .existing)
