@@ -7,6 +7,8 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     enum Outcome: Sendable {
         /// The content, byte for byte.
         case file(Content)
+        /// These bytes as the server coded them, or the content where the engine decodes it.
+        case coded([UInt8], of: Content)
         /// This error, and this many bytes kept at least.
         case failure(DownloadError.Code, kept: ClosedRange<Int64> = 0...0)
     }
@@ -39,9 +41,30 @@ extension Scenario {
 
     /// The object whose first response is cut, and whose second answer is `second`.
     static func interrupted(_ second: Step, then rest: Step...) -> Resource {
-        var resource = Resource(content, entityTag: tag)
-        resource.script = [[.cut(after: cut)], second] + rest
-        return resource
+        scripted([[.cut(after: cut)], second] + rest)
+    }
+
+    /// The object whose requests are answered by the script, and plainly after it.
+    static func scripted(_ script: [Step]) -> Resource {
+        Resource(content, entityTag: tag, script: script)
+    }
+
+    /// Every validator that the resource ever has, as it may be sent back.
+    var validators: Set<String> {
+        var validators: [String?] = [resource.entityTag ?? resource.lastModified]
+        for case .replaceContent(_, let tag, let date) in resource.script.flatMap(\.faults) {
+            validators += [tag, date]
+        }
+        return Set(validators.compactMap { $0 })
+    }
+
+    /// Keeps a case from URLSession on Linux, for this reason.
+    func exceptOnLinuxURLSession(_ reason: String) -> Self {
+        var copy = self
+        #if canImport(FoundationNetworking)
+        copy.impossible[.urlSession] = reason
+        #endif
+        return copy
     }
 
     func on(_ change: (inout Resource) -> Void) -> Self {

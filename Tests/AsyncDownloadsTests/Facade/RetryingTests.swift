@@ -8,11 +8,13 @@ import Testing
 struct RetryingTests {
     private let content = Content(seed: 5, length: 200_000)
 
-    @Test(arguments: Engine.allCases)
-    func `rule 37: Retry-After is obeyed to the second`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.allCases, ["120", HTTPDate(secondsSinceEpoch: 1_800_000_120).headerValue])
+    func `rule 37: Retry-After is obeyed to the second, as a number and as a date`(
+        _ engine: Engine, _ retryAfter: String
+    ) async throws {
         let time = ManualTimeSource()
         try await Workshop.with(engine, time: time) { shop async throws in
-            shop.server.serve(Resource(content, script: [[.retryAfter("120")]]), at: "/one")
+            shop.server.serve(Resource(content, script: [[.retryAfter(retryAfter)]]), at: "/one")
             let download = shop.downloader.start(shop.request("/one"))
             await time.timer(ofAtLeast: .seconds(120))
             time.advance(by: .seconds(119))
@@ -21,6 +23,31 @@ struct RetryingTests {
             let story = await Story(of: download)
             #expect(story.retries == [.httpStatus])
             #expect(try shop.holds(content))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 37: a Retry-After that passes the deadline is not waited for`(_ engine: Engine) async throws {
+        try await Workshop.with(engine, time: ManualTimeSource()) { shop async throws in
+            shop.server.serve(Resource(content, script: [[.retryAfter("120")]]), at: "/one")
+            var request = shop.request("/one")
+            request.deadline = .seconds(100)
+            // The clock stands still, so that a wait would have no end.
+            let story = await Story(of: shop.downloader.start(request))
+            #expect(story.error?.code == .deadlineExceeded)
+            #expect((story.error?.underlyingError as? DownloadError)?.statusCode == 503)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 37: a Retry-After longer than the policy allows is cut`(_ engine: Engine) async throws {
+        let time = ManualTimeSource()
+        try await Workshop.with(engine, time: time) { shop async throws in
+            shop.server.serve(Resource(content, script: [[.retryAfter("86400")]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            await time.timer(ofAtLeast: .seconds(600))
+            time.advance(by: .seconds(600))
+            #expect(try await download.file.byteCount == content.length)
         }
     }
 

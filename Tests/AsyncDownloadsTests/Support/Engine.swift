@@ -25,6 +25,9 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
         #endif
     }
 
+    /// Whether the engine undoes content codings whatever it is told.
+    var decodesContent: Bool { self == .urlSession }
+
     func makeTransport() -> any Transport {
         switch self {
         case .httpClient: HTTPClientTransport()

@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+/// Where each of the 59 rules of correct resumption is proven.
+///
+/// Whether a proof holds shows when the rule is broken; here it is only kept from getting lost. What a segment per
+/// connection would add to rules 8, 21, 52, 53 and 58 is proven with the parts that one connection fetches in turn, and
+/// with the bound on connections.
+@Suite(.timeLimit(.minutes(15)))
+struct RuleCoverageTests {
+    /// A file of tests, and the rules that it proves besides the rows of the conformance tables.
+    struct Proof: Sendable, CustomTestStringConvertible {
+        let file: String
+        let rules: [Int]
+
+        var testDescription: String { file }
+
+        init(_ file: String, _ rules: [Int]) {
+            self.file = file
+            self.rules = rules
+        }
+    }
+
+    static let proofs: [Proof] = [
+        Proof("Conformance/ConformanceTests.swift", [1, 2, 3, 4, 6, 7, 8, 34, 56]),
+        Proof(
+            "HTTP/ResponseInterpreterTests+Partial.swift", [14, 15, 16, 17, 18, 19, 20, 21, 24, 25, 29]),
+        Proof("HTTP/ResponseInterpreterTests+Status.swift", [26, 27, 31, 32, 36, 37]),
+        Proof("HTTP/HostileInputTests.swift", [13]),
+        Proof("HTTP/MessageFieldsTests.swift", [28, 33]),
+        Proof("HTTP/ValidatorTests.swift", [2, 3, 4, 21]),
+        Proof("Transfer/TransferStateMachineTests.swift", [5, 12, 19, 22, 26, 27, 28, 47]),
+        Proof("Transfer/TransferStateMachineTests+Windows.swift", [8, 21, 23]),
+        Proof("Transfer/TransferStateMachineTests+Conditions.swift", [34]),
+        Proof("Transfer/TransferStateMachineTests+Nodes.swift", [35]),
+        Proof("Transfer/TransferStateMachineTests+Excess.swift", [30]),
+        Proof("Transfer/TransferStateMachineTests+Model.swift", [52, 53, 54, 55, 56]),
+        Proof("Transfer/TransferStateMachineTests+Time.swift", [59]),
+        Proof("Transfer/RouteTests.swift", [10, 11, 51]),
+        Proof("Transfer/MailboxTests.swift", [57]),
+        Proof("Transfer/ProgressMeterTests.swift", [57]),
+        Proof("Transfer/PermitQueueTests.swift", [58]),
+        Proof("Facade/RecordTests.swift", [9, 12, 42, 46, 49]),
+        Proof("Facade/FollowingTests.swift", [10, 11]),
+        Proof("Facade/NodeTests.swift", [35]),
+        Proof("Facade/RetryingTests.swift", [36, 37, 59]),
+        Proof("Facade/CoalescingTests.swift", [51]),
+        Proof("Facade/MomentTests.swift", [54, 55]),
+        Proof("Facade/PausingTests.swift", [54, 55]),
+        Proof("Facade/FanOutTests.swift", [58]),
+        Proof("Facade/RequestTests.swift", [48]),
+        Proof("Storage/CrashTests.swift", [38, 39, 40, 41, 42, 46, 54]),
+        Proof("Storage/DiskStoreTests.swift", [38, 41, 43, 44]),
+        Proof("Storage/TamperingTests.swift", [39, 40, 41]),
+        Proof("Storage/PartialNamesTests.swift", [43]),
+        Proof("Storage/FaultTests.swift", [38, 44, 45]),
+        Proof("Storage/ClosingTests.swift", [45]),
+        Proof("Storage/OwnershipTests.swift", [50]),
+        Proof("Storage/TwoOwnersTests.swift", [50]),
+    ]
+
+    private static let rows: [Scenario] =
+        Scenario.plain + Scenario.changes + Scenario.lies + Scenario.bodies + Scenario.statuses
+        + Scenario.sequences
+        + Scenario.windows
+
+    @Test
+    func `each rule has a proof`() {
+        // A row that no engine can run proves nothing.
+        let possible = Self.rows.filter { $0.impossible.count < Engine.allCases.count }
+        let proven = Set(possible.flatMap(\.rules)).union(Self.proofs.flatMap(\.rules))
+        #expect(proven == Set(1...59))
+    }
+
+    @Test
+    func `each row of the conformance tables is there for a rule, and has a name of its own`() {
+        #expect(Self.rows.allSatisfy { !$0.rules.isEmpty })
+        #expect(Set(Self.rows.map(\.name)).count == Self.rows.count)
+    }
+
+    @Test(arguments: proofs)
+    func `a file that proves rules cites them`(_ proof: Proof) throws {
+        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: tests.appending(path: proof.file), encoding: .utf8)
+        #expect(Set(proof.rules).subtracting(Self.citations(in: text)) == [])
+    }
+
+    /// The numbers behind the word, such as in "rules 1, 3 to 5 and 7".
+    static func citations(in text: String) -> Set<Int> {
+        var numbers: Set<Int> = []
+        for citation in text.matches(of: /[Rr]ules? (\d+(?:(?:, | and | to )\d+)*)/) {
+            var last = 0
+            var isRange = false
+            for word in citation.1.split(whereSeparator: { $0 == " " || $0 == "," }) {
+                if let number = Int(word) {
+                    numbers.formUnion((isRange ? min(last, number) : number)...number)
+                    (last, isRange) = (number, false)
+                } else {
+                    isRange = word == "to"
+                }
+            }
+        }
+        return numbers
+    }
+
+    @Test(arguments: [
+        ("rule 7", [7]), ("Rules 1, 3 to 5 and 7: x", [1, 3, 4, 5, 7]),
+        ("(rules 38 to 40, 46)", [38, 39, 40, 46]),
+        ("rule of thumb 3", []), ("no rules", []),
+    ])
+    func `citations are read as people do`(_ text: String, _ numbers: [Int]) {
+        #expect(Self.citations(in: text) == Set(numbers))
+    }
+}

@@ -1,0 +1,64 @@
+import AsyncDownloads
+import LoopbackServer
+
+extension Scenario {
+    /// Statuses that may pass, statuses that will not, and how long to wait.
+    static let statuses: [Scenario] =
+        passingStatuses.flatMap(passing) + finalStatuses.map(refusing) + filelessStatuses.map(fileless) + others
+
+    private static let passingStatuses: [Int] = [408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]
+    private static let finalStatuses: [Int] = [
+        400, 401, 403, 404, 405, 406, 409, 410, 411, 414, 418, 451, 501, 505, 525,
+    ]
+    private static let filelessStatuses: [Int] = [201, 202, 204, 205, 207, 226, 300, 304]
+
+    private static let others: [Scenario] = [
+        fileless(305).exceptOnLinuxURLSession("URLSession reports no head of such a response"),
+        Scenario(
+            rules: [36], name: "401 that asks for credentials is final",
+            resource: scripted([[.status(401, headers: ["WWW-Authenticate": "Basic realm=\"x\""])]]),
+            outcome: .failure(.httpStatus), offsets: [0]),
+        Scenario(
+            rules: [31], name: "an error page never reaches the file, nor costs its bytes",
+            resource: interrupted([.status(403, body: "no")]), outcome: .failure(.httpStatus, kept: cut...cut),
+            offsets: [0, cut]),
+        Scenario(
+            rules: [31], name: "a captive portal's page never reaches the file, nor costs its bytes",
+            resource: interrupted([.status(200, headers: ["Content-Type": "text/html"], body: "<html>pay</html>")]),
+            outcome: .file(content), resumptions: [cut]),
+        Scenario(
+            rules: [37], name: "Retry-After of no seconds", resource: scripted([[.retryAfter("0")]]),
+            outcome: .file(content), offsets: [0, 0]),
+        Scenario(
+            rules: [37], name: "Retry-After by a date that has passed",
+            resource: scripted([[.retryAfter("Fri, 16 Apr 2010 17:23:13 GMT", status: 429)]]),
+            outcome: .file(content), offsets: [0, 0]),
+        Scenario(
+            rules: [37], name: "Retry-After that is neither", resource: scripted([[.retryAfter("soon")]]),
+            outcome: .file(content), offsets: [0, 0]),
+    ]
+
+    private static func passing(_ status: Int) -> [Scenario] {
+        [
+            Scenario(
+                rules: [36], name: "\(status), then the file", resource: scripted([[.status(status, body: "wait")]]),
+                outcome: .file(content), offsets: [0, 0]),
+            Scenario(
+                rules: [36, 31], name: "\(status) in the middle costs no byte",
+                resource: interrupted([.status(status, body: "wait")]), outcome: .file(content),
+                offsets: [0, cut, cut], resumptions: [cut]),
+        ]
+    }
+
+    private static func refusing(_ status: Int) -> Scenario {
+        Scenario(
+            rules: [36, 31], name: "\(status) is final", resource: scripted([[.status(status, body: "no")]]),
+            outcome: .failure(.httpStatus), offsets: [0])
+    }
+
+    private static func fileless(_ status: Int) -> Scenario {
+        Scenario(
+            rules: [32], name: "\(status) is no file", resource: scripted([[.status(status)]]),
+            outcome: .failure(.httpStatus), offsets: [0])
+    }
+}

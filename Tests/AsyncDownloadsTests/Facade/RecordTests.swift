@@ -1,0 +1,102 @@
+import AsyncDownloads
+import Foundation
+import LoopbackServer
+import Testing
+
+/// What is on record of a download, and what is not (rules 9, 12, 42, 46 and 49).
+@Suite(.timeLimit(.minutes(15)))
+struct RecordTests {
+    private let content = Content(seed: 11, length: 3_000_000)
+    private let cut: Int64 = 1_200_000
+
+    /// A downloader's server with an object that is cut half-way, then served.
+    private func serve(_ shop: Workshop, _ change: (inout Resource) -> Void = { _ in }) {
+        var resource = Resource(content, entityTag: "\"a\"", script: [[.cut(after: cut)]])
+        change(&resource)
+        shop.server.serve(resource, at: "/one")
+    }
+
+    @Test(
+        arguments: Engine.allCases, [("Accept", "text/csv"), ("Accept-Language", "de"), ("Authorization", "Bearer b")])
+    func `rule 9: bytes of a request with other headers are not continued`(
+        _ engine: Engine, _ header: (String, String)
+    ) async throws {
+        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
+            serve(shop)
+            let story = await Story(of: shop.downloader.start(shop.request("/one")))
+            #expect(story.error?.bytesKept == cut)
+            var other = shop.request("/one", to: "other.bin")
+            other.headers[header.0] = header.1
+            _ = try await shop.downloader.download(other)
+            #expect(shop.server.requests(at: "/one").map(offset(of:)) == [0, 0])
+            #expect(shop.server.requests(at: "/one").allSatisfy { $0.method == "GET" })
+        }
+    }
+
+    @Test(arguments: Engine.allCases, [("Accept", "text/csv"), ("Accept-Language", "de")])
+    func `rule 9: nor at the same destination`(_ engine: Engine, _ header: (String, String)) async throws {
+        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
+            serve(shop)
+            _ = await Story(of: shop.downloader.start(shop.request("/one")))
+            var other = shop.request("/one")
+            other.headers[header.0] = header.1
+            _ = try await shop.downloader.download(other)
+            #expect(shop.server.requests(at: "/one").map(offset(of:)) == [0, 0])
+            #expect(try shop.holds(content))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 12: a file that is complete by record is put in its place without a request`(
+        _ engine: Engine
+    ) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            serve(shop) { $0.script = [] }
+            let destination = shop.directory.appending(path: "file.bin")
+            try FileManager.default.createDirectory(at: destination, withIntermediateDirectories: false)
+            let story = await Story(of: shop.downloader.start(shop.request("/one")))
+            #expect(story.error?.code == .destinationUnusable)
+            try FileManager.default.removeItem(at: destination)
+            #expect(try await shop.downloader.download(shop.request("/one")).fetchedByteCount == 0)
+            #expect(shop.server.requests(at: "/one").count == 1)
+            #expect(try shop.holds(content))
+            #expect(try shop.leftovers == ["file.bin"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rules 42 and 46: the destination is what it was until the whole file replaces it`(
+        _ engine: Engine
+    ) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            serve(shop) { $0.script = [[.stall(after: cut)]] }
+            let destination = shop.directory.appending(path: "file.bin")
+            try Data("old".utf8).write(to: destination)
+            let download = shop.downloader.start(shop.request("/one"))
+            for try await event in download.events {
+                if case .progress(let progress) = event, progress.receivedByteCount >= cut { break }
+            }
+            #expect(try Data(contentsOf: destination) == Data("old".utf8))
+            #expect(try shop.leftovers.filter { !$0.hasPrefix(".") } == ["file.bin"])
+            shop.server.release("/one")
+            _ = try await download.file
+            #expect(try shop.holds(content))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 49: a file is as old as it is here, not as the server says`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            serve(shop) { $0.lastModified = "Fri, 16 Apr 2010 17:23:13 GMT" }
+            let start = try modificationDate(of: shop.directory)
+            let file = try await shop.downloader.download(shop.request("/one"))
+            #expect(file.lastModified == "Fri, 16 Apr 2010 17:23:13 GMT")
+            #expect(try modificationDate(of: file.url) >= start)
+        }
+    }
+
+    private func modificationDate(of url: URL) throws -> Date {
+        let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+        return try #require(attributes[.modificationDate] as? Date)
+    }
+}
