@@ -18,7 +18,8 @@ extension PartialSite {
             name = file.lastPathComponent
         case .directory(let directory):
             home = directory
-            name = FileName.fromURLPath(request.url.path(percentEncoded: true))
+            let fromURL = FileName.fromURLPath(request.url.path(percentEncoded: true))
+            name = request.identity.flatMap(FileName.sanitised) ?? fromURL
         }
         let isInMemory = request.destination == .memory
         let directory = (isInMemory ? home : partialsDirectory ?? home).path
@@ -28,7 +29,8 @@ extension PartialSite {
             hadCredentials: key.headers.contains { HeaderFields.isCredential($0.name) },
             destination: request.destination.record(relativeTo: directory),
             choosesName: request.destination.choosesName,
-            checksum: request.checksum?.text)
+            checksum: request.checksum?.text,
+            identity: key.identity)
         self.init(
             directory: directory, baseName: name ?? "download", request: record,
             medium: isInMemory ? .memory : .disk)
@@ -78,5 +80,6 @@ extension DownloadRequest {
         self.init(
             from: url, at: destination, headers: headers,
             checksum: record.checksum.flatMap { Checksum($0) }, priority: .normal)
+        identity = record.identity
     }
 }

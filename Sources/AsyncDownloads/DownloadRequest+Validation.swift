@@ -10,6 +10,7 @@ extension DownloadRequest {
         if checksum != nil, !RunningDigest.isAvailable {
             return DownloadError(.unsupported, "checksums on Linux need the trait ServerStack", url: url)
         }
+        if identity?.isEmpty == true { return fault("the identity is empty") }
         if let maximumByteCount, maximumByteCount < 0 { return fault("the maximum byte count is negative") }
         switch destination {
         case .file(let file):

@@ -50,6 +50,21 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Until when ``url`` can be used, where that is known beforehand.
     public var urlExpiration: Date?
 
+    /// A name of your own for the resource, which stands for it in place of ``url``.
+    ///
+    /// Requests of one identity share a transfer, and go on from each other's bytes, whatever their URLs are, as long as
+    /// their headers and the destination's name are the same. So tomorrow's signed URL continues today's bytes:
+    ///
+    /// ```swift
+    /// var request = DownloadRequest(from: signedURL, to: destination)
+    /// request.identity = "film-4711"
+    /// ```
+    ///
+    /// It is written to disk beside the bytes. Bytes that came from another URL are used when the server proves, by the
+    /// same validator or `Repr-Digest`, that it has the same object; else the download begins again. A running transfer
+    /// takes the URL of a request that joins it when its own is refused, or when it goes on after a pause or an error.
+    public var identity: String?
+
     /// What to do when another process has the unfinished file; nil takes the downloader's.
     ///
     /// A request that joins a running transfer takes what that one began with.

@@ -113,7 +113,7 @@ public final class Downloader: Sendable {
         if let error = request.firstFault {
             return Download(request: request, source: .refused(error))
         }
-        let key = TransferKey(url: request.url, headers: request.headers)
+        let key = TransferKey(request)
         if case .file(let destination) = request.destination, !environment.destinations.take(destination.path, for: key)
         {
             let error = DownloadError(.destinationInUse, destination.lastPathComponent, url: request.url)

@@ -6,11 +6,11 @@
 public final class PartialBodyStore: Sendable {
     /// What makes two bodies ones of the same resource.
     struct Key: Hashable, Sendable {
-        private let url: String
+        private let resource: String
         private let headers: [[String]]
 
         init(_ site: PartialSite) {
-            url = site.request.url
+            resource = site.request.resource
             headers = site.request.headers
         }
     }
@@ -83,7 +83,10 @@ public final class PartialBodyStore: Sendable {
 
     /// Takes the body of the same resource out.
     func take(_ site: PartialSite) -> MemoryBody? {
-        state.withLock { $0.remove(Key(site)) }?.body
+        guard let entry = state.withLock({ $0.remove(Key(site)) }) else { return nil }
+        var body = entry.body
+        if entry.site.request.url != site.request.url { body.representation.isUnproven = true }
+        return body
     }
 
     /// Keeps a body, and moves others to disk where there are too many bytes then; blocks on the disk only for that.

@@ -163,6 +163,7 @@ package struct ResponseInterpreter: Sendable {
         continued.length = known.length ?? completeLength
         continued.digests = known.digests ?? digests?.checksums
         if !isProven, known.unprovenFrom == nil { continued.unprovenFrom = asked.start }
+        continued.isUnproven = nil
         return .append(
             .init(
                 skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: continued))
@@ -182,7 +183,7 @@ package struct ResponseInterpreter: Sendable {
         let match = known?.validator?.matches(head.headers, receivedAt: date) ?? .absent
         // Where a condition was sent along, a server that got as far as the range has found the validator unchanged.
         guard completeLength == received, known?.length ?? completeLength == completeLength,
-            match == .same || match == .absent && asked.condition != .none
+            match == .same || match == .absent && !needsProof && asked.condition != .none
         else { return .ask(.everything(.contentChanged)) }
         return .complete(length: completeLength)
     }

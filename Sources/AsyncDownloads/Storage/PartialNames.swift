@@ -125,7 +125,7 @@ extension PartialNames {
     private static func fingerprint(of site: PartialSite) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        for text in [site.baseName, site.request.url] + site.request.headers.flatMap(\.self) {
+        for text in [site.baseName, site.request.resource] + site.request.headers.flatMap(\.self) {
             text.utf8.forEach(add)
             // No text contains this byte, so that two texts never run into one another.
             add(0xFF)

@@ -58,10 +58,12 @@ package struct RequestRecord: Sendable, Hashable, Codable {
     package var choosesName: Bool
     /// The digest that the whole file must have, as `algorithm=hex`.
     package var checksum: String?
+    /// The caller's name of the resource, which stands for it in place of the URL.
+    package var identity: String?
 
     package init(
         url: String, headers: [[String]] = [], hadCredentials: Bool = false, destination: String,
-        choosesName: Bool = false, checksum: String? = nil
+        choosesName: Bool = false, checksum: String? = nil, identity: String? = nil
     ) {
         self.url = url
         self.headers = headers
@@ -69,6 +71,15 @@ package struct RequestRecord: Sendable, Hashable, Codable {
         self.destination = destination
         self.choosesName = choosesName
         self.checksum = checksum
+        self.identity = identity
+    }
+
+    /// What stands for the resource: its name where it has one, else the URL.
+    package var resource: String { Self.resource(url: url, identity: identity) }
+
+    package static func resource(url: String, identity: String?) -> String {
+        // No URL holds a space, so no name is taken for one.
+        identity.map { "named \($0)" } ?? url
     }
 }
 

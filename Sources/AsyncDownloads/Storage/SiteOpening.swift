@@ -59,8 +59,10 @@ struct SiteOpening {
         }
         // Leftovers are a nuisance and no reason to fail.
         _ = try? removeFiles(except: claimed)
+        var representation = record.representation
+        if record.request.url != site.request.url { representation.isUnproven = true }
         return Opened(
-            finding: .bytes(record.representation, received), file: claimed, checkpoint: found,
+            finding: .bytes(representation, received), file: claimed, checkpoint: found,
             nextSlot: mark.map { ($0.slot + 1) % CheckpointMark.slotCount } ?? 0)
     }
 
@@ -75,7 +77,7 @@ struct SiteOpening {
 
     /// Why the checkpoint is not one of this request's bytes.
     private func mismatch(with record: Checkpoint) -> RestartReason? {
-        guard record.baseName == site.baseName, record.request.url == site.request.url,
+        guard record.baseName == site.baseName, record.request.resource == site.request.resource,
             record.request.headers == site.request.headers
         else { return .checkpointMismatch }
         if let expected = site.request.checksum, let recorded = record.request.checksum, expected != recorded {

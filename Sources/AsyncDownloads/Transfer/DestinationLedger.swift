@@ -5,12 +5,12 @@
 final class DestinationLedger: Sendable {
     private struct State {
         var named: [String: TransferKey] = [:]
-        /// The URL of the resource that each path got, of the latest few.
+        /// The ``TransferKey/resource`` that each path got, of the latest few.
         var given: [String: String] = [:]
         var order: [String] = []
 
-        mutating func give(_ path: String, to url: String) {
-            if given.updateValue(url, forKey: path) == nil { order.append(path) }
+        mutating func give(_ path: String, to resource: String) {
+            if given.updateValue(resource, forKey: path) == nil { order.append(path) }
             guard order.count > 2 * DestinationLedger.memory else { return }
             for path in order.prefix(DestinationLedger.memory) { given[path] = nil }
             order.removeFirst(DestinationLedger.memory)
@@ -36,7 +36,7 @@ final class DestinationLedger: Sendable {
         state.withLock { state in
             for path in state.named.filter({ $0.value == key }).keys {
                 state.named[path] = nil
-                state.give(path, to: key.url)
+                state.give(path, to: key.resource)
             }
         }
     }
@@ -49,8 +49,8 @@ final class DestinationLedger: Sendable {
                 let candidate = number == 0 ? name : FileName.numbered(name, number)
                 let path = directory.hasSuffix("/") ? directory + candidate : "\(directory)/\(candidate)"
                 let isFree = state.named[path].map { $0 == key } ?? true
-                if isFree, state.given[path] == nil || state.given[path] == key.url {
-                    state.give(path, to: key.url)
+                if isFree, state.given[path] == nil || state.given[path] == key.resource {
+                    state.give(path, to: key.resource)
                     return path
                 }
                 number += 1

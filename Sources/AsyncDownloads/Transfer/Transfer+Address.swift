@@ -8,6 +8,13 @@ extension Transfer {
         input { $0.replaceAddress(.init(fresh, at: now, date: date), at: now) }
     }
 
+    /// Where `request` asks for the resource.
+    func address(of request: DownloadRequest, at now: Duration) -> TransferStateMachine.Address? {
+        guard let url = URL(string: TransferKey(request).url) else { return nil }
+        let fresh = FreshURL(url, expiration: request.urlExpiration, headers: request.headers)
+        return .init(fresh, at: now, date: environment.time.date)
+    }
+
     /// Asks the first caller who can be asked, once for all of them.
     func refreshURL(_ context: URLRefresh.Context, number: Int) {
         let closure = withState { state in

@@ -21,6 +21,7 @@ extension Transfer {
             let number = state.subscribers.add(request)
             state.machine.byteLimit = state.subscribers.byteLimit
             state.machine.isRefreshable = state.subscribers.canRefreshURL
+            if isJoining, let address = address(of: request, at: now) { state.machine.offer(address) }
             if !isJoining, let expiration = request.urlExpiration {
                 state.machine.expiresAt = now + environment.time.date.duration(to: expiration)
             }

@@ -1,14 +1,18 @@
 internal import Foundation
 
-/// What makes two requests ask for the same resource: the URL without its fragment, and the headers.
+/// What makes two requests ask for the same resource: the URL without its fragment, or the name that the caller has
+/// given it, and the headers.
 struct TransferKey: Sendable, Hashable {
     /// The URL as it is sent: scheme and host in lower case, no port where it is the scheme's own, no fragment, a path at
     /// least of `/` (RFC 9110, 4.2.3).
     let url: String
     /// The headers in the order of their names, which says nothing in HTTP (RFC 9110, 5.3).
     let headers: HeaderFields
+    /// The caller's ``DownloadRequest/identity``.
+    let identity: String?
 
-    init(url: URL, headers: HeaderFields) {
+    init(url: URL, headers: HeaderFields, identity: String? = nil) {
+        self.identity = identity
         if var components = URLComponents(url: url, resolvingAgainstBaseURL: true) {
             components.fragment = nil
             let (scheme, host) = (components.scheme?.lowercased(), components.percentEncodedHost?.lowercased())
@@ -23,5 +27,23 @@ struct TransferKey: Sendable, Hashable {
         }
         // Swift's sort keeps the order of equal names, which does say something.
         self.headers = HeaderFields(headers.sorted { $0.name.lowercased() < $1.name.lowercased() })
+    }
+}
+
+extension TransferKey {
+    init(_ request: DownloadRequest) {
+        self.init(url: request.url, headers: request.headers, identity: request.identity)
+    }
+
+    /// What stands for the resource: its name where it has one, else the URL.
+    var resource: String { RequestRecord.resource(url: url, identity: identity) }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.resource == right.resource && left.headers == right.headers
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(resource)
+        hasher.combine(headers)
     }
 }

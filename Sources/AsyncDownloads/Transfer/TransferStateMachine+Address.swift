@@ -34,7 +34,32 @@ extension TransferStateMachine {
         }
     }
 
+    /// A caller who joins asks elsewhere for the resource; what goes well is not disturbed by it.
+    mutating func offer(_ address: Address) {
+        guard knownURLs.insert(address.url).inserted else { return }
+        offeredAddress = address
+    }
+
+    /// Goes to where a caller who came later has asked, and says whether there is such a place.
+    @discardableResult
+    mutating func takeOffer() -> Bool {
+        guard let address = offeredAddress else { return false }
+        move(to: address)
+        refreshCount = 0
+        return true
+    }
+
+    /// Bytes from another URL have to prove themselves: where all are there, the last one is asked for again.
+    mutating func holdBackUnprovenEnd() {
+        guard let representation, representation.isUnproven == true else { return }
+        needsProof = true
+        guard let length = representation.length, length > 0, received.isComplete(below: length) else { return }
+        received.truncate(to: length - 1)
+    }
+
     private mutating func move(to address: Address) {
+        knownURLs.insert(address.url)
+        offeredAddress = nil
         route.replaceOrigin(address.url, trusting: address.headers != nil)
         headers = address.headers ?? headers
         expiresAt = address.expiresAt

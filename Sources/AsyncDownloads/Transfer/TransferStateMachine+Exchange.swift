@@ -130,6 +130,9 @@ extension TransferStateMachine {
             route.returnToOrigin()
             return drain(.connect, cancelling: !hasShortBody(head), at: now)
         }
+        if [401, 403, 410].contains(head.status.code), takeOffer() {
+            return drain(.connect, cancelling: !hasShortBody(head), at: now)
+        }
         let error = DownloadError(
             failure.code, failure.detail, statusCode: head.status.code, isRetryable: failure.isRetryable,
             retryAfter: failure.retryAfter)

@@ -5,6 +5,7 @@ extension TransferStateMachine {
         // The end of a delay is told by what follows it.
         if case .backingOff = state {} else { actions.append(.tell(.waiting)) }
         state = .waiting
+        takeOffer()
         if activeSince == nil, let deadline = settings.deadline {
             activeSince = now
             actions.append(.scheduleDeadline(max(.zero, deadline - activeTime)))

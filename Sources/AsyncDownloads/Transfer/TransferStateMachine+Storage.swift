@@ -45,12 +45,13 @@ extension TransferStateMachine {
         case .bytes(let representation, let received):
             self.representation = representation
             self.received = received
+            holdBackUnprovenEnd()
             isPartialFilled = true
             saving.found(at: now)
             mostReceived = max(mostReceived, received.count)
             // What a restart gave up is back, where a pause came before the new representation.
             forcedRestarts = 0
-            let lost = known - received.count
+            let lost = known - self.received.count
             return lost > 0 ? [.tell(.restarted(reason: .partialTruncated, discardedByteCount: lost))] : []
         case .unusable(let reason, let discarded):
             representation = nil

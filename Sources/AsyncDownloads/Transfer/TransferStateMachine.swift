@@ -121,6 +121,10 @@ struct TransferStateMachine: Sendable {
     var isRefreshable = false
     /// When the URL's time is over.
     var expiresAt: Duration?
+    /// The URLs that are known of the resource, those that are of no use any more included.
+    var knownURLs: Set<URL>
+    /// Where a caller who came later has asked for the resource.
+    var offeredAddress: Address?
     /// How many fresh URLs were asked for since one answered.
     var refreshCount = 0
     /// Whether the bytes came from another URL than the next ones, so that these have to prove what they are.
@@ -139,6 +143,7 @@ struct TransferStateMachine: Sendable {
         byteLimit = settings.maximumByteCount
         route = Route(origin: settings.url)
         headers = settings.headers
+        knownURLs = [settings.url]
         meter = ProgressMeter(interval: settings.progressInterval)
         usesWindows = settings.windowLength != nil
         jitter = SplitMix64(seed: seed)
@@ -182,6 +187,7 @@ extension TransferStateMachine {
         guard state == .ready else { preconditionFailure("revive in \(state)") }
         representation = unfinished.representation
         received = unfinished.received
+        holdBackUnprovenEnd()
         wish = .pause
         state = .paused
     }
