@@ -14,7 +14,7 @@ public final class Downloader: Sendable {
     /// How this downloader behaves where a request says nothing else.
     public let configuration: Configuration
 
-    private let environment: TransferEnvironment
+    let environment: TransferEnvironment
     private let registry = TransferRegistry()
     /// Where bodies go that have to leave memory.
     private let spillDirectory: URL
@@ -103,7 +103,8 @@ public final class Downloader: Sendable {
         begin(request) { _ in }
     }
 
-    private func begin(
+    /// Starts a download whose transfer, if it is a new one, is first given to `prepare`.
+    func begin(
         _ request: DownloadRequest, running: Bool = true, prepare: (Transfer) -> Void
     ) -> Download {
         var request = request
@@ -149,12 +150,17 @@ public final class Downloader: Sendable {
             windowLength: environment.transport.windowLength,
             decodesContent: environment.transport.decodesContent,
             waitsForOwner: (request.inUsePolicy ?? configuration.inUsePolicy).waits)
-        let site = PartialSite(
-            request, key: key, partialsDirectory: configuration.partialsDirectory, spillDirectory: spillDirectory)
+        let site = site(of: request, key)
         let (registry, destinations) = (registry, environment.destinations)
         return Transfer(key: key, site: site, settings: settings, environment: environment) { transfer in
             if registry.remove(transfer) { destinations.release(transfer.key) }
         }
+    }
+
+    /// Where the bytes of `request` are kept until they are all there.
+    func site(of request: DownloadRequest, _ key: TransferKey) -> PartialSite {
+        PartialSite(
+            request, key: key, partialsDirectory: configuration.partialsDirectory, spillDirectory: spillDirectory)
     }
 
     /// The transfers of which anything is open.

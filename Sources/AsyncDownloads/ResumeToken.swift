@@ -45,6 +45,9 @@ public struct ResumeToken: Sendable, Hashable {
     /// The name that the finished file is to have, where it was chosen.
     public let destinationName: String?
 
+    /// The name that stands for the resource in place of ``url``, where it has one (``DownloadRequest/identity``).
+    public let identity: String?
+
     /// The directory of the partial file, relative to one that the reader knows; empty for that very one.
     public let partialDirectory: String
 
@@ -64,6 +67,25 @@ public struct ResumeToken: Sendable, Hashable {
             .appending(path: partialName, directoryHint: .notDirectory)
     }
 
+    /// The request that goes on with the download where all its files are in their places.
+    ///
+    /// That is so in another process of the same machine, when `directory` is the destination's. Credentials have to be
+    /// supplied anew, in ``DownloadRequest/headers``, and so does a URL that has expired: the token's ``identity`` then
+    /// finds the bytes.
+    ///
+    /// ```swift
+    /// let download = downloader.start(token.request(into: directory))
+    /// ```
+    public func request(into directory: URL) -> DownloadRequest {
+        let destination: DownloadRequest.Destination =
+            destinationName.map { .file(directory.appending(path: $0, directoryHint: .notDirectory)) }
+            ?? .directory(directory)
+        var request = DownloadRequest(
+            from: url, at: destination, headers: headers, checksum: checksum, priority: .normal)
+        request.identity = identity
+        return request
+    }
+
     /// Creates a token.
     ///
     /// - Parameters:
@@ -73,21 +95,21 @@ public struct ResumeToken: Sendable, Hashable {
     public init(
         url: URL, finalURL: URL? = nil, validator: String? = nil, totalByteCount: Int64? = nil,
         receivedRanges: [Range<Int64>], checksum: Checksum? = nil, headers: HeaderFields = [:],
-        destinationName: String? = nil, partialDirectory: String = "", partialName: String
+        destinationName: String? = nil, identity: String? = nil, partialDirectory: String = "", partialName: String
     ) throws(DownloadError) {
         guard receivedRanges.allSatisfy({ $0.lowerBound >= 0 }) else { throw .unusable("a range begins below 0") }
         var received = IntervalSet()
         for range in receivedRanges { received.insert(range) }
         try self.init(
             url: url, finalURL: finalURL, validator: validator, totalByteCount: totalByteCount, received: received,
-            checksum: checksum, headers: headers, destinationName: destinationName,
+            checksum: checksum, headers: headers, destinationName: destinationName, identity: identity,
             partialDirectory: partialDirectory, partialName: partialName)
     }
 
     package init(
         url: URL, finalURL: URL?, validator: String?, totalByteCount: Int64?, received: IntervalSet,
-        checksum: Checksum?, headers: HeaderFields, destinationName: String?, partialDirectory: String,
-        partialName: String
+        checksum: Checksum?, headers: HeaderFields, destinationName: String?, identity: String?,
+        partialDirectory: String, partialName: String
     ) throws(DownloadError) {
         self.url = url
         self.finalURL = finalURL
@@ -97,6 +119,7 @@ public struct ResumeToken: Sendable, Hashable {
         self.checksum = checksum
         self.headers = headers.withoutCredentials()
         self.destinationName = destinationName
+        self.identity = identity
         self.partialDirectory = partialDirectory
         self.partialName = partialName
         if let fault = firstFault { throw .unusable(fault) }

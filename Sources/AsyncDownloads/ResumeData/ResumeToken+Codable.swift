@@ -4,7 +4,7 @@ extension ResumeToken: Codable {
     /// The names of the values in the encoded form; they do not change while the format is the same.
     private enum CodingKeys: String, CodingKey {
         case format, url, finalURL, validator, totalByteCount, receivedRanges, checksum, headers, destinationName
-        case partialDirectory, partialName
+        case identity, partialDirectory, partialName
     }
 
     private static let format = 1
@@ -35,6 +35,7 @@ extension ResumeToken: Codable {
             checksum: checksum.map(Self.checksum),
             headers: headers,
             destinationName: values.decodeIfPresent(String.self, forKey: .destinationName),
+            identity: values.decodeIfPresent(String.self, forKey: .identity),
             partialDirectory: values.decodeIfPresent(String.self, forKey: .partialDirectory) ?? "",
             partialName: values.decode(String.self, forKey: .partialName))
     }
@@ -54,6 +55,7 @@ extension ResumeToken: Codable {
         try values.encodeIfPresent(checksum?.text, forKey: .checksum)
         if !headers.isEmpty { try values.encode(headers.map { [$0.name, $0.value] }, forKey: .headers) }
         try values.encodeIfPresent(destinationName, forKey: .destinationName)
+        try values.encodeIfPresent(identity, forKey: .identity)
         if !partialDirectory.isEmpty { try values.encode(partialDirectory, forKey: .partialDirectory) }
         try values.encode(partialName, forKey: .partialName)
     }

@@ -89,7 +89,7 @@ extension DiskPartial {
     }
 
     /// Writes the checkpoint beside the old one and puts it in its place.
-    private func replaceCheckpoint(
+    func replaceCheckpoint(
         _ file: PartialFile, by next: Checkpoint
     ) throws(FileFailure) -> State.LiveCheckpoint {
         let block: [UInt8]

@@ -183,7 +183,7 @@ extension DiskPartial.State {
             .other, errno: 0, operation: "use", name: "partial file", reason: isClosed ? "closed" : "not begun")
     }
 
-    fileprivate func close(on disk: any FileSystem) {
+    func close(on disk: any FileSystem) {
         if let file { disk.close(file.handle) }
         if let checkpoint { disk.close(checkpoint.handle) }
     }

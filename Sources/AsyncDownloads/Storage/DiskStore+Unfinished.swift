@@ -15,6 +15,12 @@ extension DiskStore {
         }
     }
 
+    package func unfinished(at site: PartialSite) -> UnfinishedPartial? {
+        let names = PartialNames(site)
+        guard let others = try? disk.names(in: names.directory) else { return nil }
+        return unfinished(PartialNames.lastComponent(of: names.checkpoint), in: names.directory, among: others)
+    }
+
     /// Reads one checkpoint without owning it; nil where it cannot be read, or its bytes are gone.
     private func unfinished(_ name: String, in directory: String, among names: [String]) -> UnfinishedPartial? {
         guard let found = try? CheckpointFile.read(PartialNames.join(directory, name), on: disk),
@@ -30,6 +36,7 @@ extension DiskStore {
         else { return nil }
         let mark = file.mark(of: information, session: session(device: information.device))?.mark
         return UnfinishedPartial(
-            site: site, representation: record.representation, received: mark?.received ?? record.received)
+            site: site, representation: record.representation, received: mark?.received ?? record.received,
+            fileName: partial)
     }
 }

@@ -23,10 +23,17 @@ package struct DiskStore: PartialStore {
     }
 
     package func open(_ site: PartialSite) throws(DownloadError) -> any Partial {
+        try open(site, sparing: nil)
+    }
+
+    /// Opens what is kept at `site`; a stray file that is `spared` is not removed, whatever its name is.
+    func open(_ site: PartialSite, sparing spared: FileInformation?) throws(DownloadError) -> DiskPartial {
         let names = PartialNames(site)
         let lock = try acquireLock(names)
         do {
-            let opened = try SiteOpening(store: self, site: site, names: names, mayHoldFiles: !lock.isNew).run()
+            let opening = SiteOpening(
+                store: self, site: site, names: names, mayHoldFiles: !lock.isNew, spared: spared)
+            let opened = try opening.run()
             return DiskPartial(store: self, site: site, names: names, lock: lock, opened: opened)
         } catch {
             lock.release(removing: lock.isNew)

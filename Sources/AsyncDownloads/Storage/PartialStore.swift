@@ -14,6 +14,18 @@ package protocol PartialStore: Sendable {
     /// Whether anything may be kept at `site`; cheap.
     func holds(_ site: PartialSite) -> Bool
 
+    /// Takes over the bytes of `file`, which is removed after they are as safe here as they were there.
+    ///
+    /// Where more bytes that can be proven are kept here already, these stay, and `file` is left alone; so it is when
+    /// nothing could prove its bytes. The answer is what can be gone on from, as far as the network allows.
+    ///
+    /// - Throws: ``DownloadError/Code/partialInUse`` while anybody owns the site, or a disk error; then nothing is lost,
+    ///   neither there nor here.
+    func adopt(_ file: ForeignFile, at site: PartialSite) throws(DownloadError) -> UnfinishedPartial
+
+    /// What is kept at `site` on disk, read without owning it; nil where nothing is, or it cannot be read.
+    func unfinished(at site: PartialSite) -> UnfinishedPartial?
+
     /// What earlier processes left in `directory`, readable checkpoints only, in the order of their names.
     func unfinished(in directory: String) throws(DownloadError) -> [UnfinishedPartial]
 }
@@ -98,11 +110,17 @@ package struct UnfinishedPartial: Sendable, Hashable {
     package var site: PartialSite
     package var representation: Representation
     package var received: IntervalSet
+    /// The name of the file that holds the bytes, until the next opening gives it another one; nil where it was not
+    /// looked for.
+    package var fileName: String?
 
-    package init(site: PartialSite, representation: Representation, received: IntervalSet) {
+    package init(
+        site: PartialSite, representation: Representation, received: IntervalSet, fileName: String? = nil
+    ) {
         self.site = site
         self.representation = representation
         self.received = received
+        self.fileName = fileName
     }
 }
 

@@ -5,6 +5,8 @@ struct SiteOpening {
     let names: PartialNames
     /// False where the lock file is new, which spares listing the directory for each of many small downloads.
     let mayHoldFiles: Bool
+    /// A file that stays in any case, since its bytes are about to be taken over.
+    let spared: FileInformation?
 
     /// What was found, and what is now this process's own.
     struct Opened {
@@ -138,7 +140,10 @@ struct SiteOpening {
         for name in try disk.names(in: names.directory) where names.isOwn(name) {
             let path = PartialNames.join(names.directory, name)
             guard path != kept else { continue }
-            if names.claim(from: name) != nil { bytes += try disk.information(at: path)?.size ?? 0 }
+            if names.claim(from: name) != nil, let information = try disk.information(at: path) {
+                if spared?.isSameFile(as: information) == true { continue }
+                bytes += information.size
+            }
             try disk.remove(path)
         }
         return bytes

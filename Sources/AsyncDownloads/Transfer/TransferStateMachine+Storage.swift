@@ -38,10 +38,12 @@ extension TransferStateMachine {
         let known = received.count
         switch finding {
         case .nothing:
+            // Rule 5: what nothing could prove is not taken over from elsewhere, either.
+            let reason: RestartReason = representation?.isProvable == false ? .noValidator : .partialMissing
             representation = nil
             received = IntervalSet()
             // Rule 56: they were there before a pause.
-            return known > 0 ? [.tell(.restarted(reason: .partialMissing, discardedByteCount: known))] : []
+            return known > 0 ? [.tell(.restarted(reason: reason, discardedByteCount: known))] : []
         case .bytes(let representation, let received):
             self.representation = representation
             self.received = received

@@ -42,6 +42,12 @@ package struct TieredStore: PartialStore {
         try disk.unfinished(in: directory)
     }
 
+    package func adopt(_ file: ForeignFile, at site: PartialSite) throws(DownloadError) -> UnfinishedPartial {
+        try disk.adopt(file, at: site.onDisk)
+    }
+
+    package func unfinished(at site: PartialSite) -> UnfinishedPartial? { disk.unfinished(at: site.onDisk) }
+
     /// What had to leave memory, taken off the disk; nil where nothing had to.
     private func spilledBody(_ site: PartialSite) -> MemoryBody? {
         let spilled = site.spilled(to: spillDirectory)

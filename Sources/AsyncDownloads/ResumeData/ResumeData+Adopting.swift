@@ -1,0 +1,13 @@
+internal import Foundation
+
+extension ResumeData {
+    /// The temporary file, checked and open, with what is known of its bytes.
+    func foreignFile(
+        in directory: URL?, responseDate: HTTPDate?, on disk: any FileSystem
+    ) throws(DownloadError) -> ForeignFile {
+        let file = try openTemporaryFile(in: directory, on: disk)
+        return ForeignFile(
+            path: file.path, handle: file.handle, information: file.information,
+            representation: representation(responseDate: responseDate), received: received)
+    }
+}

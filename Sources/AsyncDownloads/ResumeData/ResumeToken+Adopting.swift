@@ -1,0 +1,51 @@
+internal import Foundation
+
+extension ResumeToken {
+    /// What is kept on disk, as a token; nil where nobody could go on from it.
+    init?(_ unfinished: UnfinishedPartial, destination: DownloadRequest.Destination) throws(DownloadError) {
+        let (record, representation) = (unfinished.site.request, unfinished.representation)
+        guard let fileName = unfinished.fileName, let url = URL(string: record.url),
+            representation.contentCoding == nil, representation.isUnproven != true, !unfinished.received.isEmpty
+        else { return nil }
+        var headers = HeaderFields()
+        for pair in record.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }
+        var name: String?
+        if case .file(let file) = destination { name = file.lastPathComponent }
+        try self.init(
+            url: url, finalURL: URL(string: representation.finalURL), validator: representation.validator?.rawValue,
+            totalByteCount: representation.length, received: unfinished.received,
+            checksum: record.checksum.flatMap { Checksum($0) }, headers: headers, destinationName: name,
+            identity: record.identity, partialDirectory: "", partialName: fileName)
+    }
+
+    /// The partial file, checked and open, with what the token says of its bytes.
+    func foreignFile(in directory: URL, on disk: any FileSystem) throws(DownloadError) -> ForeignFile {
+        let path = partialFile(relativeTo: directory).path
+        let handle: OpenFile
+        do {
+            handle = try disk.open(path, .existing)
+        } catch let error where error.kind == .missing || error.kind == .unusablePath {
+            throw .unusable("its partial file is missing, or none", underlyingError: error)
+        } catch {
+            throw DownloadError(error)
+        }
+        do {
+            let information = try disk.information(of: handle)
+            guard information.isPrivateFile else { throw DownloadError.unusable("its partial file belongs to others") }
+            guard information.size >= received.upperBound else {
+                throw DownloadError.unusable(
+                    "its partial file holds \(information.size) bytes in place of \(received.upperBound)")
+            }
+            let representation = Representation(
+                finalURL: (finalURL ?? url).absoluteString, validator: validator.flatMap(Validator.init(rawValue:)),
+                length: totalByteCount)
+            return ForeignFile(
+                path: path, handle: handle, information: information, representation: representation,
+                received: received)
+        } catch {
+            disk.close(handle)
+            throw (error as? FileFailure).map { DownloadError($0) } ?? error as? DownloadError
+                ?? .unusable("its partial file cannot be used", underlyingError: error)
+        }
+    }
+}

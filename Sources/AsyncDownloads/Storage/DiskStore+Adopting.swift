@@ -1,0 +1,89 @@
+extension DiskStore {
+    package func adopt(_ file: ForeignFile, at site: PartialSite) throws(DownloadError) -> UnfinishedPartial {
+        // Bytes that leave a place where they were safe are synced, whatever is promised of those from the network.
+        let store = DiskStore(disk: disk, durability: .powerLoss, bootID: bootID)
+        let partial = try store.open(site, sparing: file.information)
+        defer { partial.close() }
+        if case .bytes(let representation, let received) = partial.finding {
+            let isBetter = representation.isProvable && received.count >= file.received.count
+            if isBetter || !file.representation.isProvable {
+                return UnfinishedPartial(site: site, representation: representation, received: received)
+            }
+        }
+        if file.representation.isProvable, !file.received.isEmpty {
+            try partial.takeOver(file)
+            remove(file)
+        }
+        return UnfinishedPartial(site: site, representation: file.representation, received: file.received)
+    }
+
+    /// Removes a file whose bytes are safe elsewhere, where the path still leads to it.
+    private func remove(_ file: ForeignFile) {
+        guard (try? disk.information(at: file.path))??.isSameFile(as: file.information) == true else { return }
+        // One that cannot be removed takes space and does no harm.
+        try? disk.remove(file.path)
+    }
+}
+
+extension DiskPartial {
+    /// Replaces what is kept here by a copy of `foreign`, in one step.
+    ///
+    /// The new checkpoint takes the old one's place after the copy is on disk, and the old bytes go last. So whatever
+    /// fails, what was kept here before or the copy is found by the next opening, and `foreign` is as it was.
+    func takeOver(_ foreign: ForeignFile) throws(DownloadError) {
+        do throws(FileFailure) {
+            let file = try PartialFile.copy(of: foreign, names, on: store.disk)
+            let old: State
+            do throws(FileFailure) {
+                old = try install(file, foreign)
+            } catch {
+                store.disk.close(file.handle)
+                try? store.disk.remove(names.path(file.claim, .partial))
+                throw error
+            }
+            old.close(on: store.disk)
+            try store.disk.synchronizeDirectory(names.directory)
+            if let file = old.file { try? store.disk.remove(names.path(file.claim, .partial)) }
+        } catch {
+            throw DownloadError(error)
+        }
+    }
+
+    /// Lets a checkpoint speak of `file`; the answer is the state before.
+    private func install(_ file: PartialFile, _ foreign: ForeignFile) throws(FileFailure) -> State {
+        let old = withState { $0 }
+        if let own = old.file { try own.checkOwnership(names, on: store.disk) }
+        let checkpoint = Checkpoint(
+            generation: (old.checkpoint?.generation ?? 0) + 1, baseName: site.baseName, request: site.request,
+            representation: foreign.representation, received: foreign.received, token: file.claim.token,
+            inode: file.information.inode, session: nil)
+        let live = try replaceCheckpoint(file, by: checkpoint)
+        withState { $0 = State(file: file, representation: foreign.representation, checkpoint: live) }
+        return old
+    }
+}
+
+extension PartialFile {
+    /// Makes a synced file of a new name with the bytes of `foreign`.
+    fileprivate static func copy(
+        of foreign: ForeignFile, _ names: PartialNames, on disk: any FileSystem
+    ) throws(FileFailure) -> PartialFile {
+        let claim = PartialNames.Claim.new()
+        let path = names.path(claim, .partial)
+        let handle = try disk.duplicate(foreign.handle, to: path)
+        do throws(FileFailure) {
+            try disk.setPermissions(.ownerOnly, of: handle)
+            let information = try disk.information(of: handle)
+            guard information.size >= foreign.received.upperBound else {
+                throw FileFailure(
+                    .other, errno: 0, operation: "copy", name: foreign.handle.name, reason: "it has become shorter")
+            }
+            try disk.synchronize(handle)
+            return PartialFile(claim: claim, handle: handle, information: information)
+        } catch {
+            disk.close(handle)
+            try? disk.remove(path)
+            throw error
+        }
+    }
+}

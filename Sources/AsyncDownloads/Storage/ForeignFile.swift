@@ -1,0 +1,28 @@
+/// A file with bytes of a download that something else than this store has received.
+package struct ForeignFile: Sendable {
+    package var path: String
+    /// Open to read; whoever opened it closes it.
+    package var handle: OpenFile
+    /// What it was when it was checked, to tell whether the path still leads to it.
+    package var information: FileInformation
+    /// What is known of the object that the bytes are of.
+    package var representation: Representation
+    /// Which bytes are there.
+    package var received: IntervalSet
+
+    package init(
+        path: String, handle: OpenFile, information: FileInformation, representation: Representation,
+        received: IntervalSet
+    ) {
+        self.path = path
+        self.handle = handle
+        self.information = information
+        self.representation = representation
+        self.received = received
+    }
+}
+
+extension Representation {
+    /// Whether a server can be asked to prove that bytes are of this object.
+    package var isProvable: Bool { validator != nil && contentCoding == nil }
+}

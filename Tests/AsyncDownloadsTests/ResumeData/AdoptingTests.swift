@@ -1,0 +1,229 @@
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Downloads that URLSession has left, gone on with here.
+@Suite(.timeLimit(.minutes(15)))
+struct AdoptingTests {
+    private static let content = Content(seed: 71, length: 300_000)
+    private static let changed = Content(seed: 72, length: 300_000)
+    private static let count: Int64 = 100_000
+
+    @Test(arguments: Engine.allCases)
+    func `the bytes of a temporary file are gone on from, and the file goes`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
+            let destination = shop.directory.appending(path: "file.bin")
+            let download = try await shop.downloader.adopt(
+                resumeData, to: destination, temporaryFileIn: shop.temporaryDirectory)
+            let story = await Story(of: download)
+            #expect(story.error == nil && story.restarts == [])
+            #expect(story.resumptions == [Self.count])
+            #expect(story.file?.fetchedByteCount == Self.content.length - Self.count)
+            #expect(try shop.holds(Self.content))
+            #expect(!shop.hasTemporaryFile)
+            #expect(try shop.destinations == ["file.bin"])
+            #expect(shop.server.requests(at: "/one").map(offset(of:)) == [Self.count])
+        }
+    }
+
+    /// What the server behind another URL says of itself, whatever the condition.
+    static let claims: [(tag: String?, restarts: [RestartReason])] = [
+        ("\"a\"", []), ("\"b\"", [.contentChanged]), (nil, [.contentChanged]), ("W/\"a\"", [.contentChanged]),
+    ]
+
+    @Test(arguments: Engine.allCases, claims)
+    func `rule 10: under another URL the same strong tag is needed`(
+        _ engine: Engine, _ claim: (tag: String?, restarts: [RestartReason])
+    ) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            var resource = Resource(Self.content, entityTag: claim.tag)
+            resource.ifRange = .ignored
+            resource.honoursIfMatch = false
+            shop.server.serve(resource, at: "/two")
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
+            let download = try await shop.downloader.adopt(
+                resumeData, as: shop.request("/two"), temporaryFileIn: shop.temporaryDirectory)
+            let story = await Story(of: download)
+            #expect(story.restarts == claim.restarts)
+            #expect(story.resumptions == (claim.restarts.isEmpty ? [Self.count] : []))
+            #expect(try shop.holds(Self.content))
+            #expect(shop.server.requests(at: "/one").isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 22: an object that has changed is downloaded from its first byte`(_ engine: Engine) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            shop.server.serve(Resource(Self.changed, entityTag: "\"b\""), at: "/one")
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
+            let download = try await shop.downloader.adopt(
+                resumeData, as: shop.request("/one"), temporaryFileIn: shop.temporaryDirectory)
+            let story = await Story(of: download)
+            #expect(story.restarts == [.contentChanged])
+            #expect(try shop.holds(Self.changed))
+        }
+    }
+
+    @Test(arguments: [nil, "W/\"a\""])
+    func `rule 5: what nothing can prove is not used, and not removed either`(_ tag: String?) async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(Self.content, entityTag: tag), at: "/one")
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one", tag: tag)
+            let download = try await shop.downloader.adopt(
+                resumeData, as: shop.request("/one"), temporaryFileIn: shop.temporaryDirectory)
+            let story = await Story(of: download)
+            #expect(story.restarts == [.noValidator])
+            #expect(shop.hasTemporaryFile)
+            #expect(try shop.holds(Self.content))
+            #expect(shop.server.requests(at: "/one").map(offset(of:)) == [0])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `rule 3: a date is a validator where the response's own date is known`(isKnown: Bool) async throws {
+        let date = "Fri, 16 Apr 2010 17:23:13 GMT"
+        try await Workshop.with { shop async throws in
+            var resource = Resource(Self.content)
+            resource.lastModified = date
+            shop.server.serve(resource, at: "/one")
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one", tag: nil, lastModified: date)
+            let download = try await shop.downloader.adopt(
+                resumeData, as: shop.request("/one"), temporaryFileIn: shop.temporaryDirectory,
+                responseDate: isKnown ? Date(timeIntervalSince1970: 1_700_000_000) : nil)
+            let story = await Story(of: download)
+            #expect(story.restarts == (isKnown ? [] : [.noValidator]))
+            #expect(story.resumptions == (isKnown ? [Self.count] : []))
+            #expect(shop.hasTemporaryFile != isKnown)
+            #expect(try shop.holds(Self.content))
+        }
+    }
+
+    @Test(arguments: [50_000, 100_000, 150_000] as [Int64])
+    func `the better of what is kept and what is brought is gone on from`(_ kept: Int64) async throws {
+        try await Workshop.with { shop async throws in
+            let resource = Resource(
+                Self.content, entityTag: "\"a\"", script: [[.stall(after: kept)]])
+            shop.server.serve(resource, at: "/one")
+            try await shop.leave(shop.request("/one"), at: kept)
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
+            let download = try await shop.downloader.adopt(
+                resumeData, as: shop.request("/one"), temporaryFileIn: shop.temporaryDirectory)
+            let story = await Story(of: download)
+            #expect(story.resumptions == [max(kept, Self.count)])
+            #expect(shop.hasTemporaryFile == (kept >= Self.count))
+            #expect(try shop.holds(Self.content))
+            #expect(try shop.destinations == ["file.bin"])
+        }
+    }
+
+    @Test func `a download that is paused here goes on from bytes that are more`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 20_000)]]), at: "/one")
+            let first = shop.downloader.start(shop.request("/one"))
+            try await first.progress(reaching: 20_000)
+            first.pause()
+            for try await event in first.events { if case .paused = event { break } }
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
+            let second = try await shop.downloader.adopt(
+                resumeData, as: shop.request("/one"), temporaryFileIn: shop.temporaryDirectory)
+            #expect(second.isCoalesced)
+            #expect(try await second.file.byteCount == Self.content.length)
+            #expect(shop.server.requests(at: "/one").map(offset(of:)) == [0, Self.count])
+            #expect(try shop.holds(Self.content))
+        }
+    }
+
+    @Test func `rule 50: nothing is brought to a download that runs`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 20_000)]]), at: "/one")
+            let running = shop.downloader.start(shop.request("/one"))
+            try await running.progress(reaching: 20_000)
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
+            let error = await #expect(throws: DownloadError.self) {
+                try await shop.downloader.adopt(
+                    resumeData, as: shop.request("/one"), temporaryFileIn: shop.temporaryDirectory)
+            }
+            #expect(error?.code == .partialInUse)
+            #expect(shop.hasTemporaryFile)
+            shop.server.release("/one")
+            #expect(try await running.file.byteCount == Self.content.length)
+            #expect(try shop.holds(Self.content))
+        }
+    }
+
+    /// What an attacker, or an accident, has put in the temporary file's place.
+    enum Stranger: CaseIterable, Sendable {
+        case nothing, shorter, longer, link, secondName
+    }
+
+    @Test(arguments: Stranger.allCases)
+    func `a temporary file that is not what was recorded is refused and stays`(_ stranger: Stranger) async throws {
+        try await Workshop.with { shop async throws in
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
+            let (files, other) = (FileManager.default, shop.directory.appending(path: "tmp/other"))
+            let bytes = try Data(contentsOf: shop.temporaryFile)
+            switch stranger {
+            case .nothing: try files.removeItem(at: shop.temporaryFile)
+            case .shorter: try bytes.dropLast().write(to: shop.temporaryFile)
+            case .longer: try (bytes + [0]).write(to: shop.temporaryFile)
+            case .link:
+                try files.moveItem(at: shop.temporaryFile, to: other)
+                try files.createSymbolicLink(at: shop.temporaryFile, withDestinationURL: other)
+            case .secondName: try files.linkItem(at: shop.temporaryFile, to: other)
+            }
+            let error = await #expect(throws: DownloadError.self) {
+                try await shop.downloader.adopt(
+                    resumeData, as: shop.request("/one"), temporaryFileIn: shop.temporaryDirectory)
+            }
+            #expect(error?.code == .resumeDataUnusable)
+            #expect(shop.hasTemporaryFile == (stranger != .nothing))
+            if stranger == .link || stranger == .secondName { #expect(try Data(contentsOf: other) == bytes) }
+            #expect(try shop.destinations == [])
+            #expect(shop.server.requests().isEmpty)
+        }
+    }
+
+    @Test func `a request that is none changes nothing`() async throws {
+        try await Workshop.with { shop async throws in
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
+            var request = shop.request("/one")
+            request.headers = ["Range": "bytes=0-"]
+            let error = await #expect(throws: DownloadError.self) { [request] in
+                try await shop.downloader.adopt(resumeData, as: request, temporaryFileIn: shop.temporaryDirectory)
+            }
+            #expect(error?.code == .invalidRequest)
+            #expect(shop.hasTemporaryFile)
+            #expect(try shop.destinations == [])
+        }
+    }
+
+    @Test func `the bytes survive a process that ends before anything was asked`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/two")
+            let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
+            _ = try await shop.downloader.adopt(
+                resumeData, as: shop.request("/two"), temporaryFileIn: shop.temporaryDirectory)
+            _ = await shop.server.requests(at: "/two", reaching: 1)
+            await shop.downloader.shutdown()
+
+            // The server's word is still needed: what it says without a tag proves nothing.
+            var silent = Resource(Self.content)
+            silent.ifRange = .ignored
+            silent.honoursIfMatch = false
+            shop.server.serve(silent, at: "/two")
+            let second = Downloader(configuration: shop.downloader.configuration)
+            let restored = try await second.restore(in: shop.directory)
+            #expect(restored.map(\.progress.receivedByteCount) == [Self.count])
+            for download in restored {
+                download.resume()
+                #expect(await Story(of: download).restarts == [.contentChanged])
+            }
+            #expect(try shop.holds(Self.content))
+            await second.shutdown()
+        }
+    }
+}
