@@ -106,7 +106,7 @@ extension Downloader {
                     let disk = POSIXFileSystem()
                     var file = try open(disk)
                     defer { disk.close(file.handle) }
-                    if isElsewhere { file.representation.isUnproven = true }
+                    if isElsewhere { file.representation.isFromElsewhere = true }
                     return try store.adopt(file, at: site)
                 }
                 continuation.resume(returning: result)

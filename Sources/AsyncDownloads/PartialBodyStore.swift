@@ -85,7 +85,7 @@ public final class PartialBodyStore: Sendable {
     func take(_ site: PartialSite) -> MemoryBody? {
         guard let entry = state.withLock({ $0.remove(Key(site)) }) else { return nil }
         var body = entry.body
-        if entry.site.request.url != site.request.url { body.representation.isUnproven = true }
+        if entry.site.request.url != site.request.url { body.representation.isFromElsewhere = true }
         return body
     }
 

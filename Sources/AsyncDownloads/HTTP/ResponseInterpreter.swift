@@ -40,7 +40,7 @@ package struct ResponseInterpreter: Sendable {
         case 200, 203: decideWhole(head)
         case 206: decidePartial(head)
         case 412 where asked.condition != .none:
-            .ask(toleratesChange && mayDropCondition ? .withoutCondition : .everything(.contentChanged))
+            .ask(mayDropCondition && mayProveItself ? .withoutCondition : .everything(.contentChanged))
         case 416 where asked.range != nil: decideUnsatisfiable(head)
         case _ where head.status.isRedirect: .redirect(location: head.headers["Location"])
         default: .fail(refusal(head))
@@ -73,19 +73,27 @@ package struct ResponseInterpreter: Sendable {
         let isSame =
             known?.validator?.matches(head.headers, receivedAt: date) == .same
             && (length == nil || known?.length == nil || length == known?.length)
-        if mayDropCondition, mayBeSame(isSame, length: length) { return .ask(.withoutCondition) }
+        if mayDropCondition, mayBeSame(isSame, head) { return .ask(.withoutCondition) }
         return .begin(
             representation(head, length: length), end: length, restart: isSame ? .rangeIgnored : .contentChanged)
     }
 
     /// Whether the body that a condition was answered by leaves it open that the bytes at hand are the object's.
-    private func mayBeSame(_ isSame: Bool, length: Int64?) -> Bool {
+    private func mayBeSame(_ isSame: Bool, _ head: ResponseHead) -> Bool {
         guard case .ifRange(let validator) = asked.condition else { return false }
+        let length = length(head)
         if toleratesChange, length != nil, length == known?.length { return true }
+        if agrees(head), length == nil || known?.length == nil || length == known?.length { return true }
         // Rule 34: servers whose If-Range knows dates only answer so, and serve the range without it.
         guard case .entityTag = validator else { return false }
         return isSame
     }
+
+    /// Whether a part that is asked for without a condition may be proven by something else than its validator.
+    private var mayProveItself: Bool { toleratesChange || needsProof && known?.digests != nil }
+
+    /// Whether the head names the digest of the object whose bytes are at hand.
+    private func agrees(_ head: ResponseHead) -> Bool { digests(head)?.agrees(with: known?.digests ?? []) ?? false }
 
     /// A page without validator where a file of another type and length was (rule 31).
     private func looksLikePortal(_ head: ResponseHead) -> Bool {
@@ -149,9 +157,8 @@ package struct ResponseInterpreter: Sendable {
         }
         let digests = digests(head)
         if let digests, digests.contradicts(known.digests ?? []) { return .ask(.everything(.contentChanged)) }
-        let agrees = digests?.agrees(with: known.digests ?? []) ?? false
         // Rule 21: a part without a validator is proven by the condition that the request carried, or not at all.
-        let isProven = agrees || match == .same || match == .absent && !needsProof && asked.condition != .none
+        let isProven = agrees(head) || match == .same || match == .absent && !needsProof && asked.condition != .none
         guard isProven || toleratesChange && completeLength != nil && completeLength == known.length else {
             return .ask(.everything(match == .absent && !needsProof ? .noValidator : .contentChanged))
         }
@@ -163,7 +170,11 @@ package struct ResponseInterpreter: Sendable {
         continued.length = known.length ?? completeLength
         continued.digests = known.digests ?? digests?.checksums
         if !isProven, known.unprovenFrom == nil { continued.unprovenFrom = asked.start }
-        continued.isUnproven = nil
+        continued.isFromElsewhere = nil
+        // A digest proves it under whatever validator the object has there, which is the one to ask with from now on.
+        if match == .different, isProven, let validator = Validator.strong(in: head.headers, receivedAt: date) {
+            continued.validator = validator
+        }
         return .append(
             .init(
                 skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: continued))

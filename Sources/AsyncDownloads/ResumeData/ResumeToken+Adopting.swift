@@ -5,7 +5,7 @@ extension ResumeToken {
     init?(_ unfinished: UnfinishedPartial, destination: DownloadRequest.Destination) throws(DownloadError) {
         let (record, representation) = (unfinished.site.request, unfinished.representation)
         guard let fileName = unfinished.fileName, let url = URL(string: record.url),
-            representation.contentCoding == nil, representation.isUnproven != true, !unfinished.received.isEmpty
+            representation.contentCoding == nil, representation.isFromElsewhere != true, !unfinished.received.isEmpty
         else { return nil }
         var headers = HeaderFields()
         for pair in record.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }

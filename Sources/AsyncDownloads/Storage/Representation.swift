@@ -22,7 +22,7 @@ package struct Representation: Sendable, Hashable, Codable {
     /// The first byte that came under another validator: from there on the expected digest alone proves the bytes.
     package var unprovenFrom: Int64?
     /// Whether the bytes came from another URL than the request's, whose server has not proven yet to have this object.
-    package var isUnproven: Bool?
+    package var isFromElsewhere: Bool?
 
     package init(
         finalURL: String, validator: Validator? = nil, length: Int64? = nil, contentCoding: String? = nil,

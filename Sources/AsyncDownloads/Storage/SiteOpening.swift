@@ -62,7 +62,7 @@ struct SiteOpening {
         // Leftovers are a nuisance and no reason to fail.
         _ = try? removeFiles(except: claimed)
         var representation = record.representation
-        if record.request.url != site.request.url { representation.isUnproven = true }
+        if record.request.url != site.request.url { representation.isFromElsewhere = true }
         return Opened(
             finding: .bytes(representation, received), file: claimed, checkpoint: found,
             nextSlot: mark.map { ($0.slot + 1) % CheckpointMark.slotCount } ?? 0)

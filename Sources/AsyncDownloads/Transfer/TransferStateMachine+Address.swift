@@ -51,7 +51,7 @@ extension TransferStateMachine {
 
     /// Bytes from another URL have to prove themselves: where all are there, the last one is asked for again.
     mutating func holdBackUnprovenEnd() {
-        guard let representation, representation.isUnproven == true else { return }
+        guard let representation, representation.isFromElsewhere == true else { return }
         needsProof = true
         guard let length = representation.length, length > 0, received.isComplete(below: length) else { return }
         received.truncate(to: length - 1)
@@ -65,6 +65,7 @@ extension TransferStateMachine {
         expiresAt = address.expiresAt
         needsProof = true
         rangeFaults = 0
+        hasDroppedCondition = false
     }
 
     /// Whether a refusal by `status` can be answered by a fresh URL.

@@ -52,6 +52,7 @@ extension TransferStateMachine {
         _ continuation: ResponseDecision.Continuation, at now: Duration
     ) -> [TransferAction] {
         if let error = tooLarge(continuation.representation.length) { return drainToFail(error, at: now) }
+        if representation?.validator != continuation.representation.validator { dropsCondition = false }
         let isNews = representation != continuation.representation
         let becomesUnproven = representation?.unprovenFrom != continuation.representation.unprovenFrom
         representation = continuation.representation
