@@ -8,9 +8,6 @@ import Testing
 struct NodeTests {
     private static let content = Content(seed: 1, length: 300_000)
     private static let other = Content(seed: 2, length: 300_000)
-    /// The SHA-256 of each, computed by other means.
-    private static let digest = Checksum.sha256("abb9e91d8e876adef083a6025e5df2a522f1fbb6eb1e723ce5b664314766a9a0")
-    private static let otherDigest = Checksum.sha256("5b11d44f33c4085713c6affa74429e0813fda48fa42a2839378206c2b144a850")
     private static let cut: Int64 = 100_000
 
     /// An object that is cut, and comes from another node from then on.
@@ -31,7 +28,7 @@ struct NodeTests {
     func `rule 35: with a digest the bytes of another node are continued`(_ engine: Engine) async throws {
         try await Workshop.with(engine) { shop async throws in
             shop.server.serve(Self.moving(to: Self.content), at: "/one")
-            let story = await Story(of: shop.downloader.start(Self.request(shop, Self.digest)))
+            let story = await Story(of: shop.downloader.start(Self.request(shop, Self.content.sha256)))
             #expect(story.error == nil)
             #expect(story.restarts == [])
             #expect(story.file?.fetchedByteCount == Self.content.length)
@@ -45,7 +42,7 @@ struct NodeTests {
         try await Workshop.with(engine, configure: { $0.contentChangePolicy = .verify }) { shop async throws in
             shop.server.serve(Self.moving(to: Self.content), at: "/one")
             var request = shop.request("/one")
-            request.checksum = Self.digest
+            request.checksum = Self.content.sha256
             let story = await Story(of: shop.downloader.start(request))
             #expect(story.restarts == [])
             #expect(try shop.holds(Self.content))
@@ -58,7 +55,7 @@ struct NodeTests {
     ) async throws {
         try await Workshop.with(engine) { shop async throws in
             shop.server.serve(Self.moving(to: Self.other), at: "/one")
-            let story = await Story(of: shop.downloader.start(Self.request(shop, Self.otherDigest)))
+            let story = await Story(of: shop.downloader.start(Self.request(shop, Self.other.sha256)))
             #expect(story.error == nil)
             #expect(story.restarts == [.digestMismatch])
             #expect(try shop.holds(Self.other))
@@ -82,7 +79,7 @@ struct NodeTests {
     func `rule 35: a caller without a digest never gets what another one's disproves`(_ engine: Engine) async throws {
         try await Workshop.with(engine) { shop async throws in
             shop.server.serve(Self.moving(to: Self.other, .plain, [.holdHead]), at: "/one")
-            let verifying = shop.downloader.start(Self.request(shop, Self.otherDigest))
+            let verifying = shop.downloader.start(Self.request(shop, Self.other.sha256))
             let trusting = shop.downloader.start(shop.request("/one", to: "other.bin"))
             _ = await shop.server.requests(at: "/one", reaching: 4)
             #expect(try shop.leftovers.filter { !$0.hasPrefix(".") } == [])
@@ -112,7 +109,7 @@ struct NodeTests {
     @Test(arguments: Engine.allCases)
     func `rule 35: bytes that only a digest could prove are not used without one`(_ engine: Engine) async throws {
         try await Workshop.with(engine) { shop async throws in
-            try await Self.leave(shop, movingTo: Self.other, Self.otherDigest)
+            try await Self.leave(shop, movingTo: Self.other, Self.other.sha256)
             let next = Self.nextProcess(shop, engine)
             let story = await Story(of: next.start(shop.request("/one")))
             #expect(story.restarts == [.contentChanged, .contentChanged], "the doubtful bytes go, then the others")
@@ -125,9 +122,9 @@ struct NodeTests {
     @Test(arguments: Engine.allCases)
     func `rule 35: the same bytes serve a later process that has the digest`(_ engine: Engine) async throws {
         try await Workshop.with(engine) { shop async throws in
-            try await Self.leave(shop, movingTo: Self.content, Self.digest)
+            try await Self.leave(shop, movingTo: Self.content, Self.content.sha256)
             let next = Self.nextProcess(shop, engine)
-            let story = await Story(of: next.start(Self.request(shop, Self.digest)))
+            let story = await Story(of: next.start(Self.request(shop, Self.content.sha256)))
             #expect(story.restarts == [])
             #expect(story.file?.fetchedByteCount == 150_000)
             #expect(try shop.holds(Self.content))
