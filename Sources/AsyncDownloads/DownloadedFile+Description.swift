@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension DownloadedFile: CustomStringConvertible {
-    /// The path, the length, and the URL that answered without what may be secret in it: fit for a log.
+    /// The path if there is one, the length, and the URL that answered without what may be secret in it: fit for a log.
     public var description: String {
-        "\(url.path), \(byteCount) bytes from \(finalURL.redacted)"
+        "\(data == nil ? url.path : "memory"), \(byteCount) bytes from \(finalURL.redacted)"
     }
 }
