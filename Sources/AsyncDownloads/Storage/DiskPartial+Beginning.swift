@@ -24,7 +24,7 @@ extension DiskPartial {
     private func checkDestination() throws(FileFailure) {
         let destination = site.request.destination
         guard !site.request.choosesName else { return }
-        let isAbsolute = destination.hasPrefix("/")
+        let isAbsolute = destination.utf8.first == UInt8(ascii: "/")
         try store.disk.checkReplaceable(isAbsolute ? destination : PartialNames.join(names.directory, destination))
     }
 

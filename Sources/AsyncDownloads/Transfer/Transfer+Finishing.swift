@@ -55,11 +55,26 @@ extension Transfer {
             if isOver { partial.discard() } else { partial.close() }
             return .success(results)
         }
-        for (path, outcome) in zip(paths, partial.place(at: paths, length: length)) {
+        let outcomes = partial.place(at: paths, length: length)
+        let isPlaced = outcomes.allSatisfy { $0.code == nil }
+        let kept = isPlaced ? 0 : keep(partial, length: length, of: representation)
+        for (path, outcome) in zip(paths, outcomes) {
             let file = DownloadedFile(path, length: length, fetched: fetched, representation)
-            for number in takers[path] ?? [] { results[number] = outcome.map { file } }
+            let result = outcome.map { file }.mapError { $0.keeping(kept) }
+            for number in takers[path] ?? [] { results[number] = result }
         }
         return .success(results)
+    }
+
+    /// Keeps a whole file that could not be put in its place, for a request that comes when it can.
+    private func keep(_ partial: any Partial, length: Int64, of representation: Representation) -> Int64 {
+        partial.adopt(representation)
+        do throws(DownloadError) {
+            try partial.save(IntervalSet(0..<length))
+        } catch {
+            environment.log.notice("no checkpoint: \(error)")
+        }
+        return partial.close().count
     }
 
     /// Whoever waits; or, where the policy is to finish for nobody, the one for whom the transfer began.
@@ -117,6 +132,14 @@ extension DownloadedFile {
             finalURL: finalURL, contentType: representation.contentType, lastModified: representation.lastModified,
             suggestedName: representation.suggestedName, data: data)
         if case .entityTag(let tag)? = representation.validator { entityTag = tag.rawValue }
+    }
+}
+
+extension DownloadError {
+    fileprivate func keeping(_ count: Int64) -> Self {
+        var error = self
+        error.bytesKept = count
+        return error
     }
 }
 
