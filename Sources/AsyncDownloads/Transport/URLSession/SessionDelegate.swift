@@ -88,7 +88,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.heldEnd = end
             return nil
         }
-        handler?.exchangeEnded(end)
+        guard let handler else { return }
+        // On Linux a redirect that leads nowhere is not told as a response, only kept with the task.
+        if !hasHead, let head = task.response.flatMap(ResponseHead.init), head.status.isRedirect {
+            _ = handler.exchangeReceivedHead(head)
+        }
+        handler.exchangeEnded(end)
     }
 
     func urlSession(
