@@ -122,8 +122,13 @@ if Context.environment["ASYNC_DOWNLOADS_DOCC"] != nil {
 // Where the fuzzers are built they take the place of the tests, whose properties they try; see .ci/fuzz.
 if Context.environment["ASYNC_DOWNLOADS_FUZZ"] != nil {
     let instrumented = settings + [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
+    // No parser needs a trait, so nothing has to be resolved.
+    package.dependencies.removeAll()
     package.targets.removeAll { $0.name != "AsyncDownloads" }
-    for target in package.targets { target.swiftSettings = instrumented }
+    for target in package.targets {
+        target.dependencies = []
+        target.swiftSettings = instrumented
+    }
     package.targets += [
         .target(
             name: "Properties", dependencies: ["AsyncDownloads"],
