@@ -70,7 +70,7 @@ struct TamperingTests {
         },
         Tampering(
             testDescription: "more than any disk holds, of no length",
-            finding: .unusable(.partialTruncated, discarded: .max)
+            finding: .unusable(.checkpointCorrupt, discarded: 300)
         ) {
             try $0.rewrite { ($0.received, $0.representation.length) = (IntervalSet(0..<Int64.max), nil) }
         },

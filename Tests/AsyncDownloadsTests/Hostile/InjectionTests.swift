@@ -1,0 +1,73 @@
+internal import AsyncDownloads
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+/// Requests that try to say more to a server, or to a log, than one request: nothing of them is sent.
+@Suite(.timeLimit(.minutes(15)))
+struct InjectionTests {
+    static let fields: [(String, String)] = [
+        ("X", "a\r\nInjected: s3cret"), ("X", "a\nInjected: s3cret"), ("X", "a\rInjected: s3cret"), ("X", "a\r\n\r\n"),
+        ("X", "a\r\n folded: s3cret"), ("X", "a\n\ts3cret"), ("X", "a\0b"), ("X", "a\u{1B}[31m"), ("X", "a\u{7F}"),
+        ("X\r\nInjected", "s3cret"), ("X\nInjected: s3cret", ""), ("X: s3cret", ""),
+        ("Authorization: Bearer s3cret", ""),
+        ("X Y", "s3cret"), ("X\0", "s3cret"), ("", "s3cret"), (" X", "s3cret"), ("X ", "s3cret"), ("(X)", "s3cret"),
+        ("Ünicode", "s3cret"), ("X\u{301}", "s3cret"), ("X,Y", "s3cret"), ("X\u{212A}", "s3cret"),
+        ("Transfer-Encoding", "chunked"), ("content-length", "5"), ("Host", "other"), ("Connection", "close"),
+    ]
+
+    @Test(arguments: Engine.allCases, fields)
+    func `a field that is none is refused, and not told`(_ engine: Engine, _ field: (String, String)) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            var request = shop.request("/one")
+            request.headers.append(field.1, for: field.0)
+            let error = await Story(of: shop.downloader.start(request)).error
+            #expect(error?.code == .invalidRequest)
+            for text in [error?.description ?? "", request.description] {
+                #expect(!text.contains("s3cret"), "\(text)")
+                #expect(!text.unicodeScalars.contains { $0.properties.generalCategory == .control }, "\(text)")
+            }
+            #expect(shop.server.requests().isEmpty)
+        }
+    }
+
+    /// With the server's address for HOST.
+    static let unusable = [
+        "http://HOST%0d%0aInjected:x/one", "http://HOST%20/one", "http://HOST%00/one", "http://%31%32%37.0.0.1/one",
+        "http://user:s3cret@HOST/one", "http://s3cret@HOST/one", "http://127.0.0.1:0/one", "http://127.0.0.1:65536/one",
+        "http:///one", "http:one", "//HOST/one", "ftp://HOST/one", "file:///etc/passwd", "data:text/plain,s3cret",
+        "javascript:alert(1)", "unix:///run/x", "HTTP+UNIX://HOST/one",
+    ]
+
+    @Test(arguments: Engine.allCases, unusable)
+    func `a URL that leads elsewhere is refused`(_ engine: Engine, _ text: String) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            // What Foundation takes for no URL at all cannot be asked for.
+            guard let url = URL(string: text.replacing("HOST", with: "127.0.0.1:\(shop.server.port)")) else { return }
+            let request = DownloadRequest(from: url, to: shop.directory.appending(path: "file.bin"))
+            let error = await Story(of: shop.downloader.start(request)).error
+            #expect(error?.code == .invalidRequest)
+            for text in ["\(error?.description ?? "")", request.description] {
+                #expect(!text.contains("s3cret") && !text.contains("\r") && !text.contains("\n"), "\(text)")
+            }
+            #expect(shop.server.requests().isEmpty)
+        }
+    }
+
+    @Test(
+        arguments: Engine.allCases,
+        [
+            "/one%0d%0aInjected:%20x", "/one%20HTTP/1.1%0d%0aInjected:%20x", "/one%00", "/one?a=%0d%0aInjected:x",
+            "/one two", "/one?a b", "/%2e%2e/one", "/öne",
+        ])
+    func `escapes in a path or a query stay escapes`(_ engine: Engine, _ target: String) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            guard let url = URL(string: "http://127.0.0.1:\(shop.server.port)\(target)") else { return }
+            _ = await shop.result(of: DownloadRequest(from: url, to: shop.directory.appending(path: "file.bin")))
+            let requests = shop.server.requests()
+            #expect(requests.map(\.path) == [url.path(percentEncoded: true)])
+            #expect(requests.first?.query == url.query(percentEncoded: true))
+            #expect(requests.allSatisfy { $0["Injected"] == nil })
+        }
+    }
+}

@@ -1,0 +1,37 @@
+#if !canImport(os)
+internal import Logging
+
+@testable import AsyncDownloads
+
+/// Everything that the package has logged in this process, since the recorder was installed.
+final class LogRecorder: Sendable {
+    /// Installed at its first use: the backend of a process can be chosen once.
+    static let shared: LogRecorder = {
+        let recorder = LogRecorder()
+        LoggingSystem.bootstrap { _ in Handler(recorder: recorder) }
+        return recorder
+    }()
+
+    private let recorded = Mutex([String]())
+
+    /// The lines that contain `mark`.
+    func lines(with mark: String) -> [String] {
+        recorded.withLock { $0.filter { $0.contains(mark) } }
+    }
+
+    private struct Handler: LogHandler {
+        let recorder: LogRecorder
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            recorder.recorded.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
+        }
+    }
+}
+#endif

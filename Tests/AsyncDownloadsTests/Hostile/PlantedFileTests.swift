@@ -1,0 +1,151 @@
+internal import AsyncDownloads
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+/// What others put at the names of the hidden files, or at the destination, is not followed, written to or waited for.
+@Suite(.timeLimit(.minutes(15)))
+struct PlantedFileTests {
+    private let content = Content(seed: 21, length: 300_000)
+    private let cut: Int64 = 100_000
+
+    /// Where something is planted after an interruption, and which names are no longer found there.
+    enum Place: String, CaseIterable, Sendable {
+        case partial, checkpoint, lock, temporary
+
+        /// The name at which it is planted, among those that the interruption has left.
+        func name(among names: [String]) throws -> String {
+            switch self {
+            case .partial: try #require(names.first { $0.hasSuffix(".partial") })
+            case .checkpoint: try #require(names.first { $0.hasSuffix(".checkpoint") })
+            case .lock: try #require(names.first { $0.hasSuffix(".lock") })
+            case .temporary:
+                try #require(names.first { $0.hasSuffix(".partial") }).replacing(".partial", with: ".temp")
+            }
+        }
+
+        /// How the next download ends; nil where the file is there.
+        func failure(with planted: PlantedFile) -> DownloadError.Code? {
+            switch (self, planted) {
+            // A lock is only locked, and only its name is removed.
+            case (.lock, .hardLink): nil
+            case (.lock, _): .destinationUnusable
+            // It cannot be removed like a file, and to remove what is in it would be rash.
+            case (.partial, .directory), (.checkpoint, .directory): .destinationUnusable
+            case (.partial, _), (.checkpoint, _), (.temporary, _): nil
+            }
+        }
+
+        /// What is given up for it.
+        var restarts: [RestartReason] {
+            switch self {
+            case .partial: [.partialMissing]
+            case .checkpoint: [.checkpointCorrupt]
+            case .lock, .temporary: []
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases, PlantedFile.allCases)
+    func `rule 41: what is planted at a hidden file's name costs the bytes at most`(
+        _ place: Place, _ planted: PlantedFile
+    ) async throws {
+        try await Workshop.with { shop async throws in
+            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "v"))
+            try await interrupt(shop)
+            let path = shop.directory.appending(path: try place.name(among: shop.leftovers)).path
+            try planted.plant(at: path, victims)
+            let story = await Story(of: shop.downloader.start(shop.request("/one")))
+            let failure = place.failure(with: planted)
+            #expect(story.error?.code == failure, "\(String(describing: story.error))")
+            #expect(try victims.areUntouched)
+            if failure == nil {
+                #expect(story.restarts == place.restarts)
+                #expect(try shop.holds(content))
+                let left = planted == .directory && place == .temporary ? [path] : []
+                #expect(try shop.leftovers == left.map { ($0 as NSString).lastPathComponent } + ["file.bin", "v"])
+            } else {
+                #expect(try !shop.leftovers.contains("file.bin"))
+            }
+        }
+    }
+
+    @Test(arguments: PlantedFile.allCases)
+    func `what is planted while a checkpoint is made is not followed`(_ planted: PlantedFile) async throws {
+        try await Workshop.with { shop async throws in
+            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "v"))
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: cut)]]), at: "/one")
+            let download = shop.downloader.start(shop.request("/one"))
+            for try await event in download.events {
+                if case .progress(let progress) = event, progress.receivedByteCount >= cut { break }
+            }
+            let name = try Place.temporary.name(among: shop.leftovers)
+            try planted.plant(at: shop.directory.appending(path: name).path, victims)
+            download.pause()
+            for try await event in download.events { if case .paused = event { break } }
+            download.resume()
+            #expect(try await download.file.byteCount == content.length)
+            #expect(try victims.areUntouched)
+            #expect(try shop.holds(content))
+        }
+    }
+
+    @Test(arguments: [PlantedFile.pipe, .directory, .unixSocket])
+    func `rule 46: a destination that is no file is refused before the first byte`(
+        _ planted: PlantedFile
+    ) async throws {
+        try await Workshop.with { shop async throws in
+            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "v"))
+            shop.server.serve(Resource(content, entityTag: "\"a\""), at: "/one")
+            try planted.plant(at: shop.directory.appending(path: "file.bin").path, victims)
+            let error = await Story(of: shop.downloader.start(shop.request("/one"))).error
+            #expect(error?.code == .destinationUnusable)
+            #expect(try shop.leftovers == ["file.bin", "v"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases, PlantedFile.allCases)
+    func `rule 46: a destination is replaced, not written through`(
+        _ engine: Engine, _ planted: PlantedFile
+    ) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "v"))
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: cut)]]), at: "/one")
+            let path = shop.directory.appending(path: "file.bin").path
+            let download = shop.downloader.start(shop.request("/one"))
+            for try await event in download.events {
+                if case .progress(let progress) = event, progress.receivedByteCount >= cut { break }
+            }
+            try planted.plant(at: path, victims)
+            shop.server.release("/one")
+            let outcome = await Story(of: download)
+            #expect(try victims.areUntouched)
+            switch planted {
+            case .linkToFile, .danglingLink, .linkToDirectory, .hardLink:
+                #expect(outcome.file?.byteCount == content.length)
+                let type = try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+                #expect(type == .typeRegular)
+                #expect(try shop.holds(content))
+                #expect(try shop.leftovers == ["file.bin", "v"])
+            case .pipe, .directory, .unixSocket:
+                #expect(outcome.error?.code == .destinationUnusable)
+                // Nothing is lost: the place may be made free.
+                #expect(outcome.error?.bytesKept == content.length)
+                try FileManager.default.removeItem(atPath: path)
+                let again = await Story(of: shop.downloader.start(shop.request("/one")))
+                #expect(again.restarts == [])
+                #expect(try shop.holds(content))
+                #expect(shop.server.requests(at: "/one").count == 1, "rule 12")
+            }
+        }
+    }
+
+    private func interrupt(_ shop: Workshop) async throws {
+        shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.cut(after: cut)]]), at: "/one")
+        var request = shop.request("/one")
+        request.retryPolicy = .never
+        let error = await Story(of: shop.downloader.start(request)).error
+        #expect(error?.code == .connectionLost)
+        #expect(error?.bytesKept == cut)
+    }
+}

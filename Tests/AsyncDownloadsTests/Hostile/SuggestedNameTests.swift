@@ -1,0 +1,145 @@
+internal import AsyncDownloads
+internal import Foundation
+internal import LoopbackServer
+internal import Testing
+
+/// File names that servers suggest, to the file that comes of them.
+@Suite(.timeLimit(.minutes(15)))
+struct SuggestedNameTests {
+    /// A raw Content-Disposition, and the name of the file in the directory.
+    struct Suggestion: Sendable, CustomTestStringConvertible {
+        let field: String
+        let name: String
+        /// Whether an engine may refuse the whole response instead, since no field may hold such a character.
+        var isMalformed = false
+
+        var testDescription: String { field.debugDescription }
+    }
+
+    static let suggestions: [Suggestion] = [
+        plain("../escaped", "escaped"),
+        plain("../../../../../../../../tmp/escaped", "escaped"),
+        plain(#"..\\..\\escaped"#, "escaped"),
+        plain(#"..\..\escaped"#, "escaped"),
+        plain("/etc/passwd", "passwd"),
+        plain(#"\\\\server\\share\\file.txt"#, "file.txt"),
+        plain(#"C:\\Windows\\win.ini"#, "win.ini"),
+        plain("C:evil.exe", "C_evil.exe"),
+        plain("file.txt::$DATA", "file.txt__$DATA"),
+        plain("a/b/../../../c", "c"),
+        plain("a/", "a"),
+        plain("..", fallback),
+        plain(".", fallback),
+        plain("...", fallback),
+        plain("/", fallback),
+        plain("", fallback),
+        plain(" ", fallback),
+        plain("../", fallback),
+        plain(".bashrc", "bashrc"),
+        plain("..hidden", "hidden"),
+        plain(".ssh/authorized_keys", "authorized_keys"),
+        plain("trailing. . ", "trailing"),
+        plain("CON", "_CON"),
+        plain("nul.txt", "_nul.txt"),
+        plain("com1.tar.gz", "_com1.tar.gz"),
+        plain("a<b>c:d|e?f*g", "a_b_c_d_e_f_g"),
+        plain(#"quo\"ted\".txt"#, "quo_ted_.txt"),
+        plain(#"\.\.\/escaped"#, "escaped"),
+        plain("%2e%2e%2fescaped", "%2e%2e%2fescaped"),
+        plain("~/.profile", "profile"),
+        plain("$(reboot)`id`;x", "$(reboot)`id`;x"),
+        plain("-rf", "-rf"),
+        plain(String(repeating: "a", count: 300) + ".txt", String(repeating: "a", count: 251) + ".txt"),
+        plain("a\u{0}b", "ab", malformed: true),
+        plain("a\u{1B}[31mb\u{7F}", "a[31mb", malformed: true),
+        extended("UTF-8''..%2F..%2Fescaped", "escaped"),
+        extended("UTF-8''%2e%2e%5cescaped", "escaped"),
+        extended("UTF-8''%2Fetc%2Fpasswd", "passwd"),
+        extended("UTF-8''%00%2e%2e%00%2fx%0d%0aSet-Cookie%3a%20a", "xSet-Cookie_ a"),
+        extended("UTF-8''invoice%E2%80%AEfdp.exe", "invoicefdp.exe"),
+        extended("UTF-8''a%E2%80%8Bb%EF%BB%BFc%E2%80%A8d", "abcd"),
+        extended("UTF-8''%C0%AE%C0%AE%C0%AFescaped", fallback),
+        extended("UTF-8''%EF%BC%8F..%EF%BC%8Fwide", "\u{FF0F}..\u{FF0F}wide"),
+        extended("UTF-8''%CC%81%2f..%2f%CC%81mark", "\u{301}mark"),
+        extended("UTF-8''" + String(repeating: "%E6%97%A5", count: 100), String(repeating: "日", count: 85)),
+        extended("ISO-8859-1'en'..%2F%A3.txt", "£.txt"),
+        extended("UTF-16''a%00b", fallback),
+        extended("..%2Fescaped", fallback),
+        Suggestion(field: #"attachment; filename="plain"; filename*=UTF-8''..%2Fstar"#, name: "star"),
+        Suggestion(field: #"attachment; filename*=UTF-8''%ZZ; filename="../plain""#, name: "plain"),
+        Suggestion(field: #"attachment; filename="first"; filename="../second""#, name: "first"),
+        Suggestion(field: #"attachment; filename*0="../a"; filename*1="/b""#, name: fallback),
+        Suggestion(field: #"attachment; filename*0*=UTF-8''..%2F; filename*1*=b"#, name: fallback),
+        Suggestion(field: "attachment; filename=../unquoted name.txt; size=5", name: "unquoted name.txt"),
+        Suggestion(field: "filename=../no-type", name: "no-type"),
+        Suggestion(field: #"attachment; name="../x"; fil="../y""#, name: fallback),
+        Suggestion(field: #"attachment; filename="../open"#, name: "open"),
+        Suggestion(field: #"attachment; x="filename=../decoy"; filename=real"#, name: "real"),
+    ]
+
+    private static let fallback = "fallback.bin"
+
+    private static func plain(_ name: String, _ file: String, malformed: Bool = false) -> Suggestion {
+        Suggestion(field: "attachment; filename=\"\(name)\"", name: file, isMalformed: malformed)
+    }
+
+    private static func extended(_ value: String, _ file: String) -> Suggestion {
+        Suggestion(field: "attachment; filename*=\(value)", name: file)
+    }
+
+    @Test(arguments: Engine.allCases, suggestions)
+    func `a suggested name never leaves the directory`(_ engine: Engine, _ suggestion: Suggestion) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            let content = Content(seed: 22, length: 1000)
+            var resource = Resource(content, entityTag: "\"a\"")
+            resource.contentDisposition = suggestion.field
+            shop.server.serve(resource, at: "/files/\(Self.fallback)")
+            let inner = shop.directory.appending(path: "inner")
+            let url = shop.server.url("/files/\(Self.fallback)")
+            let result = await shop.result(of: DownloadRequest(from: url, into: inner))
+            if suggestion.isMalformed, case .failure(let error) = result {
+                #expect([.malformedResponse, .connectionLost].contains(error.code), "\(error)")
+                return
+            }
+            let file = try result.get()
+            let names = try FileManager.default.contentsOfDirectory(atPath: inner.path)
+            #expect(names.map { Array($0.utf8) } == [Array(suggestion.name.utf8)])
+            #expect(file.url.deletingLastPathComponent().standardizedFileURL.path == inner.path)
+            #expect(try shop.leftovers == ["inner"])
+            #expect(try shop.holds(content, at: "inner/\(suggestion.name)"))
+        }
+    }
+
+    @Test
+    func `two resources that suggest one name of full length get two files`() async throws {
+        try await Workshop.with { shop async throws in
+            for path in ["/a", "/b"] {
+                var resource = Resource(Content(seed: 22, length: 1000), entityTag: "\"a\"")
+                resource.contentDisposition = "attachment; filename=\"\(String(repeating: "a", count: 300)).txt\""
+                shop.server.serve(resource, at: path)
+                _ = try await shop.downloader.download(
+                    DownloadRequest(from: shop.server.url(path), into: shop.directory))
+            }
+            #expect(try shop.leftovers.map(\.utf8.count) == [255, 255])
+        }
+    }
+
+    @Test
+    func `a name that begins with a combining mark is restored and finished in its directory`() async throws {
+        try await Workshop.with { shop async throws in
+            let content = Content(seed: 22, length: 300_000)
+            let resource = Resource(content, entityTag: "\"a\"", script: [[.cut(after: 100_000)]])
+            shop.server.serve(resource, at: "/%CC%81mark")
+            var request = DownloadRequest(from: shop.server.url("/%CC%81mark"), into: shop.directory)
+            request.retryPolicy = .never
+            _ = await shop.result(of: request)
+            let restored = try await shop.downloader.restore(in: shop.directory)
+            #expect(restored.map(\.progress.receivedByteCount) == [100_000])
+            for download in restored {
+                download.resume()
+                #expect(try await download.file.byteCount == content.length)
+            }
+            #expect(try shop.leftovers == ["\u{301}mark"])
+        }
+    }
+}
