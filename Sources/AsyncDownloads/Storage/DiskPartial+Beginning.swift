@@ -23,7 +23,8 @@ extension DiskPartial {
     /// Refuses a destination at which no file can be put in the end, before a byte is fetched for it.
     private func checkDestination() throws(FileFailure) {
         let destination = site.request.destination
-        guard !site.request.choosesName else { return }
+        // A name that is still to be chosen, or bytes that are wanted in memory.
+        guard !site.request.choosesName, !destination.isEmpty else { return }
         let isAbsolute = destination.utf8.first == UInt8(ascii: "/")
         try store.disk.checkReplaceable(isAbsolute ? destination : PartialNames.join(names.directory, destination))
     }

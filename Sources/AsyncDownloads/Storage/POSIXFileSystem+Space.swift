@@ -15,10 +15,10 @@ extension POSIXFileSystem {
     ///
     /// Setting blocks aside does not tell, since it leaves the file's size as it is.
     private static func sizeLimit() -> Int64? {
-        #if canImport(Glibc)
-        let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
-        #else
+        #if canImport(Darwin) || canImport(Musl)
         let resource = RLIMIT_FSIZE
+        #else
+        let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
         #endif
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0, limit.rlim_cur < UInt64(Int64.max) else { return nil }

@@ -13,8 +13,9 @@ struct FanOutTests {
 
     @Test(arguments: Engine.allCases)
     func `rule 58: one host gets no more exchanges at a time than it may`(_ engine: Engine) async throws {
+        // A clock that stands still: no exchange is given up for its silence.
         try await Workshop.with(
-            engine,
+            engine, time: ManualTimeSource(),
             configure: {
                 $0.maximumConcurrentTransfers = 8
                 $0.maximumConcurrentTransfersPerHost = 2
