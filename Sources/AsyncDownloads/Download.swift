@@ -93,6 +93,8 @@ public final class Download: Sendable {
     }
 
     /// Leaves the download like ``cancel()`` and removes its bytes, unless others share them.
+    ///
+    /// A file that is being given its name at that moment stays.
     public func discard() {
         withTransfer { $0.detach($1, DownloadError(.cancelled), keepingBytes: false) }
     }

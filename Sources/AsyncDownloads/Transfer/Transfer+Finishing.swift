@@ -49,6 +49,11 @@ extension Transfer {
             }
             for number in readers { results[number] = outcome }
         }
+        // Whoever was the last and discarded while the bytes were being checked wants no file of them.
+        if withState({ $0.machine.wish == .discard }) {
+            partial.discard()
+            return .success(results)
+        }
         guard !paths.isEmpty else {
             // Bytes that nobody needs any more are kept only if they might be right: when reading them failed.
             let isOver = results.values.contains { (try? $0.get()) != nil || $0.code == .checksumMismatch }

@@ -225,9 +225,10 @@ extension TransferStateMachine {
 
     /// The last byte is there: a stop that comes now comes too late, and costs nothing.
     ///
-    /// Unless it turns out that everything has to begin again, which is where the wish is looked at.
+    /// Unless it turns out that everything has to begin again, which is where the wish is looked at. A discard may still
+    /// come before the file is in place, and is looked at there.
     private mutating func noteWhileFinishing(_ newWish: Wish) -> [TransferAction] {
-        if mayBeginAgain { wish = newWish }
+        if mayBeginAgain || newWish == .discard { wish = newWish }
         return []
     }
 
