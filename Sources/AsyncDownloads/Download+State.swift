@@ -31,6 +31,15 @@ extension Download {
 }
 
 extension Transfer.State {
+    /// Wakes those who look on at a state that has changed.
+    mutating func tellOnlookers() -> [Wakeup] {
+        guard subscribers.hasOnlookers else { return [] }
+        return subscribers.attached.flatMap { number, _ in
+            let (state, progress) = (stateForCaller(number), machine.progress)
+            return subscribers.update(number) { $0.show(state, progress) } ?? []
+        }
+    }
+
     /// The state as one caller sees it.
     func stateForCaller(_ number: Int) -> Download.State {
         guard let subscriber = subscribers.all[number] else { return .failed }

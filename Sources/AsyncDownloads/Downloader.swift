@@ -230,7 +230,7 @@ public final class Downloader: Sendable {
     public func shutdown() async {
         registry.close()
         for transfer in registry.transfers {
-            transfer.forEachCaller { transfer.detach($0, DownloadError(.shutDown)) }
+            transfer.shutDown(DownloadError(.shutDown))
         }
         await registry.drained()
         environment.relief.end()

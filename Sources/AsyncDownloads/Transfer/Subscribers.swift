@@ -14,6 +14,8 @@ struct Subscribers: Sendable {
         var isHeld = true
         var outcome: Outcome?
         var mailboxes: [Int: Mailbox]
+        /// The state that onlookers were woken for last.
+        var shownState: Download.State?
         var waiters: [Int: CheckedContinuation<Outcome, Never>] = [:]
 
         init(request: DownloadRequest, firstMailbox: Int) {
@@ -29,6 +31,17 @@ struct Subscribers: Sendable {
         mutating func tell(_ event: DownloadEvent) -> [Wakeup] {
             var wakeups: [Wakeup] = []
             for id in mailboxes.keys { wakeups += mailboxes[id]?.put(event) ?? [] }
+            return wakeups
+        }
+
+        /// Wakes those who look on when the state has changed, since not every change is an event.
+        mutating func show(_ state: Download.State, _ progress: DownloadProgress) -> [Wakeup] {
+            guard state != shownState else { return [] }
+            shownState = state
+            var wakeups: [Wakeup] = []
+            for (id, mailbox) in mailboxes where mailbox.isOnlooker {
+                wakeups += mailboxes[id]?.put(.progress(progress)) ?? []
+            }
             return wakeups
         }
 
@@ -58,6 +71,8 @@ struct Subscribers: Sendable {
     private(set) var isAnyUnchecked = false
     /// Whether a caller wanted a file, or has since he left.
     private(set) var wantsFile = false
+    /// Whether anybody has looked on.
+    var hasOnlookers = false
     /// The limits that callers set; nil stands for one without.
     private var limits: Set<Int64?> = []
     private var lastNumber = 0
@@ -134,6 +149,11 @@ struct Subscribers: Sendable {
             wakeups += update(number) { $0.tell(event) } ?? []
         }
         return wakeups
+    }
+
+    /// Tells everyone who waits and has paused.
+    mutating func tellPaused(_ event: DownloadEvent) -> [Wakeup] {
+        attached.filter(\.subscriber.isPaused).flatMap { caller in update(caller.number) { $0.tell(event) } ?? [] }
     }
 
     /// Ends it for everyone who waits.

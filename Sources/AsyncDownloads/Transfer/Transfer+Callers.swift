@@ -35,6 +35,7 @@ extension Transfer {
                 }
             }
             if running {
+                decision.wakeups += state.tellPauseTakenBack()
                 decision.actions += state.machine.run(at: now)
             } else {
                 _ = state.subscribers.update(number) { $0.isPaused = true }
@@ -109,6 +110,7 @@ extension Transfer {
                 let event = DownloadEvent.resumed(fromOffset: state.machine.received.prefixEnd)
                 decision.wakeups += state.subscribers.update(number) { $0.tell(event) } ?? []
             } else {
+                decision.wakeups += state.tellPauseTakenBack()
                 decision.actions += state.machine.run(at: now)
             }
         }
@@ -117,6 +119,17 @@ extension Transfer {
     /// Pauses or resumes for every caller at once.
     func forEachCaller(_ body: (Int) -> Void) {
         for number in withState({ $0.subscribers.attached.map(\.number) }) { body(number) }
+    }
+
+    /// Leaves for every caller at once, with `error`, and stops whatever the ``AbandonmentPolicy`` says.
+    func shutDown(_ error: DownloadError) {
+        let now = environment.time.now
+        update { state, decision in
+            for (number, _) in state.subscribers.attached {
+                leave(number, error, keepingBytes: true, &state, &decision, at: now)
+            }
+            decision.actions += state.machine.stop(.park, at: now)
+        }
     }
 
     /// Registers what an earlier process left as paused.
@@ -168,6 +181,12 @@ extension Transfer {
 extension Transfer.State {
     /// What a consumer gets whose task was cancelled.
     var cancellation: DownloadError { DownloadError(.cancelled, bytesKept: machine.received.count) }
+
+    /// Tells those who stay paused of a pause of all that somebody takes back before it is there: it is theirs alone now.
+    fileprivate mutating func tellPauseTakenBack() -> [Wakeup] {
+        guard machine.wish == .pause, machine.state != .paused else { return [] }
+        return subscribers.tellPaused(.paused(receivedByteCount: machine.received.count))
+    }
 }
 
 // MARK: - Streams
@@ -180,6 +199,7 @@ extension Transfer {
         update { state, decision in
             let machine = state.machine
             let id = state.subscribers.newNumber()
+            if isOnlooker { state.subscribers.hasOnlookers = true }
             let wakeups = state.subscribers.update(number) { subscriber -> [Wakeup] in
                 if !isOnlooker, let first = subscriber.mailboxes.first(where: { !$0.value.isClaimed }) {
                     subscriber.mailboxes[first.key] = nil

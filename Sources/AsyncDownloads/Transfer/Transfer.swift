@@ -110,7 +110,7 @@ final class Transfer: Sendable {
                 state.pending.append(action)
             }
         }
-        return wakeups
+        return wakeups + state.tellOnlookers()
     }
 
     private func perform() {
