@@ -1,0 +1,201 @@
+import Foundation
+import LoopbackServer
+
+@testable import AsyncDownloads
+
+/// Callers, a server and a clock that do what a seed says, through the public API, beside a model of what must come of it.
+///
+/// After every command everything settles, and the model is compared with what callers see, the engine was asked and
+/// the disk holds.
+final class LifecycleRun {
+    static let resourceCount = 3
+    static let permits = 2
+    static let idleTimeout = Duration.seconds(30)
+
+    let stage: LifecycleStage
+    let policy: AbandonmentPolicy
+    var generator: SplitMix64
+    var transfers = [ReferenceTransfer](repeating: ReferenceTransfer(), count: LifecycleRun.resourceCount)
+    var objects: [SteppedObject]
+    var callers: [ReferenceCaller] = []
+    /// What happened, for whoever has to find out why.
+    var history: [String] = []
+    var violations: [String] = []
+    private var objectCount: UInt64 = 0
+
+    init(_ stage: LifecycleStage, _ policy: AbandonmentPolicy, seed: UInt64) {
+        self.stage = stage
+        self.policy = policy
+        generator = SplitMix64(seed: seed)
+        objects = []
+        for _ in 0..<Self.resourceCount { objects.append(newObject()) }
+    }
+
+    static func configure(_ configuration: inout Downloader.Configuration, _ policy: AbandonmentPolicy) {
+        configuration.abandonmentPolicy = policy
+        configuration.maximumConcurrentTransfers = permits
+        configuration.idleTimeout = idleTimeout
+        configuration.retryPolicy = RetryPolicy(maximumRetries: 1000, maximumDelay: .seconds(5))
+    }
+
+    /// Gives so many commands, then lets everybody who is left have his file.
+    func run(_ commands: Int) async throws {
+        for _ in 0..<commands where violations.isEmpty {
+            try await command()
+            await settle()
+        }
+        var rounds = 0
+        while violations.isEmpty, callers.contains(where: \.isAttached) || transfers.contains(where: \.isLive) {
+            resumeAll()
+            await settle()
+            for resource in 0..<Self.resourceCount { await finishExchange(resource) }
+            await advance(.seconds(6))
+            rounds += 1
+            check(rounds < 50, "somebody waits for ever")
+        }
+        if violations.isEmpty { await checkEnds() }
+    }
+
+    func newObject() -> SteppedObject {
+        objectCount += 1
+        let length = Int64.random(in: 1...9000, using: &generator)
+        return SteppedObject(content: Content(seed: objectCount, length: length), tag: "\"\(objectCount)\"")
+    }
+
+    func check(_ condition: Bool, _ violation: @autoclosure () -> String) {
+        if !condition { violations.append(violation()) }
+    }
+
+    func note(_ command: String) { history.append("\(stage.time.now) \(command)") }
+
+    func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &generator) == 0 }
+
+    // MARK: What callers do
+
+    private func command() async throws {
+        let roll = Int.random(in: 0..<100, using: &generator)
+        switch roll {
+        case 0..<12: try start()
+        case 12..<50: await serve()
+        case 50..<56: await advance(.seconds(chance(4) ? 31 : 6))
+        case 56..<58: changeObject()
+        case 58..<60: pauseAll()
+        case 60..<62: resumeAll()
+        default: try await callerActs(roll)
+        }
+    }
+
+    private func callerActs(_ roll: Int) async throws {
+        guard let caller = callers.filter({ $0.download != nil }).randomElement(using: &generator),
+            let download = caller.download
+        else { return }
+        switch roll {
+        case 62..<73:
+            note("\(caller.number) pauses")
+            download.pause()
+            pause(caller)
+        case 73..<88:
+            note("\(caller.number) resumes")
+            download.resume()
+            resume(caller)
+        case 88..<91:
+            note("\(caller.number) cancels")
+            download.cancel()
+            await leave(caller, keepingBytes: true)
+        case 91..<93:
+            note("\(caller.number) discards")
+            download.discard()
+            await leave(caller, keepingBytes: false)
+        case 93..<96 where caller.consumerCount > 0 && caller.isAttached:
+            let isListener = caller.awaiting == nil || caller.listening != nil && chance(2)
+            note("\(caller.number) cancels the task that \(isListener ? "listens" : "awaits")")
+            if await caller.cancelTask(isListener) { await leave(caller, keepingBytes: true) }
+        case 96..<98 where caller.consumerCount == 0:
+            note("\(caller.number) lets go")
+            caller.drop()
+        case 98... where caller.isAttached:
+            note("\(caller.number) replaces the URL")
+            try download.replaceURL(with: stage.url("/\(caller.resource)/\(history.count)"))
+            transfers[caller.resource].stop(.connect)
+            transfers[caller.resource].next = .connect
+            transfers[caller.resource].isDelayed = false
+        default:
+            break
+        }
+    }
+
+    private func start() throws {
+        guard callers.filter(\.isAttached).count < 8 else { return }
+        let resource = Int.random(in: 0..<Self.resourceCount, using: &generator)
+        let destination = chance(3) ? nil : "\(resource)-\(Int.random(in: 0..<2, using: &generator)).bin"
+        let (listens, awaits) = (!chance(3), chance(2))
+        var request = try stage.request("/\(resource)", to: destination ?? "")
+        if destination == nil { request.destination = .memory }
+        note("\(callers.count) starts \(resource) to \(destination ?? "memory")")
+        let download = stage.downloader.start(request)
+        check(download.isCoalesced == transfers[resource].isLive, "joined a transfer that is over, or none")
+        if !transfers[resource].isLive { transfers[resource].begin(destination) }
+        transfers[resource].goesOnForNobody = false
+        callers.append(
+            ReferenceCaller(
+                callers.count, resource: resource, destination: destination, download, listens: listens,
+                awaits: awaits))
+    }
+
+    private func pauseAll() {
+        note("pause all")
+        stage.downloader.pauseAll()
+        for caller in callers { pause(caller) }
+    }
+
+    func resumeAll() {
+        note("resume all")
+        stage.downloader.resumeAll()
+        for caller in callers { resume(caller) }
+    }
+
+    private func pause(_ caller: ReferenceCaller) {
+        guard caller.wantsToRun else { return }
+        caller.isPaused = true
+        caller.knowsOfPause = false
+        stopIfUnwanted(caller.resource)
+    }
+
+    private func resume(_ caller: ReferenceCaller) { caller.isPaused = false }
+
+    private func leave(_ caller: ReferenceCaller, keepingBytes: Bool) async {
+        guard caller.isAttached else { return }
+        let resource = caller.resource
+        let wasWanted = isWanted(resource)
+        caller.outcome = .left
+        guard !attached(to: resource).isEmpty else {
+            let keeps = keepingBytes && policy != .discard
+            transfers[resource].goesOnForNobody = keeps && policy == .finish && wasWanted
+            if transfers[resource].goesOnForNobody { return }
+            transfers[resource].stop(.connect)
+            transfers[resource].isDelayed = false
+            if !keeps {
+                // What is being discarded is nobody's, and not to be mixed up with a transfer that begins meanwhile.
+                await endStopped(resource)
+                transfers[resource].end(keepingBytes: false)
+            }
+            return
+        }
+        stopIfUnwanted(resource)
+    }
+
+    private func stopIfUnwanted(_ resource: Int) {
+        guard !isWanted(resource) else { return }
+        transfers[resource].stop(.connect)
+        transfers[resource].isDelayed = false
+    }
+
+    func attached(to resource: Int) -> [ReferenceCaller] {
+        callers.filter { $0.resource == resource && $0.isAttached }
+    }
+
+    /// Whether the transfer is to run.
+    func isWanted(_ resource: Int) -> Bool {
+        transfers[resource].goesOnForNobody || attached(to: resource).contains(where: \.wantsToRun)
+    }
+}

@@ -1,0 +1,115 @@
+import AsyncDownloads
+import Foundation
+import LoopbackServer
+
+/// What the imaginary server behind a ``SteppedTransport`` has.
+struct SteppedObject: Sendable, Hashable {
+    var content: Content
+    /// A strong entity tag, quotes included.
+    var tag: String
+}
+
+/// An exchange of a ``SteppedTransport``; one thread at a time may step it, any may cancel it.
+final class SteppedExchange: Exchange {
+    private struct State {
+        var object: SteppedObject?
+        var position: Int64 = 0
+        var isHeldBack = false
+        var isCancelled = false
+        var hasEnded = false
+        var endsWhenCancelled = false
+    }
+
+    let request: ExchangeRequest
+    private let handler: any ExchangeHandler
+    private let state = Mutex(State())
+
+    init(_ request: ExchangeRequest, _ handler: any ExchangeHandler) {
+        self.request = request
+        self.handler = handler
+    }
+
+    var path: String { request.url.path }
+
+    /// Where the request's range begins; 0 without one.
+    var offset: Int64 {
+        guard let range = request.headers["Range"] else { return 0 }
+        return Int64(range.dropFirst("bytes=".count).prefix { $0 != "-" }) ?? -1
+    }
+
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+    /// What is being sent; nil before the head, and after one without a body of use.
+    var object: SteppedObject? { state.withLock { $0.object } }
+    /// How many bytes are still to be sent.
+    var left: Int64 { state.withLock { state in state.object.map { $0.content.length - state.position } ?? 0 } }
+    /// Whether the transfer has asked not to be sent anything yet.
+    var isHeldBack: Bool { state.withLock { $0.isHeldBack } }
+
+    func cancel() {
+        let endsNow = state.withLock { state in
+            state.isCancelled = true
+            return state.endsWhenCancelled
+        }
+        if endsNow { end(.cancelled) }
+    }
+
+    func endWhenCancelled() {
+        let endsNow = state.withLock { state in
+            state.endsWhenCancelled = true
+            return state.isCancelled
+        }
+        if endsNow { end(.cancelled) }
+    }
+
+    // MARK: Steps
+
+    /// Answers as an honest server would that has `object`; true for a partial response.
+    @discardableResult
+    func answer(_ object: SteppedObject) -> Bool {
+        let isPartial = offset > 0 && offset < object.content.length && request.headers["If-Range"] == object.tag
+        let start = isPartial ? offset : 0
+        let length = object.content.length
+        var headers: AsyncDownloads.HeaderFields = ["ETag": object.tag, "Content-Length": String(length - start)]
+        if isPartial { headers["Content-Range"] = "bytes \(start)-\(length - 1)/\(length)" }
+        state.withLock { state in
+            state.object = object
+            state.position = start
+        }
+        head(ResponseHead(status: StatusCode(isPartial ? 206 : 200), headers: headers))
+        return isPartial
+    }
+
+    /// Answers with a status and without a body of use, and ends.
+    func refuse(_ status: Int, _ headers: AsyncDownloads.HeaderFields = [:]) {
+        head(ResponseHead(status: StatusCode(status), headers: headers))
+        end(.complete)
+    }
+
+    private func head(_ head: ResponseHead) {
+        guard !hasEnded, case .notYet(let gate) = handler.exchangeReceivedHead(head) else { return }
+        state.withLock { $0.isHeldBack = true }
+        gate.whenOpen { [self] in state.withLock { $0.isHeldBack = false } }
+    }
+
+    /// Sends the next bytes, at most `count`.
+    func deliver(_ count: Int64) {
+        let (object, range) = state.withLock { state -> (SteppedObject?, Range<Int64>) in
+            guard let object = state.object, !state.hasEnded else { return (nil, 0..<0) }
+            let range = state.position..<min(object.content.length, state.position + count)
+            state.position = range.upperBound
+            return (object, range)
+        }
+        guard let object, !range.isEmpty else { return }
+        object.content.bytes(in: range).withUnsafeBytes { bytes in _ = handler.exchangeReceivedBytes(bytes) }
+    }
+
+    /// Ends the exchange, once.
+    func end(_ end: ExchangeEnd) {
+        let isFirst = state.withLock { state in
+            defer { state.hasEnded = true }
+            return !state.hasEnded
+        }
+        if isFirst { handler.exchangeEnded(end) }
+    }
+}
