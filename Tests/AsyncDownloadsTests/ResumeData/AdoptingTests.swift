@@ -192,8 +192,10 @@ struct AdoptingTests {
             let resumeData = try shop.paused(Self.content, Self.count, of: "/one")
             var request = shop.request("/one")
             request.headers = ["Range": "bytes=0-"]
-            let error = await #expect(throws: DownloadError.self) { [request] in
-                try await shop.downloader.adopt(resumeData, as: request, temporaryFileIn: shop.temporaryDirectory)
+            let refused = request
+            let error = await #expect(throws: DownloadError.self) {
+                try await shop.downloader.adopt(
+                    resumeData, as: refused, temporaryFileIn: shop.temporaryDirectory)
             }
             #expect(error?.code == .invalidRequest)
             #expect(shop.hasTemporaryFile)
