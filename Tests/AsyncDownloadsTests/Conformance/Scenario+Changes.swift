@@ -58,8 +58,9 @@ extension Scenario {
             resource: interrupted([.status(416, headers: ["Content-Range": "bytes */100000", "ETag": tag])]),
             outcome: .file(content), restarts: [.contentChanged]),
         Scenario(
+            // In windows the first request has a range already, and there is nothing yet to give up.
             rules: [26, 33], name: "416 to every range: from the beginning, as a whole", resource: interrupted(.plain),
-            outcome: .file(content), restarts: [.contentChanged]
+            outcome: .file(content), restarts: nil
         ).on { $0.ranges = .refused },
         Scenario(
             rules: [26], name: "416 of another object of the length at hand",

@@ -51,10 +51,14 @@ struct RecordTests {
         _ engine: Engine
     ) async throws {
         try await Workshop.with(engine) { shop async throws in
-            serve(shop) { $0.script = [] }
+            serve(shop) { $0.script = [[.stall(after: cut)]] }
             let destination = shop.directory.appending(path: "file.bin")
+            let download = shop.downloader.start(shop.request("/one"))
+            try await download.progress(reaching: cut)
             try FileManager.default.createDirectory(at: destination, withIntermediateDirectories: false)
-            let story = await Story(of: shop.downloader.start(shop.request("/one")))
+            let events = download.events
+            shop.server.release("/one")
+            let story = await Story(events)
             #expect(story.error?.code == .destinationUnusable)
             try FileManager.default.removeItem(at: destination)
             #expect(try await shop.downloader.download(shop.request("/one")).fetchedByteCount == 0)

@@ -21,6 +21,8 @@ struct Workshop: Sendable {
         configuration.progressInterval = .zero
         configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
         configuration.memoryPressure = .none
+        // On the system's clock a busy machine must not look like a server that is silent.
+        if time is SystemTimeSource { configuration.idleTimeout = .seconds(900) }
         configure(&configuration)
         let downloader = Downloader(
             configuration: configuration, transport: engine.makeTransport(),
