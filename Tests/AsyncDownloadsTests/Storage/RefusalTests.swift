@@ -25,7 +25,12 @@ struct RefusalTests {
             let downloader = Downloader(
                 configuration: shop.downloader.configuration, transport: Engine.httpClient.makeTransport(),
                 store: DiskStore(disk: disk, durability: .powerLoss, bootID: "boot"), time: SystemTimeSource())
-            try await body(shop, downloader.start(shop.request("/one")))
+            do {
+                try await body(shop, downloader.start(shop.request("/one")))
+            } catch {
+                await downloader.shutdown()
+                throw error
+            }
             await downloader.shutdown()
         }
     }

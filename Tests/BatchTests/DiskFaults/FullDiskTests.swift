@@ -124,19 +124,19 @@ struct FullDiskTests {
                 resource.framing = .chunked
                 server.serve(resource, at: "object")
                 let downloader = Downloader()
-                let (url, destination) = (server.url("object"), disk.folder.url("object"))
-                let error = await #expect(throws: DownloadError.self) {
-                    try await downloader.download(from: url, to: destination)
-                }
+                let request = DownloadRequest(from: server.url("object"), to: disk.folder.url("object"))
+                let full = await downloader.result(of: request)
+                try disk.remount("size=32m")
+                let whole = await downloader.result(of: request)
+                await downloader.shutdown()
+
+                let error = #expect(throws: DownloadError.self) { try full.get() }
                 #expect(error?.code == .diskFull)
                 #expect(error?.isRetryable == false)
                 let kept = try #require(error?.bytesKept)
                 #expect(kept > 6 << 20)
-                try disk.remount("size=32m")
-                let file = try await downloader.download(from: url, to: destination)
-                #expect(file.fetchedByteCount == content.length - kept)
+                #expect(try whole.get().fetchedByteCount == content.length - kept)
                 #expect(try disk.folder.holds(content, at: "object"))
-                await downloader.shutdown()
             }
         }
     }
