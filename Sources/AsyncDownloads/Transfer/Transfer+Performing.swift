@@ -103,6 +103,11 @@ extension Transfer {
         for timer in timers { timer?.cancel() }
         releasePermit()
         over()
+        let wakeups = update { state, _ in
+            defer { state.lastWakeups = [] }
+            return state.lastWakeups
+        }
+        for wakeup in wakeups { wakeup() }
     }
 }
 

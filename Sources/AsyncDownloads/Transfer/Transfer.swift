@@ -13,6 +13,8 @@ final class Transfer: Sendable {
         var subscribers = Subscribers()
         var pending: [TransferAction] = []
         var isPerforming = false
+        /// Whom the end of the transfer wakes.
+        var lastWakeups: [Wakeup] = []
         var partial: (any Partial)?
         /// Of the bytes in ``partial``.
         var digests = TransferDigests()
@@ -104,7 +106,8 @@ final class Transfer: Sendable {
                 logEvent(event)
                 wakeups += state.subscribers.tell(event)
             case .end(let ending):
-                wakeups += state.subscribers.end(ending)
+                // Resumed when nothing of the transfer is open any more, so that whoever hears of it finds its place free.
+                state.lastWakeups += state.subscribers.end(ending)
                 state.pending.append(action)
             default:
                 state.pending.append(action)
