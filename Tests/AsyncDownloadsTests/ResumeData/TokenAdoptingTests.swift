@@ -141,6 +141,7 @@ struct TokenAdoptingTests {
             shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let download = shop.downloader.start(shop.request("/one"))
             #expect(try await download.resumeToken == nil)
+            _ = await shop.server.requests(at: "/one", reaching: 1)
             shop.server.release("/one")
             _ = try await download.file
             #expect(try await download.resumeToken == nil)
