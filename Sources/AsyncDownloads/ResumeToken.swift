@@ -86,11 +86,10 @@ public struct ResumeToken: Sendable, Hashable {
         return request
     }
 
-    /// Creates a token.
+    /// Creates a token of the values that its properties tell of.
     ///
-    /// - Parameters:
-    ///   - receivedRanges: In any order; ranges that touch or overlap become one.
-    ///   - headers: Credentials in it are left out.
+    /// Ranges may come in any order; those that touch or overlap become one. Credentials among the headers are left out.
+    ///
     /// - Throws: A ``DownloadError`` with ``DownloadError/Code/resumeDataUnusable`` that says which value is impossible.
     public init(
         url: URL, finalURL: URL? = nil, validator: String? = nil, totalByteCount: Int64? = nil,
