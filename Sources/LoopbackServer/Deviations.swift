@@ -35,6 +35,7 @@ struct Deviations {
     var extraBytes = 0
     var isEndless = false
     var lacksLastChunk = false
+    /// What comes before the head.
     var delays: [Action] = []
     var opening: Opening?
     /// By offset, and in the step's order where that is equal.
@@ -68,6 +69,8 @@ struct Deviations {
         case .extraBytes(let count): extraBytes = count
         case .endless: isEndless = true
         case .chunkedWithoutEnd: lacksLastChunk = true
+        case .interim(let status):
+            delays.append(.send(Array("HTTP/1.1 \(status) Interim\r\nLink: </x>; rel=preload\r\n\r\n".utf8)))
         case .delayHead(let duration): delays.append(.wait(duration))
         case .holdHead: delays.append(.hold)
         case .stall(let offset): interrupt(after: offset, .hold)

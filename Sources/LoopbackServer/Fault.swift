@@ -43,6 +43,8 @@ package enum Fault: Sendable, Hashable {
     /// Chunked, and closed before the last chunk.
     case chunkedWithoutEnd
 
+    /// Sends a response of that status, 1xx, before the real one.
+    case interim(Int)
     /// Sends the head that much later.
     case delayHead(Duration)
     /// Sends the head after ``LoopbackServer/release(_:)``.

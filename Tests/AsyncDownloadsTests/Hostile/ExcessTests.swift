@@ -124,6 +124,16 @@ struct ExcessTests {
         }
     }
 
+    @Test(arguments: Engine.allCases, [[100], [103], [103, 102, 103]])
+    func `interim responses are no responses, however many`(_ engine: Engine, _ statuses: [Int]) async throws {
+        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
+            let script = [Step(statuses.map(Fault.interim))]
+            shop.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/one")
+            #expect(try await shop.downloader.download(shop.request("/one")).byteCount == content.length)
+            #expect(try shop.holds(content))
+        }
+    }
+
     @Test(arguments: Engine.allCases)
     func `rule 59: a drip within the idle timeout goes on, and the deadline ends it`(_ engine: Engine) async throws {
         let time = ManualTimeSource()

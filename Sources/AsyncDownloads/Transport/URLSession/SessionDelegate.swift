@@ -56,7 +56,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         defer { completionHandler(.allow) }
-        guard let head = ResponseHead(response) else { return }
+        // On Linux interim responses are told like final ones (RFC 9110, 15.2).
+        guard let head = ResponseHead(response), !(100...199 ~= head.status.code) else { return }
         let handler = state.withLock { state in
             state.slots[dataTask.taskIdentifier]?.hasHead = true
             return state.slots[dataTask.taskIdentifier]?.handler
