@@ -62,11 +62,13 @@ struct ObservingTests {
 
     @Test func `Progress follows the bytes, and ends complete`() async throws {
         try await Workshop.with { shop async throws in
-            shop.server.serve(
-                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
+            let script: [Step] = [[.holdHead, .stall(after: 100_000)]]
+            shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: script), at: "/one")
             let download = shop.downloader.start(shop.request("/one"))
             let progress = download.makeProgress()
             #expect(progress.isIndeterminate)
+            _ = await shop.server.requests(at: "/one", reaching: 1)
+            shop.server.release("/one")
             try await download.progress(reaching: 100_000)
             while progress.completedUnitCount < 100_000 { await Task.yield() }
             #expect(progress.totalUnitCount == Self.content.length)

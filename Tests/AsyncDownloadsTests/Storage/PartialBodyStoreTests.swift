@@ -5,7 +5,7 @@ import Testing
 @testable import AsyncDownloads
 
 /// Bodies in memory: written in any order, kept within a limit, moved to disk and back.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct PartialBodyStoreTests {
     private static let content = Content(seed: 3, length: 10_000)
     private static let representation = Representation(

@@ -2,7 +2,7 @@ import AsyncDownloads
 import Testing
 
 /// Actions of the system's clock.
-@Suite(.timeLimit(.minutes(1))) struct SystemTimeSourceTests {
+@Suite(.timeLimit(.minutes(15))) struct SystemTimeSourceTests {
     @Test func `an action comes once its time has come, also where nobody holds it`() async {
         await withCheckedContinuation { continuation in
             _ = SystemTimeSource().schedule(after: .milliseconds(1)) { continuation.resume() }

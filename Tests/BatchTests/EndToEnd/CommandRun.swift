@@ -45,6 +45,9 @@ final class CommandRun: Sendable {
 
     /// Starts it.
     ///
+    /// What downloads gets a long `--timeout` unless one is given: on a busy machine a server of the tests may be silent
+    /// for longer than a user would wait.
+    ///
     /// - Parameters:
     ///   - folder: Where it runs, and where its temporary files go.
     ///   - input: What standard input has; no more than a pipe holds.
@@ -54,6 +57,8 @@ final class CommandRun: Sendable {
         _ arguments: [String], in folder: Folder, input: String = "", output: FileHandle? = nil, limit: String? = nil
     ) throws {
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
+        let downloads = arguments.contains { $0.hasPrefix("http:") || $0 == "-i" }
+        let arguments = arguments + (downloads && !arguments.contains("--timeout") ? ["--timeout", "900"] : [])
         process.executableURL = try Self.executable
         process.arguments = arguments
         if let limit {

@@ -12,7 +12,7 @@ internal import Testing
             server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 100_000)]]), at: "file")
             try await Folder.with { folder in
                 let arguments = [
-                    server.url("file").absoluteString, "-d", "files", "--json", "--engine", engine, "--timeout", "900",
+                    server.url("file").absoluteString, "-d", "files", "--json", "--engine", engine,
                 ]
                 let first = try CommandRun(arguments, in: folder)
                 try await wait(for: "progress", upTo: 100_000, of: first)

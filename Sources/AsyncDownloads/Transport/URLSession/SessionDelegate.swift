@@ -24,8 +24,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     }
 
     private let state = Mutex(State())
+    /// On Linux a cancellation waits until the session has read what there is, which may be for ever; so it keeps no
+    /// thread of the caller waiting. As many as there may be, they wait on one.
+    private let cancelling = DispatchQueue(label: "async-downloads.urlsession.cancelling")
 
-    /// Makes a task and registers its handler before anything of it can be reported; nil after ``close()``.
+    /// Makes a task and registers its handler before anything of it can be reported; nil after ``close(_:)``.
     func makeTask(_ make: () -> URLSessionDataTask, handler: any ExchangeHandler) -> URLSessionDataTask? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -41,12 +44,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.isCancelled = true
             return state.slots[task.taskIdentifier]?.isRefusing == false
         }
-        if isNow { task.cancel() }
+        if isNow { cancelling.async { task.cancel() } }
     }
 
-    /// Lets no more tasks be made.
-    func close() {
+    /// Lets no more tasks be made, and cancels those of the session.
+    func close(_ session: URLSession) {
+        // A task made in an invalidated session is a fatal error, so none is made from here on.
         state.withLock { $0.isClosed = true }
+        cancelling.async { session.invalidateAndCancel() }
     }
 
     // MARK: URLSessionDataDelegate
@@ -114,7 +119,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.isRefusing = false
             return state.slots[task.taskIdentifier]?.isCancelled ?? false
         }
-        if isCancelled { task.cancel() }
+        if isCancelled { cancelling.async { task.cancel() } }
     }
 
     // MARK: Holding back

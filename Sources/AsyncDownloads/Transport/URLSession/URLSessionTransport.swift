@@ -46,9 +46,7 @@ package final class URLSessionTransport: Transport {
     }
 
     package func shutdown() async {
-        // A task made in an invalidated session is a fatal error, so none is made from here on.
-        delegate.close()
-        session.invalidateAndCancel()
+        delegate.close(session)
     }
 }
 
