@@ -17,8 +17,9 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Headers to send.
     ///
     /// Those that the package must govern itself (Range, If-Range, If-Match, Accept-Encoding, Host and the like) are
-    /// refused with ``DownloadError/Code/invalidRequest``. Credentials (Authorization, Cookie, Proxy-Authorization)
-    /// are dropped when a redirect leads to another origin and are never written to disk.
+    /// refused with ``DownloadError/Code/invalidRequest``. Credentials are dropped when a redirect leads to another
+    /// origin and are never written to disk: Authorization, Cookie and all others whose name holds a word like auth,
+    /// key, password, secret, session, signature or token.
     public var headers: HeaderFields
 
     /// The digest that the whole file must have; the destination is not touched when it differs.

@@ -90,7 +90,7 @@ extension HeaderFields: CustomStringConvertible {
     /// The fields as text fit for a log: the values of credentials and cookies are left out.
     public var description: String {
         let lines = fields.map { field in
-            "\(field.name): \(Self.isSensitive(field.name) ? "<redacted>" : field.value)"
+            "\(field.name): \(Self.isCredential(field.name) ? "<redacted>" : field.value)"
         }
         return "[\(lines.joined(separator: ", "))]"
     }

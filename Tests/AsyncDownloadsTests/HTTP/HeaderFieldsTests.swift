@@ -57,7 +57,7 @@ struct HeaderFieldsTests {
 
     @Test(
         "the values of credentials and cookies do not appear in descriptions",
-        arguments: ["Authorization", "COOKIE", "set-cookie", "Proxy-Authorization"])
+        arguments: ["Authorization", "COOKIE", "set-cookie", "Proxy-Authorization", "x_api-KEY"])
     func description(_ name: String) {
         let headers: HeaderFields = [name: "secret", "Range": "bytes=5-"]
         #expect("\(headers)" == "[\(name): <redacted>, Range: bytes=5-]")
@@ -65,11 +65,23 @@ struct HeaderFieldsTests {
         #expect(!"\([headers])".contains("secret"))
     }
 
-    @Test("credentials are known by name", arguments: ["authorization", "Cookie", "PROXY-AUTHORIZATION"])
+    @Test(
+        "credentials are known by name",
+        arguments: [
+            "authorization", "Cookie", "PROXY-AUTHORIZATION", "X-Api-Key", "apikey", "PRIVATE-TOKEN", "X_Auth_Token",
+            "X-Amz-Security-Token", "Client-Secret", "X-Goog-Signature", "X-Session",
+        ])
     func credentials(_ name: String) {
         let headers: HeaderFields = ["Accept": "a", name: "secret", "accept": "b", name.lowercased(): "secret"]
         #expect(HeaderFields.isCredential(name))
         #expect(headers.withoutCredentials() == ["Accept": "a", "accept": "b"], "rule 11")
+    }
+
+    @Test(
+        "other names are no credentials",
+        arguments: ["Accept", "Accept-Language", "User-Agent", "X-Request-Id", "Keyboard", "Author", ""])
+    func others(_ name: String) {
+        #expect(!HeaderFields.isCredential(name))
     }
 
     @Test("the names that a caller may not set are known", arguments: HeaderFields.reservedNames)
