@@ -44,7 +44,9 @@ struct SiteOpening {
     private func use(_ found: CheckpointFile) throws(FileFailure) -> Opened {
         let record = found.checkpoint
         if let reason = mismatch(with: record) { return try giveUp(found, reason) }
-        guard let file = try openPartial(record) else { return try giveUp(found, .partialMissing) }
+        guard let file = try openPartial(record) else {
+            return try giveUp(found, becameDestination(record) ? nil : .partialMissing)
+        }
         let session = store.session(device: file.information.device)
         let mark = found.mark(of: file.information, session: session)
         let received = mark?.mark.received ?? record.received
@@ -108,6 +110,17 @@ struct SiteOpening {
         return nil
     }
 
+    /// Whether the partial was put in place already, and the process ended before its checkpoint was gone.
+    private func becameDestination(_ record: Checkpoint) -> Bool {
+        let destination = record.request.destination
+        guard !destination.isEmpty else { return false }
+        let isAbsolute = destination.utf8.first == UInt8(ascii: "/")
+        let place = isAbsolute ? destination : PartialNames.join(names.directory, destination)
+        let chosenNames = [record.baseName, record.representation.suggestedName].compactMap(\.self)
+        let places = record.request.choosesName ? chosenNames.map { PartialNames.join(place, $0) } : [place]
+        return places.contains { (try? disk.information(at: $0))?.inode == record.inode }
+    }
+
     /// Takes the file from whoever may have it, which one process can do once: see ``DiskPartial``.
     private func claim(_ file: PartialFile) throws(FileFailure) -> PartialFile {
         var claimed = file
@@ -125,10 +138,13 @@ struct SiteOpening {
     }
 
     /// Removes the checkpoint, then the files, so that no crash leaves a checkpoint that speaks of other bytes.
-    private func giveUp(_ found: CheckpointFile, _ reason: RestartReason) throws(FileFailure) -> Opened {
+    ///
+    /// Without a reason nothing was lost.
+    private func giveUp(_ found: CheckpointFile, _ reason: RestartReason?) throws(FileFailure) -> Opened {
         try disk.remove(names.checkpoint)
         try removeFiles()
         disk.close(found.handle)
+        guard let reason else { return Opened(finding: .nothing) }
         return Opened(finding: .unusable(reason, discarded: found.checkpoint.received.count))
     }
 

@@ -61,6 +61,23 @@ struct DiskStoreTests {
         #expect(throws: DownloadError.self) { try partial.write(.first, 0..<1) }
     }
 
+    @Test(
+        "finds nothing lost where a process died between the file's place and the end of its checkpoint (rule 42)",
+        arguments: [false, true])
+    func diesAfterPlacing(choosesName: Bool) throws {
+        var site = directory.site
+        if choosesName { (site.request.destination, site.request.choosesName) = (".", true) }
+        let partial = try DiskStore().open(site)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<1000)
+        try partial.save(received([0..<1000]))
+        partial.close()
+        try FileManager.default.moveItem(atPath: directory.partialPath, toPath: directory.destination)
+        #expect(try DiskStore().open(site).finding == .nothing)
+        #expect(try directory.contents == ["file.zip"])
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+    }
+
     @Test("removes what a process left that died before its first checkpoint")
     func removesOrphans() throws {
         try leave([0..<300])

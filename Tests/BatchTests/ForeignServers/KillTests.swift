@@ -24,8 +24,10 @@ struct KillTests {
                 let killed = try await progress(
                     of: CommandRun(arguments, in: folder), upTo: Int(Double(Self.content.length) * part))
                 if kind.servesRanges { #expect(killed.start >= reached - Self.loss, "after a kill that left \(left)") }
-                reached = killed.received
                 left = try folder.names("files")
+                // Where the machine is so busy that the file was in its place by then, the next run begins anew.
+                reached = left.contains("object.bin") ? 0 : killed.received
+                try? FileManager.default.removeItem(at: folder.url("files/object.bin"))
             }
             let end = try await CommandRun(arguments, in: folder).end()
             #expect(end.status == 0, "\(end.error)")
@@ -56,8 +58,8 @@ struct KillTests {
             if received > limit { break }
         }
         run.signal(SIGKILL)
-        // Where the machine is so busy that the run has come to its end first, the next one begins anew.
-        return try await run.end().status == 0 ? (start, 0) : (start, received)
+        _ = try await run.end()
+        return (start, received)
     }
 
     private func write(_ content: Content, to url: URL) throws {
