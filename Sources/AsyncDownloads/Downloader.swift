@@ -15,7 +15,7 @@ public final class Downloader: Sendable {
     public let configuration: Configuration
 
     let environment: TransferEnvironment
-    private let registry = TransferRegistry()
+    private let registry: TransferRegistry
     /// Where bodies go that have to leave memory.
     private let spillDirectory: URL
 
@@ -38,6 +38,8 @@ public final class Downloader: Sendable {
         self.configuration = configuration
         spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
         let log = Log()
+        let destinations = DestinationLedger()
+        registry = TransferRegistry(destinations: destinations)
         environment = TransferEnvironment(
             transport: transport,
             store: TieredStore(
@@ -46,7 +48,7 @@ public final class Downloader: Sendable {
                 limit: configuration.maximumConcurrentTransfers,
                 limitPerHost: configuration.maximumConcurrentTransfersPerHost),
             time: time,
-            destinations: DestinationLedger(),
+            destinations: destinations,
             log: log,
             abandonment: configuration.abandonmentPolicy,
             relief: MemoryRelief(
@@ -115,11 +117,6 @@ public final class Downloader: Sendable {
             return Download(request: request, source: .refused(error))
         }
         let key = TransferKey(request)
-        if case .file(let destination) = request.destination, !environment.destinations.take(destination.path, for: key)
-        {
-            let error = DownloadError(.destinationInUse, destination.lastPathComponent, url: request.url)
-            return Download(request: request, source: .refused(error))
-        }
         let joined = registry.join(
             key, request, policy: request.duplicatePolicy ?? configuration.duplicatePolicy, running: running
         ) {
@@ -151,10 +148,9 @@ public final class Downloader: Sendable {
             decodesContent: environment.transport.decodesContent,
             waitsForOwner: (request.inUsePolicy ?? configuration.inUsePolicy).waits)
         let site = site(of: request, key)
-        let (registry, destinations) = (registry, environment.destinations)
-        return Transfer(key: key, site: site, settings: settings, environment: environment) { transfer in
-            if registry.remove(transfer) { destinations.release(transfer.key) }
-        }
+        return Transfer(
+            key: key, site: site, settings: settings, environment: environment, whenClosed: registry.free,
+            whenOver: registry.remove)
     }
 
     /// Where the bytes of `request` are kept until they are all there.

@@ -66,7 +66,9 @@ extension Transfer {
         _ number: Int, _ error: DownloadError, keepingBytes: Bool, _ state: inout State, _ decision: inout Decision,
         at now: Duration
     ) {
-        guard let subscriber = state.subscribers.all[number], subscriber.outcome == nil else { return }
+        // Once it has ended, nobody can leave it any more: its end is about to be told.
+        guard state.machine.state != .ended, let subscriber = state.subscribers.all[number], subscriber.outcome == nil
+        else { return }
         var error = error
         error.url = subscriber.request.url
         error.bytesKept = keepingBytes ? state.machine.received.count : 0

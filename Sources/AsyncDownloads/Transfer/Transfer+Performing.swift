@@ -24,7 +24,7 @@ extension Transfer {
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleDeadline(let delay): scheduleDeadline(after: delay)
         case .cancelDeadline: update { state, _ in state.deadline }?.cancel()
-        case .end: finishLife()
+        case .end(let ending): finishLife(ending)
         // Told when it was decided, so that no caller who came later hears it.
         case .tell: break
         }
@@ -95,19 +95,14 @@ extension Transfer {
         earlier?.cancel()
     }
 
-    private func finishLife() {
+    private func finishLife(_ ending: TransferEnding) {
         let timers = update { state, _ in
             defer { (state.deadline, state.tick, state.retry, state.receiver) = (nil, nil, nil, nil) }
             return [state.deadline, state.tick, state.retry]
         }
         for timer in timers { timer?.cancel() }
         releasePermit()
-        over()
-        let wakeups = update { state, _ in
-            defer { state.lastWakeups = [] }
-            return state.lastWakeups
-        }
-        for wakeup in wakeups { wakeup() }
+        end(ending)
     }
 }
 

@@ -13,8 +13,6 @@ final class Transfer: Sendable {
         var subscribers = Subscribers()
         var pending: [TransferAction] = []
         var isPerforming = false
-        /// Whom the end of the transfer wakes.
-        var lastWakeups: [Wakeup] = []
         var partial: (any Partial)?
         /// Of the bytes in ``partial``.
         var digests = TransferDigests()
@@ -33,19 +31,24 @@ final class Transfer: Sendable {
     let site: PartialSite
     let environment: TransferEnvironment
     let queue: DispatchQueue
+    private let whenClosed: @Sendable (Transfer) -> Void
     private let whenOver: @Sendable (Transfer) -> Void
     private let state: Mutex<State>
 
     /// Creates a transfer that has not begun.
     ///
-    /// - Parameter whenOver: Called once, when nothing of the transfer remains open, on any thread.
+    /// - Parameters:
+    ///   - whenClosed: Called once, when nothing of the transfer remains open, on any thread. Callers hear of the end
+    ///     after it, so that whoever does finds the place free.
+    ///   - whenOver: Called once, when every caller has heard.
     init(
         key: TransferKey, site: PartialSite, settings: TransferSettings, environment: TransferEnvironment,
-        whenOver: @escaping @Sendable (Transfer) -> Void
+        whenClosed: @escaping @Sendable (Transfer) -> Void, whenOver: @escaping @Sendable (Transfer) -> Void
     ) {
         self.key = key
         self.site = site
         self.environment = environment
+        self.whenClosed = whenClosed
         self.whenOver = whenOver
         queue = DispatchQueue(label: "async-downloads.store", target: Self.storeQueue)
         let machine = TransferStateMachine(settings: settings, seed: UInt64.random(in: .min ... .max))
@@ -105,10 +108,6 @@ final class Transfer: Sendable {
             case .tell(let event):
                 logEvent(event)
                 wakeups += state.subscribers.tell(event)
-            case .end(let ending):
-                // Resumed when nothing of the transfer is open any more, so that whoever hears of it finds its place free.
-                state.lastWakeups += state.subscribers.end(ending)
-                state.pending.append(action)
             default:
                 state.pending.append(action)
             }
@@ -146,8 +145,10 @@ final class Transfer: Sendable {
         URL(string: key.url)?.redacted ?? "?"
     }
 
-    /// Tells the owner that the transfer is over.
-    func over() {
+    /// Ends it for every caller, after the last of its actions.
+    func end(_ ending: TransferEnding) {
+        whenClosed(self)
+        update { state, decision in decision.wakeups += state.subscribers.end(ending) }
         whenOver(self)
     }
 }

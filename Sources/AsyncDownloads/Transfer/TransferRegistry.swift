@@ -1,7 +1,9 @@
+internal import Foundation
+
 /// The running and paused transfers, by what they fetch: looking up and adding is one critical section.
 ///
-/// Locks are taken in one order only, the registry's before a transfer's, and neither is held when anything is carried
-/// out.
+/// Locks are taken in one order only, the registry's before a transfer's or the ledger's, and none is held when anything
+/// is carried out.
 final class TransferRegistry: Sendable {
     private struct State {
         var byKey: [TransferKey: Transfer] = [:]
@@ -12,14 +14,22 @@ final class TransferRegistry: Sendable {
     }
 
     private let state = Mutex(State())
+    private let destinations: DestinationLedger
 
-    /// Joins the transfer of `key`, or the one that `make` creates.
+    init(destinations: DestinationLedger) {
+        self.destinations = destinations
+    }
+
+    /// Joins the transfer of `key`, or the one that `make` creates, and takes the destination that the request names.
     func join(
         _ key: TransferKey, _ request: DownloadRequest, policy: DuplicatePolicy, running: Bool = true,
         make: () -> Transfer
     ) -> Result<(transfer: Transfer, caller: Int, isCoalesced: Bool), DownloadError> {
         let result: Result<(Transfer, Transfer.Attachment, Bool), DownloadError> = state.withLock { state in
             guard !state.isShutDown else { return .failure(DownloadError(.shutDown)) }
+            if case .file(let file) = request.destination, !destinations.take(file.path, for: key) {
+                return .failure(DownloadError(.destinationInUse, file.lastPathComponent))
+            }
             if let running = state.byKey[key] {
                 let superseding = policy.kind == .cancelExisting
                 if policy.kind == .reject, running.withState({ $0.machine.isJoinable }) {
@@ -43,17 +53,23 @@ final class TransferRegistry: Sendable {
         }
     }
 
-    /// Forgets a transfer of which nothing is open any more; answers whether its key is free now.
-    func remove(_ transfer: Transfer) -> Bool {
-        let (isFree, waiters) = state.withLock { state in
-            state.live[ObjectIdentifier(transfer)] = nil
+    /// Frees the key and the destinations of a transfer of which nothing is open any more, unless a newer one has them.
+    func free(_ transfer: Transfer) {
+        state.withLock { state in
             if state.byKey[transfer.key] === transfer { state.byKey[transfer.key] = nil }
+            if state.byKey[transfer.key] == nil { destinations.release(transfer.key) }
+        }
+    }
+
+    /// Forgets a transfer that is over.
+    func remove(_ transfer: Transfer) {
+        let waiters = state.withLock { state in
+            state.live[ObjectIdentifier(transfer)] = nil
             var waiters: [CheckedContinuation<Void, Never>] = []
             if state.live.isEmpty { swap(&waiters, &state.waiters) }
-            return (state.byKey[transfer.key] == nil, waiters)
+            return waiters
         }
         for waiter in waiters { waiter.resume() }
-        return isFree
     }
 
     /// Every live transfer.
