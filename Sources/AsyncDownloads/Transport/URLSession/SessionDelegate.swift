@@ -24,8 +24,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     }
 
     private let state = Mutex(State())
-    /// On Linux a cancellation waits until the session has read what there is, which may be for ever; so it keeps no
-    /// thread of the caller waiting. As many as there may be, they wait on one.
+    // On Linux a cancellation waits until the session has read what there is, which may be for ever; so it keeps no
+    // thread of the caller waiting. As many as there may be, they wait on one.
     private let cancelling = DispatchQueue(label: "async-downloads.urlsession.cancelling")
 
     /// Makes a task and registers its handler before anything of it can be reported; nil after ``close(_:)``.
