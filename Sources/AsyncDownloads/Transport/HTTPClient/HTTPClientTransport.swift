@@ -30,6 +30,11 @@ package final class HTTPClientTransport: Transport {
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
+    deinit {
+        // Nothing runs any more, since every transfer holds its engine. A client that was shut down before only says so.
+        client.shutdown { _ in }
+    }
+
     package var windowLength: Int64? { nil }
     package var decodesContent: Bool { false }
 

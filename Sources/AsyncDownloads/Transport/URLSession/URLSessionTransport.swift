@@ -30,6 +30,11 @@ package final class URLSessionTransport: Transport {
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
     }
 
+    deinit {
+        // Nothing runs any more, since every transfer holds its engine; but a session holds its delegate until it is told.
+        session.finishTasksAndInvalidate()
+    }
+
     package var windowLength: Int64? { Self.platformWindowLength }
     package var decodesContent: Bool { true }
 
