@@ -33,8 +33,8 @@ package final class LoopbackServer: Sendable {
 
     /// Starts a server that serves nothing yet.
     ///
-    /// - Parameter keepsRequests: Whether it remembers requests; without them ``requests(at:)`` is empty, and a process
-    ///   that sends very many needs no memory for them.
+    /// - Parameter keepsRequests: Whether it remembers requests. Without them a process that sends very many needs no
+    ///   memory for them, ``requests(at:)`` is empty, and a wait for a number of them is as long as the server lives.
     package static func start(threads: Int = 1, keepsRequests: Bool = true) async throws -> LoopbackServer {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let site = Site(keepsRequests: keepsRequests)

@@ -29,6 +29,17 @@ struct LoopbackServerTests {
         }
     }
 
+    @Test("A server that keeps no requests answers them all the same")
+    func forgetting() async throws {
+        try await LoopbackServer.withServer(keepsRequests: false) { server in
+            server.serve(Resource(content, script: [[.status(503)]]), at: "file")
+            let client = try RawClient(port: server.port)
+            #expect(try (0..<3).map { _ in try client.exchange("/file").head.status } == [503, 200, 200])
+            #expect(server.requests().isEmpty)
+            #expect(server.bodyBytesSent(at: "file") == 600_000)
+        }
+    }
+
     @Test("Its URLs can be loaded as they are")
     func urls() async throws {
         try await LoopbackServer.withServer { server in
