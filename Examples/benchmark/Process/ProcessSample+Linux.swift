@@ -5,7 +5,10 @@ extension ProcessSample {
     /// The process as it is now.
     static func now() throws -> Self {
         trimHeap()
-        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        guard let bytes = [UInt8](file: "/proc/self/status", limit: 1 << 16) else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        let status = String(decoding: bytes, as: UTF8.self)
         func number(_ name: String) -> Int64 {
             let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
             return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int64($0) } ?? 0

@@ -3,7 +3,8 @@ internal import Foundation
 
 /// What is left in the directory: finished files, and unfinished ones that another downloader can take up.
 struct Aftermath: Sendable {
-    private static let ownSuffixes = ["lock", "partial", "checkpoint", "temp", "copy"]
+    /// More than there are destinations of one URL.
+    private static let turns = 20
 
     let site: SoakSite
     let engine: Engine
@@ -27,18 +28,20 @@ struct Aftermath: Sendable {
     }
 
     /// What is wrong with the names of the files that a downloader has left.
+    ///
+    /// Of each unfinished download there are the bytes, the checkpoint that speaks of them, and a lock.
     static func findings(_ names: [String]) -> [String] {
-        var counts: [String: Int] = [:]
+        var counts: [Substring: Int] = [:]
         for name in names where name.hasPrefix(".") {
-            let suffix = name.split(separator: ".").last.map(String.init) ?? ""
-            counts[ownSuffixes.contains(suffix) ? suffix : "unknown", default: 0] += 1
+            counts[name.split(separator: ".").last ?? "", default: 0] += 1
         }
-        var findings: [String] = []
-        for kind in ["temp", "copy", "unknown"] {
-            if let count = counts[kind] { findings.append("\(count) hidden files are left that are \(kind)") }
+        func count(_ kind: Substring) -> Int { counts.removeValue(forKey: kind) ?? 0 }
+        let (partials, checkpoints, locks) = (count("partial"), count("checkpoint"), count("lock"))
+        var findings = counts.sorted { $0.key < $1.key }.map {
+            "\($0.value) hidden files are left that end in .\($0.key)"
         }
-        let (partials, checkpoints) = (counts["partial", default: 0], counts["checkpoint", default: 0])
         if partials != checkpoints { findings.append("\(partials) partials are left with \(checkpoints) checkpoints") }
+        if locks > checkpoints { findings.append("\(locks) locks are left with \(checkpoints) checkpoints") }
         return findings
     }
 
@@ -50,13 +53,11 @@ struct Aftermath: Sendable {
     private func takeUp() async throws -> [String] {
         var configuration = Downloader.Configuration()
         configuration.durability = .processCrash
-        configuration.retryPolicy = RetryPolicy(maximumRetries: 5, baseDelay: .milliseconds(1))
-        let downloader = Downloader(
-            configuration: configuration, transport: engine.makeTransport(),
-            store: DiskStore(durability: .processCrash), time: SystemTimeSource())
+        configuration.retryPolicy = RetryPolicy(maximumRetries: 10, baseDelay: .milliseconds(1))
+        let downloader = engine.makeDownloader(configuration)
         var findings: [String] = []
         // Those of one URL share a transfer, which takes up the bytes of one, so they take turns.
-        while true {
+        for _ in 0..<Self.turns {
             let all = try await downloader.restore(in: site.directory)
             if all.isEmpty { break }
             for download in all where download.isCoalesced { download.cancel() }

@@ -7,7 +7,7 @@ struct Flatness: Sendable, Hashable, Codable {
     let early: Int64
     /// The median of the last three, in bytes.
     let late: Int64
-    /// How much more is taken for nothing.
+    /// How much more is taken for nothing: a tenth of ``early``, and at least 8 MiB.
     let allowed: Int64
 
     var isFlat: Bool { late - early <= allowed }
@@ -17,7 +17,7 @@ struct Flatness: Sendable, Hashable, Codable {
         precondition(samples.count == 10, "ten samples, not \(samples.count)")
         early = Self.median(samples[1...3])
         late = Self.median(samples[7...9])
-        allowed = max(4 << 20, early / 20)
+        allowed = max(8 << 20, early / 10)
     }
 
     private static func median(_ samples: ArraySlice<Int64>) -> Int64 {

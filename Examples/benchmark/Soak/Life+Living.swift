@@ -32,9 +32,17 @@ extension Life {
             download.resume()
         case .yield: await Task.yield()
         case .look: _ = (download.state, download.progress)
-        // Cut short where the process is being ended, which is no concern of this one.
-        case .linger: try? await Task.sleep(for: .milliseconds(1))
+        case .linger: await Self.pass()
+        case .awaitBytes:
+            for _ in 0..<50 where download.progress.receivedByteCount == 0 && !download.state.isFinal {
+                await Self.pass()
+            }
         }
+    }
+
+    /// Lets a moment pass; nobody cancels the task that lives.
+    private static func pass() async {
+        try? await Task.sleep(for: .milliseconds(1))
     }
 
     /// Waits until it has ended for all who follow it, and compares what each was told.
@@ -44,10 +52,7 @@ extension Life {
     ) async {
         if listener == nil, waiter == nil {
             // Nobody is told, so somebody looks.
-            while !download.state.isFinal {
-                // Cut short where the process is being ended, which is no concern of this one.
-                try? await Task.sleep(for: .milliseconds(1))
-            }
+            while !download.state.isFinal { await Self.pass() }
         }
         let story = await listener?.value
         let awaited = await waiter?.value

@@ -5,7 +5,7 @@ internal import Foundation
 struct Life: Sendable, Hashable {
     /// Something that its holder does while it runs.
     enum Act: Sendable, Hashable, CaseIterable {
-        case pause, resume, pauseAndResume, yield, look, linger
+        case pause, resume, pauseAndResume, yield, look, linger, awaitBytes
     }
 
     /// What its holder does at last.

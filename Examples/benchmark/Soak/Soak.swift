@@ -6,6 +6,9 @@ struct Soak: Sendable {
     /// The figures are taken at every tenth, which has to be worth the name.
     static let fewest = 100
 
+    /// In fewer, what a hundred connections happen to hold hides what may have leaked.
+    static let enoughForMemory = 10_000
+
     private static let warmUp = 1000
 
     let downloads: Int
@@ -17,6 +20,8 @@ struct Soak: Sendable {
         let home = FileManager.default.temporaryDirectory.appending(path: "benchmark-soak-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: home) }
+        // Should it crash, the directory stays, and this is where to find it.
+        FileHandle.standardError.write(Data("standard error goes to \(home.path)/standard-error\n".utf8))
         let errors = try ErrorOutput(into: home.appending(path: "standard-error"))
         let report: SoakReport
         do {
@@ -30,9 +35,9 @@ struct Soak: Sendable {
 
     private func measure(in home: URL) async throws -> SoakReport {
         _ = try await session(min(downloads, Self.warmUp), in: home.appending(path: "warm-up"))
-        let before = try await ProcessSample.settled()
+        let before = try ProcessSample.settled()
         let result = try await session(downloads, in: home.appending(path: "files"))
-        let after = try await ProcessSample.settled {
+        let after = try ProcessSample.settled {
             $0.descriptors <= before.descriptors && $0.threads <= before.threads
         }
         return SoakReport(self, before: before, after: after, result: result)

@@ -58,7 +58,9 @@ struct SoakReport: Sendable, Codable {
         if let alive = tenths.map(\.handles).max(), alive > 0 {
             leaks.append("\(alive) handles were alive although their downloads had ended")
         }
-        if !memory.isFlat { leaks.append("memory grew by \(memory.late - memory.early) bytes") }
+        if downloads >= Soak.enoughForMemory, !memory.isFlat {
+            leaks.append("memory grew by \(memory.late - memory.early) bytes")
+        }
         return leaks
     }
 

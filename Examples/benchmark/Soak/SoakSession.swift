@@ -45,8 +45,8 @@ struct SoakSession: Sendable {
         }
         let remains = try await live(tally, &result)
         result.findings += await remains.findings()
-        let aftermath = Aftermath(site: site, engine: engine)
-        try await aftermath.examine(&result)
+        result.findings += try await Strays(site: site, engine: engine).findings()
+        try await Aftermath(site: site, engine: engine).examine(&result)
         result.counts = tally.counts
         return result
     }
@@ -55,7 +55,7 @@ struct SoakSession: Sendable {
         let clock = ContinuousClock()
         let start = clock.now
         let transport = engine.makeTransport()
-        let downloader = makeDownloader(transport)
+        let downloader = engine.makeDownloader(Self.configuration, transport)
         for tenth in 0..<10 {
             await live(downloads * tenth / 10..<downloads * (tenth + 1) / 10, downloader, tally)
             result.tenths.append(
@@ -72,23 +72,23 @@ struct SoakSession: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for number in numbers {
                 if number - numbers.lowerBound >= Self.window { await group.next() }
-                if number % 1000 == 0 { site.serve() }
+                if number % 300 == 0 { site.serve() }
                 let life = Life(number: number, seed: seed, resourceCount: SoakSite.resourceCount)
                 group.addTask { await life.live(downloader, site, tally) }
             }
         }
     }
 
-    private func makeDownloader(_ transport: any Transport) -> Downloader {
+    private static var configuration: Downloader.Configuration {
         var configuration = Downloader.Configuration()
-        configuration.maximumConcurrentTransfers = 64
-        configuration.maximumConcurrentTransfersPerHost = 64
-        configuration.retryPolicy = RetryPolicy(maximumRetries: 5, baseDelay: .milliseconds(1))
+        configuration.maximumConcurrentTransfers = 32
+        configuration.maximumConcurrentTransfersPerHost = 32
+        // The scripts begin again and again, so that an unlucky transfer meets their faults many times.
+        configuration.retryPolicy = RetryPolicy(
+            maximumRetries: 100, baseDelay: .milliseconds(1), maximumDelay: .milliseconds(20))
         configuration.durability = .processCrash
         configuration.progressInterval = .milliseconds(1)
-        return Downloader(
-            configuration: configuration, transport: transport, store: DiskStore(durability: .processCrash),
-            time: SystemTimeSource())
+        return configuration
     }
 
     private func releaseAgainAndAgain() async {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Ends the process when no download has ended for long: a continuation that is never resumed would hold it for ever.
+/// Ends the process when no download has ended for long: one that hangs would hold it for ever.
 struct Watchdog: Sendable {
     private static let patience = Duration.seconds(120)
 
@@ -9,18 +9,11 @@ struct Watchdog: Sendable {
     init(_ tally: Tally) {
         task = Task {
             var last = tally.counts
-            while true {
-                do {
-                    try await Task.sleep(for: Self.patience)
-                } catch {
-                    return
-                }
+            // The sleep throws when the watch is over.
+            while (try? await Task.sleep(for: Self.patience)) != nil {
                 let counts = tally.counts
                 if counts.begun > counts.ended, counts.ended == last.ended {
-                    let left = counts.begun - counts.ended
-                    print(
-                        "\(left) of \(counts.begun) downloads never ended; see standard-error in the temporary directory"
-                    )
+                    print("FOUND \(counts.begun - counts.ended) of \(counts.begun) downloads that do not end")
                     exit(1)
                 }
                 last = counts

@@ -1,0 +1,21 @@
+import Testing
+
+@testable import benchmark
+
+/// What is found in the directory of a soak.
+@Suite(.timeLimit(.minutes(1))) struct AftermathTests {
+    @Test(arguments: [
+        (names: [], findings: 0),
+        (names: ["7-1-2", "8-3"], findings: 0),
+        (names: [".7.f.checkpoint", ".7.f-a-b.partial", ".7.f.lock"], findings: 0),
+        (names: [".7.f.checkpoint"], findings: 1),
+        (names: [".7.f-a-b.partial"], findings: 1),
+        (names: [".7.f.lock"], findings: 1),
+        (names: [".7.f-a-b.temp"], findings: 1),
+        (names: [".7.f-a-b.copy"], findings: 1),
+        (names: [".7.f.checkpoint", ".7.f-a-b.partial", ".8.f-a-b.partial", ".whatever"], findings: 2),
+    ])
+    func `what is neither finished nor to be continued is found`(_ row: (names: [String], findings: Int)) {
+        #expect(Aftermath.findings(row.names).count == row.findings)
+    }
+}
