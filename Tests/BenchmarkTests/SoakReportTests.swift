@@ -3,7 +3,7 @@ import Testing
 @testable import benchmark
 
 /// What a report finds in the figures of a run.
-@Suite(.timeLimit(.minutes(1))) struct SoakReportTests {
+@Suite(.timeLimit(.minutes(15))) struct SoakReportTests {
     private static let process = ProcessSample(residentBytes: 50 << 20, descriptors: 16, threads: 6)
 
     /// The report of a run of which nothing is left but what `change` adds.

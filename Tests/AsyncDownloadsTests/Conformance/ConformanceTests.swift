@@ -48,7 +48,7 @@ struct ConformanceTests {
             print("\(scenario.testDescription), on \(engine.rawValue): cannot be kept. \(reason)")
             return
         }
-        try await Workshop.with(engine, configure: { $0.idleTimeout = .seconds(10) }) { shop async throws in
+        try await Workshop.with(engine) { shop async throws in
             shop.server.serve(scenario.resource, at: "/object")
             let download = shop.downloader.start(shop.request("/object"))
             let story = await Story(of: download)
