@@ -30,7 +30,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     func makeTransport() -> any Transport {
         switch self {
-        case .httpClient: HTTPClientTransport()
+        case .httpClient: HTTPClientTransport(connectTimeout: .seconds(900))
         case .urlSession: URLSessionTransport()
         }
     }
