@@ -14,6 +14,8 @@ struct ExchangeProgress: Sendable {
     var lastActivity: Duration
     /// Whether bytes are being written, so that the engine is held up.
     var isWriting = false
+    /// When it was cancelled.
+    var cancelledAt: Duration?
     /// The end, when the engine reports it while the store still makes room.
     var earlyEnd: ExchangeEnd?
 }

@@ -17,6 +17,7 @@ extension Transfer {
         case .finishPartial(let length, let representation): finishPartial(length: length, of: representation)
         case .startExchange(let number, let request): startExchange(number, request)
         case .cancelExchange: withState { $0.receiver }?.cancel()
+        case .abandonExchange: withState { $0.receiver }?.exchangeEnded(.cancelled)
         case .openGate: withState { $0.receiver }?.openGate()
         case .refreshURL(let context, let number): refreshURL(context, number: number)
         case .cancelRefresh: update { state, _ in state.refresh }?.cancel()

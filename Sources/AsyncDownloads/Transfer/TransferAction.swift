@@ -38,6 +38,8 @@ enum TransferAction: Sendable {
     case startExchange(Int, ExchangeRequest)
     /// Cancel the exchange; its end is still reported.
     case cancelExchange(Int)
+    /// Take the exchange for ended, since the engine does not end it; what it still reports is ignored.
+    case abandonExchange(Int)
     /// Let the exchange's body flow.
     case openGate(exchange: Int)
 

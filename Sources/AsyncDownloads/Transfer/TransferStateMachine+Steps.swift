@@ -75,7 +75,13 @@ extension TransferStateMachine {
             self.exchange = nil
             return gate + proceed(next, at: now)
         }
-        return (cancelling ? [.cancelExchange(exchange.number)] : []) + gate
+        return (cancelling ? cancelExchange(at: now) : []) + gate
+    }
+
+    mutating func cancelExchange(at now: Duration) -> [TransferAction] {
+        guard let number = exchange?.number else { return [] }
+        if exchange?.cancelledAt == nil { exchange?.cancelledAt = now }
+        return [.cancelExchange(number)]
     }
 
     /// The exchange has ended: on to `next`, unless something else is wished.

@@ -21,9 +21,15 @@ extension TransferStateMachine {
                 actions += drain(.retry, at: now)
             }
         case .draining:
-            // A body that was left to run out does not.
-            if let idle = settings.idleTimeout, now - exchange.lastActivity >= idle {
-                actions.append(.cancelExchange(exchange.number))
+            guard let idle = settings.idleTimeout, now - (exchange.cancelledAt ?? exchange.lastActivity) >= idle else {
+                break
+            }
+            if exchange.cancelledAt == nil {
+                // A body that was left to run out does not.
+                actions += cancelExchange(at: now)
+            } else if !exchange.isWriting, newcomer == nil {
+                // URLSession on Linux ends nothing while a server sends trailers without end.
+                actions.append(.abandonExchange(exchange.number))
             }
         default:
             break
@@ -41,7 +47,7 @@ extension TransferStateMachine {
         // The store's answer comes first.
         case .opening: return []
         // It ends anyway, and at once.
-        case .draining(.fail): return exchange.map { [.cancelExchange($0.number)] } ?? []
+        case .draining(.fail): return cancelExchange(at: now)
         // A stop came first; should it be taken back, the next connection looks at the time.
         case .draining where wish != .run: return []
         case .waiting, .backingOff:

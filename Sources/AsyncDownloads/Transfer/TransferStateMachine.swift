@@ -207,7 +207,7 @@ extension TransferStateMachine {
             return drain(.connect, at: now)
         // A body that is left to run out must not hold up whoever stops.
         case .draining:
-            return exchange.map { [.cancelExchange($0.number)] } ?? []
+            return cancelExchange(at: now)
         // Their answers are on the way, and the wish is looked at then.
         case .opening, .closing:
             return []

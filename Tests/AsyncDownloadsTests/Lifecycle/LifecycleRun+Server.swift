@@ -120,11 +120,17 @@ extension LifecycleRun {
 
     /// Lets time pass, after which no delay is left.
     func advance(_ delay: Duration) async {
+        for resource in transfers.indices where transfers[resource].isStopped {
+            // An engine that takes longer is left behind, which other tests try.
+            if transfers[resource].stoppedFor + delay > Self.idleTimeout / 2 { await endStopped(resource) }
+        }
+        await settle()
         note("\(delay) pass")
         for resource in transfers.indices {
             transfers[resource].isDelayed = false
             let idle = stage.time.now + delay - transfers[resource].lastActivity
             if transfers[resource].exchange != nil, idle >= Self.idleTimeout { transfers[resource].stop(.delay) }
+            transfers[resource].stoppedFor += delay
         }
         stage.time.advance(by: delay)
         await settle()

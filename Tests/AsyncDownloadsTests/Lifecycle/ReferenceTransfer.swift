@@ -32,6 +32,8 @@ struct ReferenceTransfer {
     var exchange: SteppedExchange?
     /// Whether the exchange must have been cancelled.
     var isStopped = false
+    /// For how long at most it has been cancelled.
+    var stoppedFor = Duration.zero
     var next = Next.connect
     var lastActivity = Duration.zero
     /// Whether it has looked for the bytes that are there.
@@ -61,6 +63,7 @@ struct ReferenceTransfer {
     mutating func stop(_ next: Next) {
         guard exchange != nil, !isStopped else { return }
         isStopped = true
+        stoppedFor = .zero
         self.next = next
     }
 

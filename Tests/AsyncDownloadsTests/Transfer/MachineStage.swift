@@ -221,6 +221,9 @@ extension MachineStage {
             guard exchange == number else { return nil }
             exchange = nil
             return machine.exchangeEnded(.cancelled, exchange: number, at: now)
+        case .abandonExchange(let number):
+            exchange = nil
+            return machine.exchangeEnded(.cancelled, exchange: number, at: now)
         default: return nil
         }
     }

@@ -78,7 +78,7 @@ extension ModelRun {
         take("wrote \(count)", machine.wrote(count, exchange: number, at: now))
     }
 
-    private mutating func end(_ end: ExchangeEnd) {
+    mutating func end(_ end: ExchangeEnd) {
         guard let number = exchange?.number else { return }
         exchange = nil
         take("end \(end)", machine.exchangeEnded(end, exchange: number, at: now))

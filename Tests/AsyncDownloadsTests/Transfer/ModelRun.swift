@@ -236,6 +236,11 @@ extension ModelRun {
             exchange = Exchange(number: number, request: request)
         case .cancelExchange(let number):
             if exchange?.number == number { exchange?.isCancelled = true }
+        case .abandonExchange(let number):
+            // Its end may have come first.
+            guard exchange?.number == number else { break }
+            check(exchange?.isCancelled == true, "abandoned what was not cancelled")
+            end(.cancelled)
         case .openGate(let number):
             if exchange?.number == number { exchange?.isHeldBack = false }
         case .refreshURL(_, let number):

@@ -18,6 +18,7 @@ extension TransferAction {
         case .finishPartial(let length, _): "finish \(length)"
         case .startExchange(let number, let request): "exchange \(number) \(request.headers["Range"] ?? "whole")"
         case .cancelExchange(let number): "cancel \(number)"
+        case .abandonExchange(let number): "abandon \(number)"
         case .openGate(let number): "gate \(number)"
         case .refreshURL(let context, let number): "refresh \(number) \(context.reason)"
         case .cancelRefresh: "no refresh"

@@ -60,6 +60,36 @@ struct TransferTimeTests {
         #expect(stage.failure?.code == .httpStatus)
     }
 
+    @Test("rule 59: an exchange that the engine does not end is left behind, and nothing of it counts")
+    func abandoned() {
+        var stage = MachineStage.receiving { $0.idleTimeout = .seconds(4) }
+        stage.automatic.remove(.cancelling)
+        stage.pass(.seconds(5))
+        #expect(stage.story.isEmpty, "its end is awaited")
+        stage.pass(.seconds(5))
+        #expect(stage.done.contains("abandon 1"))
+        #expect(stage.story == ["retrying 1 timedOut"])
+        #expect(stage.machine.bytesArrived(10, exchange: 1, at: stage.now) == .ignore)
+    }
+
+    @Test("rule 55: an exchange whose bytes are being written is not left behind")
+    func writing() {
+        var stage = MachineStage.receiving { $0.idleTimeout = .seconds(4) }
+        stage.automatic.remove(.cancelling)
+        guard case .write = stage.machine.bytesArrived(10, exchange: 1, at: stage.now) else {
+            Issue.record("nothing to write")
+            return
+        }
+        stage.stop(.pause)
+        stage.pass(.seconds(60))
+        #expect(!stage.done.contains("abandon 1"))
+        stage.feed(stage.machine.wrote(10, exchange: 1, at: stage.now))
+        stage.pass(.seconds(5))
+        #expect(stage.done.contains("abandon 1"))
+        #expect(stage.machine.state == .paused)
+        #expect(stage.machine.received.count == 60)
+    }
+
     @Test("a stall is told as a speed that falls")
     func stall() throws {
         var stage = MachineStage.receiving { $0.idleTimeout = nil }

@@ -24,9 +24,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     }
 
     private let state = Mutex(State())
-    // On Linux a cancellation waits until the session has read what there is, which may be for ever; so it keeps no
-    // thread of the caller waiting. As many as there may be, they wait on one.
-    private let cancelling = DispatchQueue(label: "async-downloads.urlsession.cancelling")
+    /// Where the session is told things.
+    ///
+    /// On Linux whoever does waits until it has read what there is, which with trailers without end is for ever.
+    let commands = DispatchQueue(label: "async-downloads.urlsession.commands")
 
     /// Makes a task and registers its handler before anything of it can be reported; nil after ``close(_:)``.
     func makeTask(_ make: () -> URLSessionDataTask, handler: any ExchangeHandler) -> URLSessionDataTask? {
@@ -44,14 +45,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.isCancelled = true
             return state.slots[task.taskIdentifier]?.isRefusing == false
         }
-        if isNow { cancelling.async { task.cancel() } }
+        if isNow { commands.async { task.cancel() } }
     }
 
     /// Lets no more tasks be made, and cancels those of the session.
     func close(_ session: URLSession) {
         // A task made in an invalidated session is a fatal error, so none is made from here on.
         state.withLock { $0.isClosed = true }
-        cancelling.async { session.invalidateAndCancel() }
+        commands.async { session.invalidateAndCancel() }
     }
 
     // MARK: URLSessionDataDelegate
@@ -119,7 +120,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.isRefusing = false
             return state.slots[task.taskIdentifier]?.isCancelled ?? false
         }
-        if isCancelled { cancelling.async { task.cancel() } }
+        if isCancelled { commands.async { task.cancel() } }
     }
 
     // MARK: Holding back

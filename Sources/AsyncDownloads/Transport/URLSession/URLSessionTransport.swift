@@ -42,12 +42,16 @@ package final class URLSessionTransport: Transport {
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpShouldHandleCookies = false
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
-        guard let task = delegate.makeTask({ session.dataTask(with: urlRequest) }, handler: handler) else {
-            handler.exchangeEnded(.failed(DownloadError(.shutDown)))
-            return URLSessionExchange(task: nil, delegate: delegate)
+        let exchange = URLSessionExchange(delegate: delegate)
+        delegate.commands.async { [session, delegate, urlRequest] in
+            if let task = delegate.makeTask({ session.dataTask(with: urlRequest) }, handler: handler) {
+                exchange.task.withLock { $0 = task }
+                task.resume()
+            } else {
+                handler.exchangeEnded(.failed(DownloadError(.shutDown)))
+            }
         }
-        task.resume()
-        return URLSessionExchange(task: task, delegate: delegate)
+        return exchange
     }
 
     package func shutdown() async {
@@ -55,11 +59,17 @@ package final class URLSessionTransport: Transport {
     }
 }
 
-private struct URLSessionExchange: Exchange {
-    let task: URLSessionTask?
-    let delegate: SessionDelegate
+private final class URLSessionExchange: Exchange {
+    let task = Mutex<URLSessionDataTask?>(nil)
+    private let delegate: SessionDelegate
+
+    init(delegate: SessionDelegate) {
+        self.delegate = delegate
+    }
 
     func cancel() {
-        if let task { delegate.cancel(task) }
+        delegate.commands.async { [self] in
+            if let task = task.withLock({ $0 }) { delegate.cancel(task) }
+        }
     }
 }
