@@ -99,6 +99,9 @@ extension Downloader {
         /// URLSession on Apple's systems, AsyncHTTPClient elsewhere where the trait `ServerStack` is enabled.
         public static let automatic = Self(kind: .automatic)
         /// Foundation's URLSession.
+        ///
+        /// On Linux, up to Swift 6.3, a response with trailers or one that ends inside its head ends the process, and
+        /// one that ignores ranges may take as much memory as it is long.
         public static let urlSession = Self(kind: .urlSession)
         /// AsyncHTTPClient; without the trait `ServerStack` every request fails with
         /// ``DownloadError/Code/unsupported``.

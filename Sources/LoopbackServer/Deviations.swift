@@ -35,6 +35,7 @@ struct Deviations {
     var extraBytes = 0
     var isEndless = false
     var lacksLastChunk = false
+    var trailers: [String] = []
     /// What comes before the head.
     var delays: [Action] = []
     var opening: Opening?
@@ -69,6 +70,7 @@ struct Deviations {
         case .extraBytes(let count): extraBytes = count
         case .endless: isEndless = true
         case .chunkedWithoutEnd: lacksLastChunk = true
+        case .trailers(let lines): trailers = lines
         case .interim(let status):
             delays.append(.send(Array("HTTP/1.1 \(status) Interim\r\nLink: </x>; rel=preload\r\n\r\n".utf8)))
         case .delayHead(let duration): delays.append(.wait(duration))

@@ -42,6 +42,8 @@ package enum Fault: Sendable, Hashable {
     case endless
     /// Chunked, and closed before the last chunk.
     case chunkedWithoutEnd
+    /// Chunked, with a trailer section of these raw lines (RFC 9112, 7.1.2).
+    case trailers([String])
 
     /// Sends a response of that status, 1xx, before the real one.
     case interim(Int)

@@ -111,7 +111,8 @@ extension ResponseDraft {
         // These have no body, whatever their fields say (RFC 9112, 6.3).
         let isBodiless = status / 100 == 1 || status == 204 || status == 304
         var framing = framing
-        if deviations.lacksLastChunk || (deviations.isEndless && framing == .contentLength) { framing = .chunked }
+        let isEndlessLength = deviations.isEndless && framing == .contentLength
+        if deviations.lacksLastChunk || !deviations.trailers.isEmpty || isEndlessLength { framing = .chunked }
         if deviations.declaredLength != nil { framing = .contentLength }
         if !isBodiless {
             switch framing {

@@ -50,7 +50,7 @@ struct ResponsePlan: Equatable {
             }
             actions += parts.map { .body($0, chunked: draft.isChunked) }
             if draft.isChunked, !deviations.lacksLastChunk {
-                actions.append(.send(Array("0\r\n\r\n".utf8)))
+                actions.append(.send(Array((["0"] + deviations.trailers + ["", ""]).joined(separator: "\r\n").utf8)))
             }
         }
         return actions + [draft.closes ? .close(.orderly) : .finish]

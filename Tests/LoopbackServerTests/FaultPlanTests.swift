@@ -116,6 +116,12 @@ struct FaultPlanTests {
             ([.contentLength(7)], [.body(part(0..<100), chunked: false), .close(.orderly)]),
             ([.removeHeader("Content-Length")], [.body(part(0..<100), chunked: false), .close(.orderly)]),
             ([.chunkedWithoutEnd], [.body(part(0..<100), chunked: true), .close(.orderly)]),
+            (
+                [.trailers(["A: 1", "B: 2"])],
+                [
+                    .body(part(0..<100), chunked: true), .send(Array("0\r\nA: 1\r\nB: 2\r\n\r\n".utf8)), .finish,
+                ]
+            ),
         ] as [(Step, [Action])])
     func interruptions(step: Step, expected: [Action]) {
         #expect(plan(step, [:]).actions.dropFirst() == expected[...])
