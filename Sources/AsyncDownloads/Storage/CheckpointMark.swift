@@ -37,12 +37,11 @@ extension CheckpointMark {
         var line = [UInt8]()
         line.reserveCapacity(160)
         line += "mark \(generation) \(session) ".utf8
-        for (index, range) in received.ranges.enumerated() {
+        for (index, range) in received.ranges.enumerated() where line.count < Self.slotSize {
             line += "\(index == 0 ? "" : ",")\(range.lowerBound)-\(range.upperBound)".utf8
-            guard line.count < Self.slotSize - 16 else { return nil }
         }
         line += " \(CRC32.digits(of: line))\n".utf8
-        return line
+        return line.count <= Self.slotSize ? line : nil
     }
 
     /// Reads a slot; nil where there is no mark, or a torn one.

@@ -16,7 +16,9 @@ extension DiskPartial {
 
     func mark(_ received: IntervalSet) {
         withState { state in
-            guard state.failure == nil, let file = state.file, state.checkpoint != nil else { return }
+            guard state.failure == nil, let file = state.file else { return }
+            // The first checkpoint is on its way, and takes the mark with it.
+            guard state.checkpoint != nil else { return state.marked = received }
             do throws(FileFailure) {
                 try file.checkOwnership(names, on: store.disk)
                 state.marked = received

@@ -67,10 +67,19 @@ struct LifecycleStage: Sendable {
         }
     }
 
-    /// How many bytes another process would find of each unfinished file.
-    func keptCounts() throws -> [Int64] {
-        try store.unfinished(in: directory.path).map(\.received.count)
+    /// Waits until the store has done what it has been asked for.
+    func storeSettles() async {
+        await settle()
+        for transfer in downloader.liveTransfers {
+            await withCheckedContinuation { continuation in transfer.queue.async { continuation.resume() } }
+        }
     }
+
+    /// What another process would find unfinished.
+    func kept() throws -> [UnfinishedPartial] { try store.unfinished(in: directory.path) }
+
+    /// How many bytes another process would find of each unfinished file.
+    func keptCounts() throws -> [Int64] { try kept().map(\.received.count) }
 
     /// Whether the file `name` holds exactly `content`.
     func holds(_ content: Content, at name: String = "file.bin") -> Bool {

@@ -67,7 +67,8 @@ final class SteppedExchange: Exchange {
     /// Answers as an honest server would that has `object`; true for a partial response.
     @discardableResult
     func answer(_ object: SteppedObject) -> Bool {
-        let isPartial = offset > 0 && offset < object.content.length && request.headers["If-Range"] == object.tag
+        let condition = request.headers["If-Range"] ?? object.tag
+        let isPartial = offset > 0 && offset < object.content.length && condition == object.tag
         let start = isPartial ? offset : 0
         let length = object.content.length
         var headers: AsyncDownloads.HeaderFields = ["ETag": object.tag, "Content-Length": String(length - start)]
@@ -102,6 +103,11 @@ final class SteppedExchange: Exchange {
         }
         guard let object, !range.isEmpty else { return }
         object.content.bytes(in: range).withUnsafeBytes { bytes in _ = handler.exchangeReceivedBytes(bytes) }
+    }
+
+    /// Sends more than the head promised.
+    func exceed() {
+        [UInt8](repeating: 0, count: 10).withUnsafeBytes { bytes in _ = handler.exchangeReceivedBytes(bytes) }
     }
 
     /// Ends the exchange, once.

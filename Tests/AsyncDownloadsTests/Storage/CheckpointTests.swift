@@ -95,6 +95,14 @@ struct CheckpointMarkTests {
         #expect(read == nil || length <= "mark ".count && read == other)
     }
 
+    @Test("is not written where its words are too long")
+    func longWords() {
+        var mark = mark
+        mark.session = String(repeating: "b", count: CheckpointMark.slotSize)
+        mark.received = IntervalSet()
+        #expect(mark.encoded() == nil)
+    }
+
     @Test("is not written where its ranges are too many")
     func tooLong() {
         var mark = mark

@@ -106,6 +106,19 @@ struct DiskStoreTests {
             next.finding == .bytes(SampleObject.first.representation, received([sameBoot ? 0..<500 : 0..<300])))
     }
 
+    @Test("a mark that comes before the first checkpoint goes with it (rule 38)")
+    func earlyMark() throws {
+        let files = PretendingFileSystem(locks: .pretended)
+        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
+        let dead = try store.open(directory.site)
+        try dead.begin(SampleObject.first.representation)
+        try dead.write(.first, 0..<300)
+        dead.mark(received([0..<300]))
+        try dead.save(received([0..<100]))
+        #expect(
+            try store.open(directory.site).finding == .bytes(SampleObject.first.representation, received([0..<300])))
+    }
+
     @Test("takes a mark for nothing that speaks of more than there is (rule 38)")
     func markBeyondEnd() throws {
         let store = DiskStore()
