@@ -54,6 +54,11 @@ struct TwoProcessesTests {
                 #expect(ends[0].status == 0 || meeting.death != nil && ends[0].status == -1, "\(ends[0].error)")
                 #expect(ends[1].status == 0, "\(ends[1].error)")
                 #expect(try folder.holds(Self.content, at: "files/object"))
+                if ends[0].status == -1, try folder.names("files") != ["object"] {
+                    // The second was done when the first, which had waited for it, began and was killed.
+                    #expect(try await CommandRun(arguments, in: folder).end().status == 0)
+                    #expect(try folder.holds(Self.content, at: "files/object"))
+                }
                 #expect(try folder.names("files") == ["object"])
             }
         }
