@@ -76,6 +76,17 @@ struct MemoryTests {
         }
     }
 
+    @Test func `who names no limit has the downloader's, and a file has none`() async throws {
+        try await Workshop.with(configure: { $0.maximumDataByteCount = 299_999 }) { shop async throws in
+            shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
+            let error = await #expect(throws: DownloadError.self) {
+                try await shop.downloader.data(from: shop.server.url("/one"))
+            }
+            #expect(error?.code == .bodyTooLarge)
+            #expect(try await shop.downloader.download(shop.request("/one")).byteCount == Self.content.length)
+        }
+    }
+
     @Test(arguments: Engine.allCases, [true, false])
     func `each caller has a limit of its own`(_ engine: Engine, _ isFileFirst: Bool) async throws {
         try await Workshop.with(engine) { shop async throws in

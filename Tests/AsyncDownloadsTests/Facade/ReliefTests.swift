@@ -11,7 +11,7 @@ struct ReliefTests {
     private static let stalled = Resource(content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]])
 
     private static func with(
-        _ policy: MemoryPressurePolicy = .release,
+        _ policy: MemoryPressurePolicy = .release, abandonment: AbandonmentPolicy = .pause,
         _ body: (Workshop, ManualMemoryPressure) async throws -> Void
     ) async throws {
         let pressure = ManualMemoryPressure()
@@ -20,6 +20,7 @@ struct ReliefTests {
         try await Workshop.with(configure: {
             $0.memoryPressure = .manual(pressure)
             $0.memoryPressurePolicy = policy
+            $0.abandonmentPolicy = abandonment
             $0.partialsDirectory = spill
         }) { shop async throws in
             try await body(shop, pressure)
@@ -54,19 +55,24 @@ struct ReliefTests {
 
     @Test(arguments: [MemoryPressure.warning, .critical])
     func `a running transfer is not touched`(_ level: MemoryPressure) async throws {
-        try await Self.with(.discard) { shop, pressure async throws in
-            shop.server.serve(Self.stalled, at: "/one")
-            shop.server.serve(Self.stalled, at: "/paused")
+        try await Self.with(.discard, abandonment: .finish) { shop, pressure async throws in
+            for path in ["/one", "/paused", "/unheard"] { shop.server.serve(Self.stalled, at: path) }
             let paused = shop.downloader.start(DownloadRequest(from: shop.server.url("/paused")))
             try await paused.progress(reaching: 100_000)
             paused.pause()
             for try await event in paused.events { if case .paused = event { break } }
             let running = shop.downloader.start(DownloadRequest(from: shop.server.url("/one")))
             try await running.progress(reaching: 100_000)
+            // Nobody has its handle any more.
+            try await shop.downloader.start(shop.request("/unheard")).progress(reaching: 100_000)
             pressure.report(level)
             shop.server.release("/one")
             #expect(try await running.file.data?.count == 300_000)
             #expect(shop.server.requests(at: "/one").count == 1)
+            let again = shop.downloader.start(shop.request("/unheard"))
+            shop.server.release("/unheard")
+            #expect(try await again.file.byteCount == 300_000)
+            #expect(shop.server.requests(at: "/unheard").count == 1)
         }
     }
 
