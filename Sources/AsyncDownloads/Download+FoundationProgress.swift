@@ -19,6 +19,7 @@ extension Download {
         progress.resumingHandler = { [self] in resume() }
         progress.show(self.progress)
         let events = observedEvents
+        // Nobody awaits a `Progress`, so one task follows the download for as long as either lives.
         Task { [weak progress] in
             do {
                 for try await event in events {

@@ -20,6 +20,8 @@ extension Transfer {
         let closure = withState { state in
             state.subscribers.attached.lazy.compactMap(\.subscriber.request.refreshURL).first
         }
+        // The caller's closure is asynchronous, and actions are not; one task a request for a fresh URL, which the state
+        // keeps for it to be cancelled.
         let task = Task { [self] in
             let result = await fresh(from: closure, context)
             input { $0.refreshed(result, number: number, at: now) }

@@ -79,7 +79,7 @@ struct SuddenKillTests {
         case .finish: await run.told { $0["received"] as? Int == Int(Self.content.length) }
         }
         if moment.phase == .pause { run.signal(SIGINT) }
-        // Nothing depends on it: it moves the kill about.
+        // Nothing depends on it, and the test is right without: it moves the kill about within its phase.
         try await Task.sleep(for: moment.spread)
         run.signal(SIGKILL)
         return try await run.end().status

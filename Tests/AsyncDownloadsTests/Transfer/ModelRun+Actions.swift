@@ -1,0 +1,100 @@
+@testable import AsyncDownloads
+
+/// What comes of the machine's actions: the scheduler's and the engine's part at once, the store's and time's in their turn.
+extension ModelRun {
+    mutating func perform(_ action: TransferAction) {
+        switch action {
+        case .requestPermit:
+            check(permit == .none, "a second permit")
+            permit = .requested
+        case .releasePermit:
+            check(exchange == nil, "the permit went before the exchange")
+            permit = .none
+        case .startExchange(let number, let request):
+            check(exchange == nil, "two exchanges at once")
+            check(permit == .held, "an exchange without a permit")
+            check(store.isOpen, "an exchange without a partial")
+            exchange = Exchange(number: number, request: request)
+        case .cancelExchange(let number):
+            if exchange?.number == number { exchange?.isCancelled = true }
+        case .abandonExchange(let number):
+            // Its end may have come first.
+            guard exchange?.number == number else { break }
+            check(exchange?.isCancelled == true, "abandoned what was not cancelled")
+            end(.cancelled)
+        case .openGate(let number):
+            if exchange?.number == number { exchange?.isHeldBack = false }
+        case .refreshURL(_, let number):
+            check(permit == .held, "a fresh URL without a permit")
+            check(exchange == nil, "a fresh URL beside an exchange")
+            refreshes.append(number)
+        // The answer may be on the way.
+        case .cancelRefresh: if Bool.random(using: &generator) { refreshes = [] }
+        case .scheduleRetry(let delay, let number): retries.append((now + delay, number))
+        case .scheduleTick(let delay):
+            check(tick == nil, "two ticks at once")
+            tick = now + delay
+        case .scheduleDeadline(let delay): deadline = now + delay
+        case .cancelDeadline: deadline = nil
+        case .tell: break
+        case .end(let ending):
+            check(self.ending == nil, "two ends")
+            check(!store.isOpen, "ended with an open partial")
+            check(actions.isEmpty, "actions after the end")
+            self.ending = ending
+            if case .failed(let error) = ending {
+                check(error.bytesKept <= store.keptCount, "rule 44: failed with more than is kept")
+            }
+            if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
+            (retries, tick, deadline, refreshes) = ([], nil, nil, [])
+        case .openPartial, .beginPartial, .adopt, .recordPartial, .retractPartial, .savePartial, .closePartial,
+            .discardPartial, .finishPartial:
+            storeQueue.append(action)
+        }
+    }
+
+    mutating func storeAnswers() {
+        let action = storeQueue.removeFirst()
+        switch action {
+        case .openPartial: take("opened", machine.opened(store.open(using: &generator), at: now))
+        case .beginPartial(let representation, let number):
+            let result = store.begin(representation, using: &generator)
+            take("began", machine.began(result, exchange: number, at: now))
+        case .adopt(let representation): store.adopt(representation)
+        case .savePartial(let received):
+            store.save(received, using: &generator)
+            take("saved", machine.saved())
+        case .closePartial(let received):
+            let kept = store.close(saving: received, using: &generator)
+            take("closed", machine.closed(keeping: kept, at: now))
+        case .discardPartial:
+            store.discard()
+            take("discarded", machine.closed(at: now))
+        case .recordPartial(let received, let number):
+            take("recorded", machine.prepared(store.record(received, using: &generator), exchange: number, at: now))
+        case .retractPartial(let received): store.retract(to: received)
+        case .finishPartial(let length, let representation):
+            let isChecked = representation.unprovenFrom != nil && machine.settings.checksum != nil
+            let error = store.finish(length: length, checked: isChecked)
+            take("finished", machine.finished(error.map(Result.failure) ?? .success([:]), at: now))
+        default: preconditionFailure("\(action) is not the store's")
+        }
+    }
+
+    mutating func timeGoesOn() {
+        guard let due = (retries.map(\.due) + [tick, deadline].compactMap { $0 }).min() else { return }
+        now = max(now, due)
+        if tick == due {
+            tick = nil
+            take("tick", machine.tick(at: now))
+        } else if let index = retries.firstIndex(where: { $0.due == due }) {
+            let number = retries.remove(at: index).number
+            let (isDue, before) = (machine.state == .backingOff(number), machine.state)
+            take("retry \(number)", machine.retryDue(number: number, at: now))
+            check(machine.state == (isDue ? .waiting : before), "a superseded delay ended another, or none ended")
+        } else {
+            deadline = nil
+            take("deadline", machine.deadlineReached(at: now))
+        }
+    }
+}
