@@ -25,8 +25,7 @@ extension DiskPartial {
         let destination = site.request.destination
         // A name that is still to be chosen, or bytes that are wanted in memory.
         guard !site.request.choosesName, !destination.isEmpty else { return }
-        let isAbsolute = destination.utf8.first == UInt8(ascii: "/")
-        try store.disk.checkReplaceable(isAbsolute ? destination : PartialNames.join(names.directory, destination))
+        try store.disk.checkReplaceable(names.place(destination))
     }
 
     /// Removes the checkpoint, then the file that it speaks of, each from the state as soon as it is gone.

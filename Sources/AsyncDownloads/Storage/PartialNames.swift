@@ -61,6 +61,11 @@ struct PartialNames: Sendable, Hashable {
         path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? "/"
     }
 
+    /// Where a path leads that a record names from this directory.
+    func place(_ path: String) -> String {
+        path.utf8.first == UInt8(ascii: "/") ? path : Self.join(directory, path)
+    }
+
     /// The path of `name` in `directory`.
     static func join(_ directory: String, _ name: String) -> String {
         directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"

@@ -114,8 +114,7 @@ struct SiteOpening {
     private func becameDestination(_ record: Checkpoint) -> Bool {
         let destination = record.request.destination
         guard !destination.isEmpty else { return false }
-        let isAbsolute = destination.utf8.first == UInt8(ascii: "/")
-        let place = isAbsolute ? destination : PartialNames.join(names.directory, destination)
+        let place = names.place(destination)
         let chosenNames = [record.baseName, record.representation.suggestedName].compactMap(\.self)
         let places = record.request.choosesName ? chosenNames.map { PartialNames.join(place, $0) } : [place]
         return places.contains { (try? disk.information(at: $0))?.inode == record.inode }

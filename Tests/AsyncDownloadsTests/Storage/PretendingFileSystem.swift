@@ -1,7 +1,7 @@
 @testable import AsyncDownloads
 
 /// The real file system but for its locks, its free space and what it refuses.
-struct PretendingFileSystem: FileSystem {
+struct PretendingFileSystem: ForwardingFileSystem {
     enum Locks: Sendable {
         /// They work, after something else has happened.
         case working(after: @Sendable () -> Void)
@@ -11,7 +11,6 @@ struct PretendingFileSystem: FileSystem {
         case missing
     }
 
-    let base = POSIXFileSystem()
     var locks: Locks
     /// What is left on the disk, where not the truth.
     var space: Int64?
@@ -46,30 +45,6 @@ struct PretendingFileSystem: FileSystem {
         throw FileFailure(kind, errno: 0, operation: "open", name: "a file", reason: "pretended")
     }
 
-    func close(_ file: OpenFile) { base.close(file) }
-
-    func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileFailure) {
-        try base.write(bytes, to: file, at: offset)
-    }
-
-    func read(
-        into buffer: UnsafeMutableRawBufferPointer, from file: OpenFile, at offset: Int64
-    ) throws(FileFailure) -> Int {
-        try base.read(into: buffer, from: file, at: offset)
-    }
-
-    func truncate(_ file: OpenFile, to length: Int64) throws(FileFailure) { try base.truncate(file, to: length) }
-
-    func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {
-        try base.preallocate(file, length: length)
-    }
-
-    func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure) {
-        try base.setPermissions(permissions, of: file)
-    }
-
-    func synchronize(_ file: OpenFile) throws(FileFailure) { try base.synchronize(file) }
-
     func checkWrites(to file: OpenFile) throws(FileFailure) {
         if let closing {
             throw FileFailure(closing, errno: 0, operation: "close", name: file.name, reason: "reported late")
@@ -81,20 +56,4 @@ struct PretendingFileSystem: FileSystem {
         try refuse(path, .existing)
         try base.synchronizeDirectory(path)
     }
-
-    func information(of file: OpenFile) throws(FileFailure) -> FileInformation { try base.information(of: file) }
-
-    func information(at path: String) throws(FileFailure) -> FileInformation? { try base.information(at: path) }
-
-    func rename(_ path: String, to destination: String) throws(FileFailure) { try base.rename(path, to: destination) }
-
-    func remove(_ path: String) throws(FileFailure) { try base.remove(path) }
-
-    func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {
-        try base.duplicate(file, to: path)
-    }
-
-    func names(in directory: String) throws(FileFailure) -> [String] { try base.names(in: directory) }
-
-    func makeDirectory(_ path: String) throws(FileFailure) { try base.makeDirectory(path) }
 }

@@ -1,0 +1,60 @@
+@testable import AsyncDownloads
+
+/// The real file system, of which a test changes what it names itself.
+protocol ForwardingFileSystem: FileSystem {}
+
+extension ForwardingFileSystem {
+    var base: POSIXFileSystem { POSIXFileSystem() }
+
+    func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile { try base.open(path, purpose) }
+
+    func close(_ file: OpenFile) { base.close(file) }
+
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, from file: OpenFile, at offset: Int64
+    ) throws(FileFailure) -> Int {
+        try base.read(into: buffer, from: file, at: offset)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileFailure) {
+        try base.write(bytes, to: file, at: offset)
+    }
+
+    func truncate(_ file: OpenFile, to length: Int64) throws(FileFailure) { try base.truncate(file, to: length) }
+
+    func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {
+        try base.preallocate(file, length: length)
+    }
+
+    func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure) {
+        try base.setPermissions(permissions, of: file)
+    }
+
+    func synchronize(_ file: OpenFile) throws(FileFailure) { try base.synchronize(file) }
+
+    func checkWrites(to file: OpenFile) throws(FileFailure) { try base.checkWrites(to: file) }
+
+    func synchronizeDirectory(_ path: String) throws(FileFailure) { try base.synchronizeDirectory(path) }
+
+    func lock(_ file: OpenFile) throws(FileFailure) -> Bool { try base.lock(file) }
+
+    func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
+        try base.availableSpace(in: directory)
+    }
+
+    func information(of file: OpenFile) throws(FileFailure) -> FileInformation { try base.information(of: file) }
+
+    func information(at path: String) throws(FileFailure) -> FileInformation? { try base.information(at: path) }
+
+    func rename(_ path: String, to destination: String) throws(FileFailure) { try base.rename(path, to: destination) }
+
+    func remove(_ path: String) throws(FileFailure) { try base.remove(path) }
+
+    func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {
+        try base.duplicate(file, to: path)
+    }
+
+    func names(in directory: String) throws(FileFailure) -> [String] { try base.names(in: directory) }
+
+    func makeDirectory(_ path: String) throws(FileFailure) { try base.makeDirectory(path) }
+}
