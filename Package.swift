@@ -66,6 +66,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: serverStack),
             ],
             swiftSettings: settings
         ),

@@ -1,6 +1,7 @@
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import NIOSSL
 
 package import struct Foundation.URL
 
@@ -22,10 +23,12 @@ package final class LoopbackServer: Sendable {
     /// The port it listens on, a free one at the start.
     package let port: Int
 
+    private let scheme: String
     private let site: Site
     private let group: MultiThreadedEventLoopGroup
 
-    private init(site: Site, group: MultiThreadedEventLoopGroup, port: Int) {
+    private init(scheme: String, site: Site, group: MultiThreadedEventLoopGroup, port: Int) {
+        self.scheme = scheme
         self.site = site
         self.group = group
         self.port = port
@@ -33,9 +36,14 @@ package final class LoopbackServer: Sendable {
 
     /// Starts a server that serves nothing yet.
     ///
-    /// - Parameter keepsRequests: Whether it remembers requests. Without them a process that sends very many needs no
-    ///   memory for them, ``requests(at:)`` is empty, and a wait for a number of them is as long as the server lives.
-    package static func start(threads: Int = 1, keepsRequests: Bool = true) async throws -> LoopbackServer {
+    /// - Parameters:
+    ///   - isSecure: Whether it speaks TLS, with a certificate that nobody vouches for.
+    ///   - keepsRequests: Whether it remembers requests. Without them a process that sends very many needs no
+    ///     memory for them, ``requests(at:)`` is empty, and a wait for a number of them is as long as the server lives.
+    package static func start(
+        threads: Int = 1, isSecure: Bool = false, keepsRequests: Bool = true
+    ) async throws -> LoopbackServer {
+        let security = isSecure ? try Certificate.context() : nil
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let site = Site(keepsRequests: keepsRequests)
         let bootstrap = ServerBootstrap(group: group)
@@ -46,13 +54,15 @@ package final class LoopbackServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let operations = channel.pipeline.syncOperations
+                    if let security { try operations.addHandler(NIOSSLServerHandler(context: security)) }
                     try operations.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
                     try operations.addHandler(ExchangeHandler(site: site))
                 }
             }
         do {
             let channel = try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
-            return LoopbackServer(site: site, group: group, port: channel.localAddress?.port ?? 0)
+            return LoopbackServer(
+                scheme: isSecure ? "https" : "http", site: site, group: group, port: channel.localAddress?.port ?? 0)
         } catch {
             try await group.shutdownGracefully()
             throw error
@@ -61,10 +71,11 @@ package final class LoopbackServer: Sendable {
 
     /// Runs `body` with a server that is stopped afterwards, whatever happens.
     package static func withServer<Value>(
-        threads: Int = 1, keepsRequests: Bool = true, isolation: isolated (any Actor)? = #isolation,
+        threads: Int = 1, isSecure: Bool = false, keepsRequests: Bool = true,
+        isolation: isolated (any Actor)? = #isolation,
         _ body: (LoopbackServer) async throws -> Value
     ) async throws -> Value {
-        let server = try await start(threads: threads, keepsRequests: keepsRequests)
+        let server = try await start(threads: threads, isSecure: isSecure, keepsRequests: keepsRequests)
         let result: Result<Value, any Error>
         do {
             result = .success(try await body(server))
@@ -83,9 +94,9 @@ package final class LoopbackServer: Sendable {
         site.close()
     }
 
-    /// `http://127.0.0.1:port/path`; the path may have a query.
+    /// `http://127.0.0.1:port/path`, or the same with `https`; the path may have a query.
     package func url(_ path: String) -> URL {
-        guard let url = URL(string: "http://127.0.0.1:\(port)\(path.rooted)") else {
+        guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(path.rooted)") else {
             preconditionFailure("not a percent-encoded path: \(path)")
         }
         return url

@@ -22,6 +22,17 @@ extension POSIXFileSystem {
             kind(of: code), errno: code, operation: operation, name: name, reason: SystemErrorText.text(code))
     }
 
+    /// Why no file or socket can be opened now, or nil where one can (`EMFILE`, `ENFILE` of open(2)).
+    static func exhaustion() -> FileFailure? {
+        let number = systemOpen("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number < 0 else {
+            _ = systemClose(number)
+            return nil
+        }
+        let failure = failure(errno, "open", "/")
+        return failure.kind == .tooManyOpenFiles ? failure : nil
+    }
+
     private static func kind(of code: Int32) -> FileFailure.Kind {
         switch code {
         case ENOENT: .missing

@@ -7,8 +7,7 @@ internal import FoundationNetworking
 extension ExchangeEnd {
     /// What the error that a task completed with means.
     ///
-    /// On Linux a truncated body and an untrusted certificate share one code (-1); whether a head had arrived tells
-    /// them apart. A body that ends early without any error is found by counting, above.
+    /// A body that ends early without any error is found by counting, above.
     init(_ error: (any Error)?, hasHead: Bool) {
         guard let error else {
             self = .complete
@@ -19,12 +18,19 @@ extension ExchangeEnd {
             self = .cancelled
             return
         }
+        let meaning = Self.isAboutTLS(error, code, hasHead: hasHead) ? .secureConnectionFailed : Self.meaning(of: code)
+        // A session does not tell why it could make no socket.
+        if !hasHead, meaning == .connectionLost || meaning == .cannotConnect,
+            let exhaustion = POSIXFileSystem.exhaustion()
+        {
+            self = .failed(DownloadError(exhaustion))
+            return
+        }
         // The error's userInfo holds full URLs, so neither it nor the error's own text goes into the detail.
-        self = .failed(
-            DownloadError(Self.code(for: code, hasHead: hasHead), "URLError \(code.rawValue)", underlyingError: error))
+        self = .failed(DownloadError(meaning, "URLError \(code.rawValue)", underlyingError: error))
     }
 
-    private static func code(for code: URLError.Code, hasHead: Bool) -> DownloadError.Code {
+    private static func meaning(of code: URLError.Code) -> DownloadError.Code {
         switch code {
         case .timedOut:
             .timedOut
@@ -44,5 +50,15 @@ extension ExchangeEnd {
         default:
             .connectionLost
         }
+    }
+
+    /// Whether a connection could not be made secure, of which FoundationNetworking (6.3) has no more than libcurl's
+    /// text: "SSL certificate problem: ...", "SSL: ...", or OpenSSL's "...:SSL routines:...".
+    ///
+    /// After the head it is a connection that broke off without a closing alert.
+    private static func isAboutTLS(_ error: any Error, _ code: URLError.Code, hasHead: Bool) -> Bool {
+        guard code == .unknown, !hasHead else { return false }
+        let text = error.localizedDescription
+        return text.hasPrefix("SSL") || text.contains(":SSL routines:")
     }
 }

@@ -1,0 +1,57 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import AsyncDownloads
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Servers that cannot show who they are.
+@Suite(.timeLimit(.minutes(15))) struct UntrustedServerTests {
+    @Test(arguments: Engine.allCases)
+    func `a certificate that nobody vouches for ends the download, before any request`(_ engine: Engine) async throws {
+        try await LoopbackServer.withServer(isSecure: true) { server in
+            server.serve(Resource(Content(seed: 1, length: 10)), at: "/object")
+            try await Workshop.with(engine) { shop in
+                var request = shop.request("/")
+                request.url = server.url("/object")
+                let story = await Story(of: shop.downloader.start(request))
+                let error = try #require(story.error)
+                #expect(error.code == .secureConnectionFailed, "\(error)")
+                #expect(!error.isRetryable && story.retries == [])
+                #expect(server.requests().isEmpty)
+                #expect(try shop.leftovers == [])
+            }
+        }
+    }
+
+    /// What FoundationNetworking makes of libcurl's errors: one code, and a text.
+    @Test(
+        arguments: [
+            ("SSL certificate problem: self-signed certificate", false, .secureConnectionFailed),
+            (
+                "SSL: no alternative certificate subject name matches target host name 'a.example'", false,
+                .secureConnectionFailed
+            ),
+            ("OpenSSL/3.0.19: error:0A00010B:SSL routines::wrong version number", false, .secureConnectionFailed),
+            ("OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading", true, .connectionLost),
+            ("Recv failure: Connection reset by peer", false, .connectionLost),
+            (
+                "Failed to connect to SSL.example port 443 after 0 ms: Couldn't connect to server", false,
+                .connectionLost
+            ),
+        ] as [(String, Bool, DownloadError.Code)])
+    func `an error of a session without a code is about TLS where its text is, before the head`(
+        text: String, hasHead: Bool, code: DownloadError.Code
+    ) throws {
+        let error = URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: text])
+        guard case .failed(let failure) = ExchangeEnd(error, hasHead: hasHead) else {
+            Issue.record("not a failure")
+            return
+        }
+        #expect(failure.code == code)
+        #expect(failure.description == "\(code): URLError -1")
+    }
+}
