@@ -1,4 +1,6 @@
 /// What happens to a transfer whose last caller has left.
+///
+/// ``Downloader/shutdown()`` is no leaving: it stops every transfer and keeps its bytes.
 public struct AbandonmentPolicy: Sendable, Hashable {
     let kind: Kind
 

@@ -66,22 +66,32 @@ extension Transfer {
         _ number: Int, _ error: DownloadError, keepingBytes: Bool, _ state: inout State, _ decision: inout Decision,
         at now: Duration
     ) {
-        // Once it has ended, nobody can leave it any more: its end is about to be told.
-        guard state.machine.state != .ended, let subscriber = state.subscribers.all[number], subscriber.outcome == nil
-        else { return }
-        var error = error
-        error.url = subscriber.request.url
-        error.bytesKept = keepingBytes ? state.machine.received.count : 0
-        decision.wakeups += state.subscribers.update(number) { $0.end(.failure(error)) } ?? []
-        if !state.subscribers.isEmpty {
+        let isLast = !state.subscribers.attached.contains { $0.number != number }
+        let keepingBytes = keepingBytes && !(isLast && environment.abandonment == .discard)
+        guard end(number, error, keepingBytes: keepingBytes, &state, &decision) else { return }
+        if !isLast {
             state.machine.byteLimit = state.subscribers.byteLimit
             state.machine.isRefreshable = state.subscribers.canRefreshURL
             if state.subscribers.arePaused { decision.actions += state.machine.stop(.pause, at: now) }
-        } else if !keepingBytes || environment.abandonment == .discard {
+        } else if !keepingBytes {
             decision.actions += state.machine.stop(.discard, at: now)
         } else if environment.abandonment == .pause || state.machine.wish == .pause {
             decision.actions += state.machine.stop(.park, at: now)
         }
+    }
+
+    /// Gives one caller its error, if it has no outcome yet.
+    private func end(
+        _ number: Int, _ error: DownloadError, keepingBytes: Bool, _ state: inout State, _ decision: inout Decision
+    ) -> Bool {
+        // Once it has ended, nobody can leave it any more: its end is about to be told.
+        guard state.machine.state != .ended, let subscriber = state.subscribers.all[number], subscriber.outcome == nil
+        else { return false }
+        var error = error
+        error.url = subscriber.request.url
+        error.bytesKept = keepingBytes ? state.machine.received.count : 0
+        decision.wakeups += state.subscribers.update(number) { $0.end(.failure(error)) } ?? []
+        return true
     }
 
     /// Pauses for this caller; the transfer stops when nobody else wants it to run.
@@ -123,12 +133,12 @@ extension Transfer {
         for number in withState({ $0.subscribers.attached.map(\.number) }) { body(number) }
     }
 
-    /// Leaves for every caller at once, with `error`, and stops whatever the ``AbandonmentPolicy`` says.
+    /// Ends every caller with `error` and stops with all bytes kept, whatever the ``AbandonmentPolicy`` says.
     func shutDown(_ error: DownloadError) {
         let now = environment.time.now
         update { state, decision in
             for (number, _) in state.subscribers.attached {
-                leave(number, error, keepingBytes: true, &state, &decision, at: now)
+                _ = end(number, error, keepingBytes: true, &state, &decision)
             }
             decision.actions += state.machine.stop(.park, at: now)
         }
@@ -148,41 +158,43 @@ extension Transfer {
         let waiter = update { state, _ in state.subscribers.newNumber() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let ready = update { state, _ -> Subscribers.Outcome? in
+                let ready = update { state, decision -> Subscribers.Outcome? in
                     // A task that is cancelled already has had its handler called, which found no waiter.
-                    if Task.isCancelled { return .failure(state.cancellation) }
+                    if Task.isCancelled { return .failure(leaveIfUnheard(number, &state, &decision)) }
                     if let outcome = state.subscribers.all[number]?.outcome { return outcome }
                     _ = state.subscribers.update(number) { $0.waiters[waiter] = continuation }
                     return nil
                 }
-                guard let ready else { return }
-                if case .failure(let error) = ready, error.code == .cancelled { leaveIfUnheard(number) }
-                continuation.resume(returning: ready)
+                if let ready { continuation.resume(returning: ready) }
             }
         } onCancel: {
-            let (continuation, error) = update { state, _ in
+            update { state, decision in
                 let waiting = state.subscribers.update(number) { $0.waiters.removeValue(forKey: waiter) }
-                return (waiting ?? nil, state.cancellation)
+                guard let continuation = waiting ?? nil else { return }
+                let error = leaveIfUnheard(number, &state, &decision)
+                decision.wakeups.append(Wakeup { continuation.resume(returning: .failure(error)) })
             }
-            guard let continuation else { return }
-            leaveIfUnheard(number)
-            continuation.resume(returning: .failure(error))
         }
     }
 
-    /// Detaches a caller whose last consumer was cancelled.
-    func leaveIfUnheard(_ number: Int) {
-        let now = environment.time.now
-        update { state, decision in
-            guard let subscriber = state.subscribers.all[number], !subscriber.hasConsumers else { return }
+    /// Detaches a caller whose consumer was cancelled, if that was the last, and returns what the consumer gets.
+    private func leaveIfUnheard(
+        _ number: Int, _ state: inout State, _ decision: inout Decision
+    ) -> DownloadError {
+        if state.subscribers.all[number]?.hasConsumers == false {
+            let now = environment.time.now
             leave(number, DownloadError(.cancelled), keepingBytes: true, &state, &decision, at: now)
         }
+        return state.cancellation(of: number)
     }
 }
 
 extension Transfer.State {
-    /// What a consumer gets whose task was cancelled.
-    var cancellation: DownloadError { DownloadError(.cancelled, bytesKept: machine.received.count) }
+    /// What a consumer of caller `number` gets whose task was cancelled.
+    func cancellation(of number: Int) -> DownloadError {
+        if case .failure(let error)? = subscribers.all[number]?.outcome, error.code == .cancelled { return error }
+        return DownloadError(.cancelled, bytesKept: machine.received.count)
+    }
 
     /// Tells those who stay paused of a pause of all that somebody takes back before it is there: it is theirs alone now.
     fileprivate mutating func tellPauseTakenBack() -> [Wakeup] {
@@ -234,7 +246,7 @@ extension Transfer {
         let delivery: Mailbox.Delivery = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let ready = update { state, decision -> Mailbox.Delivery? in
-                    if Task.isCancelled { return .failure(state.cancellation) }
+                    if Task.isCancelled { return .failure(state.cancellation(of: number)) }
                     let result = state.subscribers.update(number) { subscriber -> Mailbox.Delivery? in
                         if let delivery = subscriber.mailboxes[stream]?.take() { return delivery }
                         guard subscriber.mailboxes[stream] != nil else { return .success(nil) }
@@ -253,15 +265,13 @@ extension Transfer {
 
     /// The stream is not read any more; where its task was cancelled, that counts as leaving.
     func closeStream(_ number: Int, stream: Int, cancelled: Bool) {
-        let isOnlooker = update { state, decision in
-            let error = state.cancellation
-            return state.subscribers.update(number) { subscriber in
-                defer { subscriber.mailboxes[stream] = nil }
-                decision.wakeups += subscriber.mailboxes[stream]?.finish(error) ?? []
-                return subscriber.mailboxes[stream]?.isOnlooker ?? true
-            }
+        update { state, decision in
+            let mailbox = state.subscribers.update(number) { $0.mailboxes.removeValue(forKey: stream) }
+            guard var mailbox = mailbox ?? nil else { return }
+            let leaves = cancelled && !mailbox.isOnlooker
+            let error = leaves ? leaveIfUnheard(number, &state, &decision) : state.cancellation(of: number)
+            decision.wakeups += mailbox.finish(error)
         }
-        if cancelled, isOnlooker == false { leaveIfUnheard(number) }
     }
 }
 

@@ -13,7 +13,7 @@ struct AbandonmentTests {
     /// A caller who awaits the file, and how it ended for him.
     private struct Caller {
         let download: Download
-        let awaiting: Task<DownloadError.Code?, Never>
+        let awaiting: Task<DownloadError?, Never>
 
         init(_ request: DownloadRequest, _ downloader: Downloader) async {
             let download = downloader.start(request)
@@ -22,21 +22,25 @@ struct AbandonmentTests {
                     _ = try await download.file
                     return nil
                 } catch {
-                    return error.code
+                    return error
                 }
             }
             self.download = download
             while !download.hasWaiter { await Task.yield() }
         }
 
-        func leave(_ leaving: Leaving) async {
+        /// Leaves, and returns how many bytes it is told to be kept.
+        @discardableResult
+        func leave(_ leaving: Leaving) async -> Int64? {
             switch leaving {
             case .cancel: download.cancel()
             case .discard: download.discard()
             case .cancelledTask: awaiting.cancel()
             }
-            #expect(await awaiting.value == .cancelled, "every awaiting call returns")
+            let error = await awaiting.value
+            #expect(error?.code == .cancelled, "every awaiting call returns")
             #expect(download.state == .cancelled)
+            return error?.bytesKept
         }
     }
 
@@ -65,9 +69,10 @@ struct AbandonmentTests {
                     #expect(!exchange.isCancelled)
                     #expect(callers.last?.download.state == .downloading)
                 }
-                await callers.last?.leave(leaving)
+                let told = await callers.last?.leave(leaving)
                 await stage.settle()
                 let keeps = policy != .discard && leaving != .discard
+                #expect(told == (keeps ? Moment.byteCount : 0))
                 if policy == .finish, keeps {
                     #expect(!exchange.isCancelled)
                     await stage.step(Moment.object)
@@ -241,12 +246,17 @@ struct AbandonmentTests {
         }
     }
 
-    @Test func `shutting down ends what goes on for nobody, and keeps its bytes`() async throws {
-        try await LifecycleStage.with(configure: { $0.abandonmentPolicy = .finish }) { stage async throws in
+    @Test(arguments: policies)
+    func `shutting down stops whatever abandonment would do, and keeps every byte`(
+        _ policy: AbandonmentPolicy
+    ) async throws {
+        try await LifecycleStage.with(configure: { $0.abandonmentPolicy = policy }) { stage async throws in
             let callers = try await callers(2, on: stage)
             await callers[0].leave(.cancel)
             let shutting = Task { await stage.downloader.shutdown() }
-            #expect(await callers[1].awaiting.value == .shutDown)
+            let error = await callers[1].awaiting.value
+            #expect(error?.code == .shutDown)
+            #expect(error?.bytesKept == Moment.byteCount)
             await stage.settle()
             let isStopped = stage.transport.open.allSatisfy(\.isCancelled)
             #expect(isStopped)
