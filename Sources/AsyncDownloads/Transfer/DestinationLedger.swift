@@ -5,6 +5,8 @@
 final class DestinationLedger: Sendable {
     private struct State {
         var named: [String: TransferKey] = [:]
+        /// The same the other way round, in the order in which they were named.
+        var paths: [TransferKey: [String]] = [:]
         /// The ``TransferKey/resource`` that each path got, of the latest few.
         var given: [String: String] = [:]
         var order: [String] = []
@@ -27,6 +29,7 @@ final class DestinationLedger: Sendable {
         state.withLock { state in
             if let owner = state.named[path] { return owner == key }
             state.named[path] = key
+            state.paths[key, default: []].append(path)
             return true
         }
     }
@@ -34,7 +37,7 @@ final class DestinationLedger: Sendable {
     /// Frees every path that callers of `key` named.
     func release(_ key: TransferKey) {
         state.withLock { state in
-            for path in state.named.filter({ $0.value == key }).keys {
+            for path in state.paths.removeValue(forKey: key) ?? [] {
                 state.named[path] = nil
                 state.give(path, to: key.resource)
             }
