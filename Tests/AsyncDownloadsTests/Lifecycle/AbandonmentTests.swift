@@ -246,6 +246,30 @@ struct AbandonmentTests {
         }
     }
 
+    @Test(arguments: Leaving.allCases)
+    func `who leaves in the instant between the end and its being told has the file`(_ leaving: Leaving) async throws {
+        try await LifecycleStage.with { stage async throws in
+            var request = try stage.request()
+            let deadline = Duration.seconds(9999)
+            request.deadline = deadline
+            let caller = await Caller(request, stage.downloader)
+            // Its timers are the last that an ended transfer lets go of before it tells.
+            stage.time.whenCancelled { delay in
+                guard delay == deadline else { return }
+                switch leaving {
+                case .cancel: caller.download.cancel()
+                case .discard: caller.download.discard()
+                case .cancelledTask: caller.awaiting.cancel()
+                }
+            }
+            await stage.finish(caller.download, Moment.object)
+            #expect(caller.download.state == .completed)
+            #expect(await caller.awaiting.value?.code == (leaving == .cancelledTask ? .cancelled : nil))
+            #expect(stage.directory.names() == ["file.bin"])
+            #expect(stage.holds(Moment.object.content))
+        }
+    }
+
     @Test(arguments: policies)
     func `shutting down stops whatever abandonment would do, and keeps every byte`(
         _ policy: AbandonmentPolicy

@@ -13,6 +13,7 @@ final class ManualTimeSource: TimeSource {
         var timers: [Int: Timer] = [:]
         var lastNumber = 0
         var waiters: [(delay: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+        var whenCancelled: (@Sendable (Duration) -> Void)?
     }
 
     private let state = Mutex(State())
@@ -33,7 +34,7 @@ final class ManualTimeSource: TimeSource {
             return (state.lastNumber, woken)
         }
         for waiter in woken { waiter.continuation.resume() }
-        return Cancellation(source: self, number: number)
+        return Cancellation(source: self, number: number, delay: delay)
     }
 
     /// Waits until a timer of at least `delay` is pending.
@@ -46,6 +47,11 @@ final class ManualTimeSource: TimeSource {
             }
             if isThere { continuation.resume() }
         }
+    }
+
+    /// Calls `body` with the delay of each timer that is cancelled, pending or not, on the thread that does it.
+    func whenCancelled(_ body: @escaping @Sendable (Duration) -> Void) {
+        state.withLock { $0.whenCancelled = body }
     }
 
     /// Moves on, and carries out what has become due.
@@ -65,7 +71,14 @@ final class ManualTimeSource: TimeSource {
     private struct Cancellation: ScheduledAction {
         let source: ManualTimeSource
         let number: Int
+        let delay: Duration
 
-        func cancel() { source.state.withLock { $0.timers[number] = nil } }
+        func cancel() {
+            let hook = source.state.withLock { state in
+                state.timers[number] = nil
+                return state.whenCancelled
+            }
+            hook?(delay)
+        }
     }
 }
