@@ -101,8 +101,8 @@ extension Downloader {
         /// Foundation's URLSession.
         ///
         /// On Linux, up to Swift 6.3, a response with trailers or one that ends inside its head ends the process, one
-        /// that ignores ranges may take as much memory as it is long, and a thread is busy for as long as a
-        /// connection is open, also where nothing arrives.
+        /// that ignores ranges may take as much memory as it is long, and the first exchange of each connection keeps a
+        /// thread busy until it ends, also where nothing arrives.
         public static let urlSession = Self(kind: .urlSession)
         /// AsyncHTTPClient; without the trait `ServerStack` every request fails with
         /// ``DownloadError/Code/unsupported``.
