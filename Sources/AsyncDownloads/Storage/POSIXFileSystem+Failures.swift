@@ -22,15 +22,19 @@ extension POSIXFileSystem {
             kind(of: code), errno: code, operation: operation, name: name, reason: SystemErrorText.text(code))
     }
 
-    /// Why no file or socket can be opened now, or nil where one can (`EMFILE`, `ENFILE` of open(2)).
-    static func exhaustion() -> FileFailure? {
-        let number = systemOpen("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard number < 0 else {
-            _ = systemClose(number)
-            return nil
+    /// Why `count` files or sockets more cannot be open at once, or nil where they can (`EMFILE`, `ENFILE` of open(2)).
+    static func exhaustion(opening count: Int = 1) -> FileFailure? {
+        var numbers: [Int32] = []
+        defer { for number in numbers { _ = systemClose(number) } }
+        for _ in 0..<count {
+            let number = systemOpen("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard number >= 0 else {
+                let failure = failure(errno, "open", "a connection")
+                return failure.kind == .tooManyOpenFiles ? failure : nil
+            }
+            numbers.append(number)
         }
-        let failure = failure(errno, "open", "/")
-        return failure.kind == .tooManyOpenFiles ? failure : nil
+        return nil
     }
 
     private static func kind(of code: Int32) -> FileFailure.Kind {

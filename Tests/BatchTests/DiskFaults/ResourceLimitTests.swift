@@ -50,6 +50,27 @@ struct ResourceLimitTests {
         }
     }
 
+    /// Fewer than an engine, a lock, a partial and a connection need, and then just enough.
+    ///
+    /// NIO would end the process where its threads can open nothing; what libdispatch does is told below.
+    @Test(arguments: ["http-client", "urlsession"], [10, 12, 14, 16, 18, 20])
+    func `A process with hardly any descriptors says so, and goes on with more`(
+        engine: String, descriptors: Int
+    ) async throws {
+        try await LoopbackServer.withServer { server in
+            try await Folder.with { folder in
+                server.serve(Resource(Self.small, entityTag: "\"1\""), at: "object")
+                let arguments = [server.url("object").absoluteString, "--json", "--retries", "0", "--engine", engine]
+                let end = try await CommandRun(arguments, in: folder, limit: "-n \(descriptors)").end()
+                #expect([0, 1].contains(end.status) || !end.error.contains("NIOPosix"), "\(end.error)")
+                if end.status == 1 { #expect(try end.failure().code == "tooManyOpenFiles") }
+                #expect(try await CommandRun(arguments, in: folder).end().status == 0)
+                #expect(try folder.names() == ["object"])
+                #expect(try folder.holds(Self.small, at: "object"))
+            }
+        }
+    }
+
     private static let small = Content(seed: 11, length: 3000)
     private static let names = (10..<50).map { "object-\($0)" }
 

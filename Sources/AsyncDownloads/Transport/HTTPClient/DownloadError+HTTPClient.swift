@@ -7,9 +7,11 @@ internal import NIOPosix
 internal import NIOSSL
 
 extension DownloadError {
-    /// What an error of AsyncHTTPClient or of NIO below it means.
+    /// What an error of AsyncHTTPClient or of NIO below it means; ours are what they are.
     init(httpClient error: any Error, hasHead: Bool) {
         switch error {
+        case let error as DownloadError:
+            self = error
         case let error as HTTPClientError:
             self.init(Self.code(of: error), "\(error.shortDescription)", underlyingError: error)
         case let error as NIOConnectionError:

@@ -7,7 +7,14 @@ internal import NIOPosix
 /// The engine on AsyncHTTPClient: bytes are handed on in the event loop's callback, in parts of up to 1 MiB, and the
 /// future that the callback returns holds the connection back.
 package final class HTTPClientTransport: Transport {
-    private let client: HTTPClient
+    private enum Client {
+        case notMade
+        case made(HTTPClient)
+        case shutDown
+    }
+
+    private let configuration: HTTPClient.Configuration
+    private let state = Mutex(Client.notMade)
 
     /// - Parameter connectTimeout: How long a connection may take to be made.
     package init(connectTimeout: Duration = .seconds(30)) {
@@ -27,12 +34,12 @@ package final class HTTPClientTransport: Transport {
             channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 1 << 20))
                 .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        self.configuration = configuration
     }
 
     deinit {
-        // Nothing runs any more, since every transfer holds its engine. A client that was shut down before only says so.
-        client.shutdown { _ in }
+        // Nothing runs any more, since every transfer holds its engine.
+        if case .made(let client) = state.withLock({ $0 }) { client.shutdown { _ in } }
     }
 
     package var windowLength: Int64? { nil }
@@ -43,8 +50,8 @@ package final class HTTPClientTransport: Transport {
         for field in request.headers { headers.add(name: field.name, value: field.value) }
         do {
             let clientRequest = try HTTPClient.Request(url: request.url, method: .GET, headers: headers)
-            let delegate = ExchangeDelegate(handler: handler)
-            return HTTPClientExchange(task: client.execute(request: clientRequest, delegate: delegate))
+            let task = try client().execute(request: clientRequest, delegate: ExchangeDelegate(handler: handler))
+            return HTTPClientExchange(task: task)
         } catch {
             handler.exchangeEnded(.failed(DownloadError(httpClient: error, hasHead: false)))
             return FailedExchange()
@@ -52,8 +59,29 @@ package final class HTTPClientTransport: Transport {
     }
 
     package func shutdown() async {
-        // Fails only when it was shut down before.
-        try? await client.shutdown()
+        let client = state.withLock { state in
+            defer { state = .shutDown }
+            return state
+        }
+        // Nobody could do anything about a connection that does not close well.
+        if case .made(let client) = client { try? await client.shutdown() }
+    }
+
+    /// The client, made when it is first needed.
+    private func client() throws -> HTTPClient {
+        try state.withLock { state in
+            switch state {
+            case .made(let client): return client
+            case .shutDown: throw DownloadError(.shutDown)
+            case .notMade: break
+            }
+            // Each of NIO's threads opens three descriptors, and ends the process where it cannot.
+            let count = 3 * NIOSingletons.groupLoopCountSuggestion + 1
+            if let exhaustion = POSIXFileSystem.exhaustion(opening: count) { throw DownloadError(exhaustion) }
+            let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+            state = .made(client)
+            return client
+        }
     }
 }
 
