@@ -166,7 +166,10 @@ public final class Downloader: Sendable {
 
     /// Pauses every download.
     public func pauseAll() {
-        for transfer in registry.transfers { transfer.forEachCaller(transfer.pause) }
+        // Those who wait first: what a running one gives back would let them begin.
+        let transfers = registry.transfers.map { (transfer: $0, waits: $0.withState { $0.machine.state == .waiting }) }
+        for (transfer, waits) in transfers where waits { transfer.forEachCaller(transfer.pause) }
+        for (transfer, waits) in transfers where !waits { transfer.forEachCaller(transfer.pause) }
     }
 
     /// Resumes every paused download.

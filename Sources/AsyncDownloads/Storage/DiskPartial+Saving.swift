@@ -18,9 +18,11 @@ extension DiskPartial {
         withState { state in
             guard state.failure == nil, let file = state.file else { return }
             // The first checkpoint is on its way, and takes the mark with it.
-            guard state.checkpoint != nil else { return state.marked = received }
+            guard let checkpoint = state.checkpoint else { return state.marked = received }
             do throws(FileFailure) {
                 try file.checkOwnership(names, on: store.disk)
+                // What was counted when bytes were taken back, or given up, may come after the checkpoint that says so.
+                guard received.count > checkpoint.received.count else { return }
                 state.marked = received
                 state.writeMark(of: file, store)
             } catch {

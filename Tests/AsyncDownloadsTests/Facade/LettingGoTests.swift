@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 
 /// Downloaders that nobody shuts down.
-@Suite(.timeLimit(.minutes(5))) struct LettingGoTests {
+@Suite(.timeLimit(.minutes(15))) struct LettingGoTests {
     @Test(arguments: Engine.allCases)
     func `a downloader that is let go of ends its transfers in peace, and then its engine`(
         _ engine: Engine

@@ -30,6 +30,15 @@ struct RetractingTests {
         withExtendedLifetime(partial) {}
     }
 
+    @Test(arguments: [0, 100, 200])
+    func `a mark that comes late and says no more than the checkpoint takes nothing from it`(_ count: Int64) throws {
+        let partial = try recorded()
+        try partial.retract(to: IntervalSet(0..<200))
+        partial.mark(IntervalSet(0..<count))
+        #expect(try found() == .bytes(SampleObject.first.representation, IntervalSet(0..<200)))
+        withExtendedLifetime(partial) {}
+    }
+
     @Test
     func `when nothing is left to claim there is no checkpoint`() throws {
         let partial = try recorded()

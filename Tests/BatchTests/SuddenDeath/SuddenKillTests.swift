@@ -46,14 +46,18 @@ struct SuddenKillTests {
                     let moment = KillMoment(
                         after: kept, of: Self.content.length, others: Chain.kills - kills - 1, using: &generator)
                     let before = server.requests(at: "object").count
-                    let status = try await kill(CommandRun(arguments, in: folder), at: moment, chain, server)
+                    let end = try await kill(CommandRun(arguments, in: folder), at: moment, chain, server)
+                    let status = end.status
                     let requests = server.requests(at: "object").dropFirst(before)
                     try #require([-1, 0, 130].contains(status), "\(moment)")
                     if let first = requests.first { #expect(first.start == kept, "\(moment)") }
                     if status == -1 { kills += 1 }
                     if status == 0 { try checkEnd(folder) }
                     kept = try Remains(in: folder.url("files"), of: Self.content).received.prefixEnd
-                    if status == 130 { #expect(kept > 0, "\(moment)") }
+                    if status == 130 {
+                        let told = try end.events().last { $0["event"] as? String == "paused" }?["received"] as? Int64
+                        #expect(told == kept, "\(moment)")
+                    }
                 }
                 server.serve(Resource(Self.content, entityTag: "\"1\""), at: "object")
                 let end = try await CommandRun(arguments, in: folder).end()
@@ -63,10 +67,10 @@ struct SuddenKillTests {
         }
     }
 
-    /// Runs until the moment has come; the answer is the exit status, -1 where the kill was in time.
+    /// Runs until the moment has come; the exit status is -1 where the kill was in time.
     private func kill(
         _ run: @autoclosure () throws -> CommandRun, at moment: KillMoment, _ chain: Chain, _ server: LoopbackServer
-    ) async throws -> Int32 {
+    ) async throws -> CommandRun.End {
         let window = chain.engine == .urlSession ? URLSessionTransport().windowLength : nil
         server.serve(
             Resource(Self.content, entityTag: "\"1\"", script: moment.script(window: window)), at: "object")
@@ -82,7 +86,7 @@ struct SuddenKillTests {
         // Nothing depends on it, and the test is right without: it moves the kill about within its phase.
         try await Task.sleep(for: moment.spread)
         run.signal(SIGKILL)
-        return try await run.end().status
+        return try await run.end()
     }
 
     /// The file is whole and alone, and makes room for the next one.

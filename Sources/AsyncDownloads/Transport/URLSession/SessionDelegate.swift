@@ -25,18 +25,17 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     private let state = Mutex(State())
     /// Where the session is told things.
-    ///
-    /// On Linux whoever does waits until it has read what there is, which with trailers without end is for ever.
-    let commands = DispatchQueue(label: "async-downloads.urlsession.commands")
+    let commands = SessionCommands()
 
     /// Makes a task and registers its handler before anything of it can be reported; nil after ``close(_:)``.
+    ///
+    /// To be called as one of the ``commands``, of which ``close(_:)`` adds a later one.
     func makeTask(_ make: () -> URLSessionDataTask, handler: any ExchangeHandler) -> URLSessionDataTask? {
-        state.withLock { state in
-            guard !state.isClosed else { return nil }
-            let task = make()
-            state.slots[task.taskIdentifier] = Slot(handler: handler)
-            return task
-        }
+        guard state.withLock({ !$0.isClosed }) else { return nil }
+        // Not under the lock, since making it may wait for the session, and the session for the lock.
+        let task = make()
+        state.withLock { $0.slots[task.taskIdentifier] = Slot(handler: handler) }
+        return task
     }
 
     /// Cancels a task that has not ended.
@@ -45,14 +44,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.isCancelled = true
             return state.slots[task.taskIdentifier]?.isRefusing == false
         }
-        if isNow { commands.async { task.cancel() } }
+        if isNow { commands.add { task.cancel() } }
     }
 
     /// Lets no more tasks be made, and cancels those of the session.
     func close(_ session: URLSession) {
         // A task made in an invalidated session is a fatal error, so none is made from here on.
         state.withLock { $0.isClosed = true }
-        commands.async { session.invalidateAndCancel() }
+        commands.add { session.invalidateAndCancel() }
     }
 
     // MARK: URLSessionDataDelegate
@@ -120,7 +119,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.isRefusing = false
             return state.slots[task.taskIdentifier]?.isCancelled ?? false
         }
-        if isCancelled { commands.async { task.cancel() } }
+        if isCancelled { commands.add { task.cancel() } }
     }
 
     // MARK: Holding back

@@ -43,7 +43,7 @@ package final class URLSessionTransport: Transport {
         urlRequest.httpShouldHandleCookies = false
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
         let exchange = URLSessionExchange(delegate: delegate)
-        delegate.commands.async { [session, delegate, urlRequest] in
+        delegate.commands.add { [session, delegate, urlRequest] in
             if let task = delegate.makeTask({ session.dataTask(with: urlRequest) }, handler: handler) {
                 exchange.task.withLock { $0 = task }
                 task.resume()
@@ -68,7 +68,7 @@ private final class URLSessionExchange: Exchange {
     }
 
     func cancel() {
-        delegate.commands.async { [self] in
+        delegate.commands.add { [self] in
             if let task = task.withLock({ $0 }) { delegate.cancel(task) }
         }
     }
