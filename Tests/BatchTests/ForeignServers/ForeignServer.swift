@@ -29,10 +29,15 @@ final class ForeignServer: Sendable {
 
     let port: Int
     private let process = Process()
+    /// Keeps the port from the servers of other tests, which ask for any.
+    private let reservation: Int32?
 
     /// Starts `kind` over `folder`, with its own files in `home`, at about 60 MB a second where it can be slowed down.
     init(_ kind: Kind, serving folder: URL, home: URL) throws {
-        port = try Self.freePort()
+        let descriptor: Int32
+        (descriptor, port) = try Self.freePort()
+        reservation = portsCanBeReserved ? descriptor : nil
+        if reservation == nil { close(descriptor) }
         let executable: URL = try #require(kind.executable)
         process.executableURL = executable
         process.arguments = try Self.arguments(kind, port: port, folder: folder, home: home)
@@ -40,6 +45,10 @@ final class ForeignServer: Sendable {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
+    }
+
+    deinit {
+        if let reservation { close(reservation) }
     }
 
     /// Ends the server, and what it has started.
@@ -70,18 +79,19 @@ final class ForeignServer: Sendable {
         }
     }
 
-    /// A port that nobody uses now.
-    private static func freePort() throws -> Int {
+    /// A port that nobody uses now, and the socket that is bound to it.
+    private static func freePort() throws -> (descriptor: Int32, port: Int) {
         var (descriptor, address) = try socket(port: 0)
-        defer { close(descriptor) }
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var isOn: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
         let result = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 bind(descriptor, address, length) == 0 ? getsockname(descriptor, address, &length) : -1
             }
         }
         try #require(result == 0)
-        return Int(UInt16(bigEndian: address.sin_port))
+        return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 
     private static func socket(port: Int) throws -> (Int32, sockaddr_in) {

@@ -5,4 +5,7 @@ internal import Darwin
 func makeStreamSocket() -> Int32 {
     socket(AF_INET, SOCK_STREAM, 0)
 }
+
+/// Whether a server can listen at a port that a socket with SO_REUSEADDR keeps from being given to others.
+let portsCanBeReserved = false
 #endif
