@@ -22,21 +22,6 @@ extension POSIXFileSystem {
             kind(of: code), errno: code, operation: operation, name: name, reason: SystemErrorText.text(code))
     }
 
-    /// Why `count` files or sockets more cannot be open at once, or nil where they can (`EMFILE`, `ENFILE` of open(2)).
-    static func exhaustion(opening count: Int = 1) -> FileFailure? {
-        var numbers: [Int32] = []
-        defer { for number in numbers { _ = systemClose(number) } }
-        for _ in 0..<count {
-            let number = systemOpen("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            guard number >= 0 else {
-                let failure = failure(errno, "open", "a connection")
-                return failure.kind == .tooManyOpenFiles ? failure : nil
-            }
-            numbers.append(number)
-        }
-        return nil
-    }
-
     private static func kind(of code: Int32) -> FileFailure.Kind {
         switch code {
         case ENOENT: .missing

@@ -77,7 +77,7 @@ package final class HTTPClientTransport: Transport {
             }
             // Each of NIO's threads opens three descriptors, and ends the process where it cannot.
             let count = 3 * NIOSingletons.groupLoopCountSuggestion + 1
-            if let exhaustion = POSIXFileSystem.exhaustion(opening: count) { throw DownloadError(exhaustion) }
+            if let shortage = DescriptorShortage.error(opening: count) { throw shortage }
             let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
             state = .made(client)
             return client

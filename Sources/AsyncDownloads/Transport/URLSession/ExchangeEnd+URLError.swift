@@ -21,9 +21,9 @@ extension ExchangeEnd {
         let meaning = Self.isAboutTLS(error, code, hasHead: hasHead) ? .secureConnectionFailed : Self.meaning(of: code)
         // A session does not tell why it could make no socket.
         if !hasHead, meaning == .connectionLost || meaning == .cannotConnect,
-            let exhaustion = POSIXFileSystem.exhaustion()
+            let shortage = DescriptorShortage.error()
         {
-            self = .failed(DownloadError(exhaustion))
+            self = .failed(shortage)
             return
         }
         // The error's userInfo holds full URLs, so neither it nor the error's own text goes into the detail.
