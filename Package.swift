@@ -93,24 +93,27 @@ let package = Package(
             path: "Examples/benchmark",
             swiftSettings: settings
         ),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
             name: "AsyncDownloadsTests",
             dependencies: [
-                "AsyncDownloads", "LoopbackServer",
+                "AsyncDownloads", "LoopbackServer", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
                 .product(name: "Logging", package: "swift-log", condition: serverStack),
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
+        .testTarget(
+            name: "LoopbackServerTests", dependencies: ["LoopbackServer", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "BatchTests",
             dependencies: [
-                "batch", "LoopbackServer", .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
+                "batch", "LoopbackServer", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "BenchmarkTests", dependencies: ["benchmark"], swiftSettings: settings),
+        .testTarget(name: "BenchmarkTests", dependencies: ["benchmark", "TestSupport"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

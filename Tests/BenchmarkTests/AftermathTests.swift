@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import benchmark
 
 /// What is found in the directory of a soak.
-@Suite(.timeLimit(.minutes(15))) struct AftermathTests {
+@Suite(.endsWhenHung) struct AftermathTests {
     @Test(arguments: [
         (names: [], findings: 0),
         (names: ["7-1-2", "8-3"], findings: 0),

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import benchmark
 
 /// The judgement of ten samples of memory.
-@Suite(.timeLimit(.minutes(15))) struct FlatnessTests {
+@Suite(.endsWhenHung) struct FlatnessTests {
     @Test(arguments: [
         (samples: [60, 90, 90, 90, 90, 90, 90, 90, 90, 90], isFlat: true),
         (samples: [60, 90, 91, 92, 93, 94, 95, 96, 97, 98], isFlat: true),

@@ -1,10 +1,11 @@
 import AsyncDownloads
+import TestSupport
 import Testing
 
 @testable import benchmark
 
 /// The drawing of lives.
-@Suite(.timeLimit(.minutes(15))) struct LifeTests {
+@Suite(.endsWhenHung) struct LifeTests {
     private static func lives(_ count: Int, seed: UInt64) -> [Life] {
         (0..<count).map { Life(number: $0, seed: seed, resourceCount: SoakSite.resourceCount) }
     }

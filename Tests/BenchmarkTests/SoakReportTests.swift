@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import benchmark
 
 /// What a report finds in the figures of a run.
-@Suite(.timeLimit(.minutes(15))) struct SoakReportTests {
+@Suite(.endsWhenHung) struct SoakReportTests {
     private static let process = ProcessSample(residentBytes: 50 << 20, descriptors: 16, threads: 6)
 
     /// The report of a run of which nothing is left but what `change` adds.

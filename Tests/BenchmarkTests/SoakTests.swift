@@ -1,9 +1,10 @@
+internal import TestSupport
 internal import Testing
 
 @testable import benchmark
 
 /// Thousands of downloads that start, stop and end at random: each ends once, and nothing stays behind.
-@Suite(.timeLimit(.minutes(15))) struct SoakTests {
+@Suite(.endsWhenHung(minutes: 12)) struct SoakTests {
     // URLSession on Linux does a fifth of the work in the same time.
     @Test(arguments: [(Engine.httpClient, 3000), (.urlSession, 1000)])
     func `a soak finds that every download ends and leaves nothing behind`(_ engine: Engine, _ count: Int) async throws

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import LoopbackServer
 
-@Suite("Content", .timeLimit(.minutes(15)))
+@Suite("Content", .endsWhenHung)
 struct ContentTests {
     private let content = Content(seed: 7, length: 20_000)
 

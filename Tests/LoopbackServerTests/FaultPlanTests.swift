@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import LoopbackServer
 
-@Suite("Faults in the response plan", .timeLimit(.minutes(15)))
+@Suite("Faults in the response plan", .endsWhenHung)
 struct FaultPlanTests {
     private static let bytes = Resource.Body.content(Content(seed: 1, length: 100))
 

@@ -1,8 +1,9 @@
 internal import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
-@Suite("Loopback server", .timeLimit(.minutes(15)))
+@Suite("Loopback server", .endsWhenHung)
 struct LoopbackServerTests {
     private let content = Content(seed: 3, length: 300_000)
 

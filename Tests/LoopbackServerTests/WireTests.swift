@@ -1,8 +1,9 @@
 internal import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
-@Suite("Bytes on the wire", .timeLimit(.minutes(15)))
+@Suite("Bytes on the wire", .endsWhenHung)
 struct WireTests {
     private let text = "HTTP answers\n"
 

@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// The rules of resumption over a real server, on every engine: a row of a table is a case.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung(minutes: 12))
 struct ConformanceTests {
     @Test(arguments: Engine.allCases, Scenario.plain)
     func `servers that behave, or stop half-way`(_ engine: Engine, _ scenario: Scenario) async throws {

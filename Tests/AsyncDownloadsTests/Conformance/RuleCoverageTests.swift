@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Where each of the 59 rules of correct resumption is proven.
@@ -6,7 +7,7 @@ import Testing
 /// Whether a proof holds shows when the rule is broken; here it is only kept from getting lost. What a segment per
 /// connection would add to rules 8, 21, 52, 53 and 58 is proven with the parts that one connection fetches in turn, and
 /// with the bound on connections.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct RuleCoverageTests {
     /// A file of tests, and the rules that it proves besides the rows of the conformance tables.
     struct Proof: Sendable, CustomTestStringConvertible {

@@ -1,11 +1,12 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// URLs that expire, are refused or are replaced mid-way: the bytes stay where the new URL proves to be the same object.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct AddressTests {
     private static let content = Content(seed: 51, length: 300_000)
     private static let cut: Int64 = 100_000

@@ -1,11 +1,12 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// Many downloads in one task group.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct BatchingTests {
     private let content = Content(seed: 10, length: 100_000)
 

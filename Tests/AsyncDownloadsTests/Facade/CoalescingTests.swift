@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Many callers of one resource (rule 51).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct CoalescingTests {
     private let content = Content(seed: 3, length: 100_000)
 

@@ -1,11 +1,12 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// Digests over the whole file, whoever names them, computed while the bytes still arrive (rule 48).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct DigestTests {
     private static let content = Content(seed: 41, length: 300_000)
     private static let wrong = Checksum.sha256(String(repeating: "0", count: 64))

@@ -1,13 +1,14 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// How many connections one host gets (rule 58).
 ///
 /// A file has one connection at a time, so what is left of the rule is its bound. Extra connections that are refused,
 /// or answered by 429, belong here with the segments that would ask for them.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct FanOutTests {
     private let content = Content(seed: 13, length: 1000)
 

@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Redirects are followed by the package's own rules (rules 10 and 11).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct FollowingTests {
     private let content = Content(seed: 6, length: 200_000)
 

@@ -1,11 +1,12 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Resources that callers know by a name of their own, whatever today's URL is.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct IdentityTests {
     private static let content = Content(seed: 74, length: 300_000)
     private static let cut: Int64 = 100_000

@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Downloaders that nobody shuts down.
-@Suite(.timeLimit(.minutes(15))) struct LettingGoTests {
+@Suite(.endsWhenHung) struct LettingGoTests {
     @Test(arguments: Engine.allCases)
     func `a downloader that is let go of ends its transfers in peace, and then its engine`(
         _ engine: Engine
@@ -26,7 +27,7 @@ import Testing
             }
             _ = await server.requests(at: "/file", reaching: 1)
             server.release("/file")
-            // What does not come, and what is not freed, is found by the time limit.
+            // What does not come, and what is not freed, is found by the suite's trait.
             while remains.transport != nil, !Task.isCancelled { await Task.yield() }
             let data = try Data(contentsOf: destination)
             #expect(data.count == 10_000 && data.withUnsafeBytes { content.matches($0, at: 0) })

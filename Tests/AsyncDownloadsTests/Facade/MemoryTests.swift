@@ -1,11 +1,12 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// Downloads into memory: bounded, shared with files of the same resource, and continued from what was there.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct MemoryTests {
     private static let content = Content(seed: 12, length: 300_000)
     private static let all = Data(content.bytes(in: 0..<content.length))

@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Pausing and leaving at every moment of a download's life (rules 54 and 55).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct MomentTests {
     /// Where a download stands when somebody intervenes.
     enum Moment: String, CaseIterable, Sendable {

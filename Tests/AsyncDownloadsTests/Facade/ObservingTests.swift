@@ -1,11 +1,12 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// Looking on: states as a stream, and `Progress` of Foundation, neither of which keeps a download alive.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct ObservingTests {
     private static let content = Content(seed: 71, length: 300_000)
 

@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Pausing, leaving and coming back: no byte is fetched twice (rules 54 and 55).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct PausingTests {
     private let content = Content(seed: 4, length: 3_000_000)
     private let stalled: Int64 = 1_200_000

@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// What is on record of a download, and what is not (rules 9, 12, 42, 46 and 49).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct RecordTests {
     private let content = Content(seed: 11, length: 3_000_000)
     private let cut: Int64 = 1_200_000

@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// What is wrong with a request is found before anything is sent; where files go is decided safely.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct RequestTests {
     private let content = Content(seed: 8, length: 50_000)
     private static let home = URL(fileURLWithPath: "/tmp/x")

@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Failures that pass, over a real server and with a clock that the test moves (rules 36, 37 and 59).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct RetryingTests {
     private let content = Content(seed: 5, length: 200_000)
 

@@ -1,7 +1,8 @@
 import AsyncDownloads
+import TestSupport
 import Testing
 
-@Suite("Content-Disposition (RFC 6266)", .timeLimit(.minutes(15)))
+@Suite("Content-Disposition (RFC 6266)", .endsWhenHung)
 struct ContentDispositionTests {
     private static let examplesOfTheRFC: [(String, String?)] = [
         ("Attachment; filename=example.html", "example.html"),

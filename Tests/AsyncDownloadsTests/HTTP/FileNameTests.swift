@@ -1,7 +1,8 @@
 import AsyncDownloads
+import TestSupport
 import Testing
 
-@Suite("File name", .timeLimit(.minutes(15)))
+@Suite("File name", .endsWhenHung)
 struct FileNameTests {
     private static let escapes: [(String, String?)] = [
         ("report.pdf", "report.pdf"),

@@ -1,9 +1,10 @@
 import AsyncDownloads
 import Foundation
+import TestSupport
 import Testing
 
 /// Whatever a server sends, a parser answers; most of what is checked here is that the process lives.
-@Suite("Hostile input", .timeLimit(.minutes(15)))
+@Suite("Hostile input", .endsWhenHung)
 struct HostileInputTests {
     private static let values: [String] = {
         var generator = SplitMix64(seed: 9110)

@@ -1,7 +1,8 @@
 import AsyncDownloads
+import TestSupport
 import Testing
 
-@Suite("Accept-Ranges, Content-Length and Content-Encoding", .timeLimit(.minutes(15)))
+@Suite("Accept-Ranges, Content-Length and Content-Encoding", .endsWhenHung)
 struct MessageFieldsTests {
     private static let acceptRanges: [(HeaderFields, AcceptRanges)] = [
         (["Accept-Ranges": "bytes"], .bytes),

@@ -1,8 +1,9 @@
 import AsyncDownloads
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Redirect", .timeLimit(.minutes(15)))
+@Suite("Redirect", .endsWhenHung)
 struct RedirectTests {
     private static let targets: [(String, String)] = [
         ("https://other.example/x?y=1", "https://other.example/x?y=1"),
@@ -85,7 +86,7 @@ struct RedirectTests {
     }
 }
 
-@Suite("Origin", .timeLimit(.minutes(15)))
+@Suite("Origin", .endsWhenHung)
 struct OriginTests {
     @Test(
         "rule 11: credentials stay within scheme, host and port",

@@ -1,8 +1,9 @@
 import AsyncDownloads
+import TestSupport
 import Testing
 
 /// The digests that servers vouch for (RFC 9530), as a dictionary of byte sequences (RFC 9651).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct ReprDigestTests {
     // The digests of "abc".
     private static let sha256 = Checksum.sha256("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ResponseInterpreter, partial responses", .timeLimit(.minutes(15)))
+@Suite("ResponseInterpreter, partial responses", .endsWhenHung)
 struct PartialResponseInterpreterTests {
     /// The fields of a partial response of the same representation.
     private static func part(_ contentRange: String?, _ more: HeaderFields = [:]) -> HeaderFields {

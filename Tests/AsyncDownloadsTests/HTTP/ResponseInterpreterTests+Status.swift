@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ResponseInterpreter, other statuses", .timeLimit(.minutes(15)))
+@Suite("ResponseInterpreter, other statuses", .endsWhenHung)
 struct StatusInterpreterTests {
     private static let unknown = Representation.sample(length: nil)
 
@@ -85,7 +86,7 @@ struct StatusInterpreterTests {
     }
 }
 
-@Suite("AskedRange", .timeLimit(.minutes(15)))
+@Suite("AskedRange", .endsWhenHung)
 struct AskedRangeTests {
     private static let tag = Representation.sample().validator
     private static let date = Representation.dated().validator

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ResponseInterpreter", .timeLimit(.minutes(15)))
+@Suite("ResponseInterpreter", .endsWhenHung)
 struct ResponseInterpreterTests {
     private static let dates: HeaderFields = [
         "Date": "Mon, 07 Nov 1994 08:49:37 GMT", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT",

@@ -1,7 +1,8 @@
 import AsyncDownloads
+import TestSupport
 import Testing
 
-@Suite("Retry-After (RFC 9110, 10.2.3)", .timeLimit(.minutes(15)))
+@Suite("Retry-After (RFC 9110, 10.2.3)", .endsWhenHung)
 struct RetryAfterTests {
     /// Sun, 06 Nov 1994 08:49:37 GMT.
     private static let now = HTTPDate(secondsSinceEpoch: 784_111_777)

@@ -1,7 +1,8 @@
 import AsyncDownloads
+import TestSupport
 import Testing
 
-@Suite("Status code", .timeLimit(.minutes(15)))
+@Suite("Status code", .endsWhenHung)
 struct StatusCodeTests {
     @Test("rule 36: exactly these statuses are worth a retry")
     func retryable() {

@@ -1,10 +1,11 @@
 internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// Servers that send too much, or promise it, or send next to nothing.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct ExcessTests {
     private let content = Content(seed: 23, length: 50_000)
 

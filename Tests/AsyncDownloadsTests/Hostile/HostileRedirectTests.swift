@@ -1,10 +1,11 @@
 internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// Redirects that lead out of http, round in circles, or to others with the caller's credentials (rule 11).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct HostileRedirectTests {
     private let content = Content(seed: 24, length: 50_000)
     private static let credentials = ["Authorization", "Cookie", "Proxy-Authorization"]

@@ -1,10 +1,11 @@
 internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// What others put at the names of the hidden files, or at the destination, is not followed, written to or waited for.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct PlantedFileTests {
     private let content = Content(seed: 21, length: 300_000)
     private let cut: Int64 = 100_000

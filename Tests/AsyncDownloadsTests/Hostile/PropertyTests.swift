@@ -1,9 +1,10 @@
 import AsyncDownloads
 import Foundation
+import TestSupport
 import Testing
 
 /// What fuzzers try for hours, for a moment in every run of the tests.
-@Suite("Properties of the parsers", .timeLimit(.minutes(15)))
+@Suite("Properties of the parsers", .endsWhenHung)
 struct PropertyTests {
     @Test("hold for three thousand inputs made of what field values are made of", arguments: Property.all)
     func generated(_ property: Property) {

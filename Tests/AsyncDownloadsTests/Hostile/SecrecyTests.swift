@@ -1,10 +1,11 @@
 internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// Queries, user information and credentials are told to the server alone.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct SecrecyTests {
     private let content = Content(seed: 25, length: 300_000)
     private static let headers: AsyncDownloads.HeaderFields = [

@@ -1,10 +1,11 @@
 internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// File names that servers suggest, to the file that comes of them.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct SuggestedNameTests {
     /// A raw Content-Disposition, and the name of the file in the directory.
     struct Suggestion: Sendable, CustomTestStringConvertible {

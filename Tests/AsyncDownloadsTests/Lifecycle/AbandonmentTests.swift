@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// What becomes of a transfer that its callers leave (rules 51 and 55).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct AbandonmentTests {
     enum Leaving: String, CaseIterable, Sendable {
         case cancel, discard, cancelledTask

@@ -1,11 +1,12 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// Pausing and resuming wherever a download may stand (rules 54 to 56).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung(minutes: 12))
 struct EveryMomentTests {
     enum Command: String, Sendable {
         case pause, resume, pauseAll, resumeAll

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// Random lives of several callers of several resources, against a model of what a caller may expect.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung(minutes: 12))
 struct LifecycleModelTests {
     @Test(arguments: 0..<8 as Range<UInt64>)
     func `whatever callers, server and clock do, every caller sees what the lifecycle says`(

@@ -1,10 +1,11 @@
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// Bytes that may not be what they seem, as another process would find them.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct TakingBackTests {
     private let object = SteppedObject(content: Content(seed: 9, length: 900_000), tag: "\"a\"")
 

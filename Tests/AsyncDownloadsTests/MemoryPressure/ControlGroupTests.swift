@@ -1,9 +1,10 @@
 #if os(Linux)
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("The control group of a process", .timeLimit(.minutes(15)))
+@Suite("The control group of a process", .endsWhenHung)
 struct ControlGroupTests {
     private static let unified = "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev shared:4 - cgroup2 cgroup2 rw,nsdelegate"
     private static let hybrid = """

@@ -1,11 +1,12 @@
 #if os(Linux)
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// What the real kernel does; a line says what is left out where it is not permitted.
-@Suite("The kernel's memory pressure", .timeLimit(.minutes(15)))
+@Suite("The kernel's memory pressure", .endsWhenHung)
 struct KernelPressureTests {
     @Test func `the triggers are accepted for the whole system and for the own control group`() throws {
         let files = PressureFile.candidates(

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Memory pressure that a program reports", .timeLimit(.minutes(15)))
+@Suite("Memory pressure that a program reports", .endsWhenHung)
 struct ManualMemoryPressureTests {
     private let pressure = ManualMemoryPressure()
 

@@ -1,9 +1,10 @@
 #if os(Linux)
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("The files to watch for memory pressure", .timeLimit(.minutes(15)))
+@Suite("The files to watch for memory pressure", .endsWhenHung)
 struct PressureFileTests {
     private static let system = PressureFile.kernel("/proc/pressure/memory")
     private static let own = PressureFile.kernel("/sys/fs/cgroup/app/memory.pressure")

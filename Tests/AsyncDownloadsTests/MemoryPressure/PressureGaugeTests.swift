@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("The levels that signs of memory pressure make", .timeLimit(.minutes(15)))
+@Suite("The levels that signs of memory pressure make", .endsWhenHung)
 struct PressureGaugeTests {
     /// What comes in at a second, and what is told then.
     struct Step: Sendable {

@@ -1,10 +1,11 @@
 #if os(Linux)
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Watching a socket, or an ordinary file, for memory pressure", .timeLimit(.minutes(15)))
+@Suite("Watching a socket, or an ordinary file, for memory pressure", .endsWhenHung)
 struct PressureSocketTests {
     private let directory: TemporaryDirectory
     private let time = ManualTimeSource()

@@ -1,10 +1,11 @@
 #if os(Linux)
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Watching a stand-in for the kernel's memory pressure", .timeLimit(.minutes(15)))
+@Suite("Watching a stand-in for the kernel's memory pressure", .endsWhenHung)
 struct PressureWatchTests {
     private let standIn: PressureStandIn
     private let time = ManualTimeSource()

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("One watch of the system's memory pressure", .timeLimit(.minutes(15)))
+@Suite("One watch of the system's memory pressure", .endsWhenHung)
 struct SystemPressureWatchTests {
     private let time = ManualTimeSource()
     private let levels = LevelRecorder()

@@ -1,11 +1,12 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Downloads that URLSession has left, gone on with here.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct AdoptingTests {
     private static let content = Content(seed: 71, length: 300_000)
     private static let changed = Content(seed: 72, length: 300_000)

@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// The examples of the article "When the URL changes", each run as it stands there.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct ChangingTheURLTests {
     private static let content = Content(seed: 75, length: 200_000)
     private static let cut: Int64 = 80_000

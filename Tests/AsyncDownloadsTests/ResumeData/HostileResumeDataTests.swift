@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Resume data that nobody wrote in good faith: the process lives, soon, and believes nothing impossible.
-@Suite("ResumeData: hostile input", .timeLimit(.minutes(15)))
+@Suite("ResumeData: hostile input", .endsWhenHung)
 struct HostileResumeDataTests {
     typealias List = BinaryListBuilder
 

@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// The files of resume data: its own, and the one that holds the bytes.
-@Suite("ResumeData: files", .timeLimit(.minutes(15)))
+@Suite("ResumeData: files", .endsWhenHung)
 struct ResumeDataFileTests {
     private typealias Key = ResumeDataFields.Key
 

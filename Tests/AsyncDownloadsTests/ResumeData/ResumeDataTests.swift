@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// What is read of well-formed resume data, and what is refused in it.
-@Suite("ResumeData", .timeLimit(.minutes(15)))
+@Suite("ResumeData", .endsWhenHung)
 struct ResumeDataTests {
     typealias Key = ResumeDataFields.Key
 

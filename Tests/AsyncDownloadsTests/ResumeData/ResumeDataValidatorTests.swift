@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// What the bytes of resume data can be proven with.
-@Suite("ResumeData: the validator", .timeLimit(.minutes(15)))
+@Suite("ResumeData: the validator", .endsWhenHung)
 struct ResumeDataValidatorTests {
     typealias Key = ResumeDataFields.Key
 

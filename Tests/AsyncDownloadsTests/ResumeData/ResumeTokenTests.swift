@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// The value that another process goes on from.
-@Suite("ResumeToken", .timeLimit(.minutes(15)))
+@Suite("ResumeToken", .endsWhenHung)
 struct ResumeTokenTests {
     private static let digest = String(repeating: "0a", count: 32)
 

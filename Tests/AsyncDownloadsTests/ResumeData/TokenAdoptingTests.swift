@@ -1,11 +1,12 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Downloads that are handed to another process, or another machine.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct TokenAdoptingTests {
     private static let content = Content(seed: 73, length: 300_000)
     private static let count: Int64 = 100_000

@@ -1,9 +1,10 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Bytes that are brought from elsewhere, on a disk that fails once or stops at any moment (rules 38, 39, 44).
-@Suite("Bytes that are taken over", .timeLimit(.minutes(15)))
+@Suite("Bytes that are taken over", .endsWhenHung)
 struct AdoptionFaultTests {
     private static let path = "/elsewhere/bytes.tmp"
     private static let brought: Int64 = 700

@@ -1,9 +1,10 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// The checkpoint's bytes (rules 39 and 40).
-@Suite("Checkpoint")
+@Suite("Checkpoint", .endsWhenHung)
 struct CheckpointTests {
     private let checkpoint = Checkpoint(
         generation: 3, baseName: "file.zip", request: PartialSite.sample(in: "/").request,
@@ -60,7 +61,7 @@ struct CheckpointTests {
 }
 
 /// The mark's bytes.
-@Suite("CheckpointMark")
+@Suite("CheckpointMark", .endsWhenHung)
 struct CheckpointMarkTests {
     private let mark: CheckpointMark = {
         var received = IntervalSet(0..<1_048_576)

@@ -1,9 +1,10 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// The first checkpoint, which claims nothing so that marks can be written behind it.
-@Suite("The first checkpoint", .timeLimit(.minutes(15)))
+@Suite("The first checkpoint", .endsWhenHung)
 struct ClaimTests {
     private let directory: TemporaryDirectory
     private let long = Representation(

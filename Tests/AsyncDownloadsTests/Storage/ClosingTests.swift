@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Errors that a file system reports when a file is closed, at the earliest (rule 45).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct ClosingTests {
     private let directory: TemporaryDirectory
 

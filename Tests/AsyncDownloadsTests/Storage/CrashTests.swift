@@ -1,3 +1,4 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
@@ -7,7 +8,7 @@ internal import Testing
 /// After each crash a new process opens the site. What it finds must be nothing, or unusable, or bytes that are byte
 /// for byte what the server has of that very representation; nothing that was promised may be gone; the destination is
 /// untouched or whole; and the download can be finished from there, with nothing left behind.
-@Suite("A crash at any moment", .serialized, .timeLimit(.minutes(15)))
+@Suite("A crash at any moment", .serialized, .endsWhenHung(minutes: 12))
 struct CrashTests {
     static let old: [UInt8] = Array("what was there before".utf8)
     static let destination = "/site/file.zip"

@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// What a real disk's store keeps and finds again.
-@Suite("The disk store", .timeLimit(.minutes(15)))
+@Suite("The disk store", .endsWhenHung)
 struct DiskStoreTests {
     private let directory: TemporaryDirectory
 

@@ -1,9 +1,10 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// A checkpoint file of which any one byte is wrong, or that ends anywhere (rule 39).
-@Suite("Every byte of a checkpoint file", .timeLimit(.minutes(15)))
+@Suite("Every byte of a checkpoint file", .endsWhenHung)
 struct EveryByteTests {
     /// What becomes of the byte at a place.
     enum Damage: CaseIterable, Sendable {

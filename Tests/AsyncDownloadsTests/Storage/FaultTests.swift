@@ -1,9 +1,10 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Lets every single change of the disk fail, once, in every script (rules 38, 44, 45).
-@Suite("A disk that fails once", .serialized, .timeLimit(.minutes(15)))
+@Suite("A disk that fails once", .serialized, .endsWhenHung(minutes: 12))
 struct FaultTests {
     @Test("leaves what was saved and nothing wrong", arguments: CrashTests.scripts)
     func everyChange(script: StorageScript) async throws {

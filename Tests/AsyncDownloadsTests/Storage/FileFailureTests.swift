@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// The system's failures as callers see them (rule 44).
-@Suite("FileFailure")
+@Suite("FileFailure", .endsWhenHung)
 struct FileFailureTests {
     @Test(
         "becomes an error of the right code",

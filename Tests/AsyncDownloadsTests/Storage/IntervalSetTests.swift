@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// The set of bytes that are there, against a model that knows of each byte.
-@Suite("IntervalSet")
+@Suite("IntervalSet", .endsWhenHung)
 struct IntervalSetTests {
     @Test("agrees with a set of single bytes", arguments: UInt64(0)..<50)
     func model(seed: UInt64) {

@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// One owner for each partial, with the real disk's locks and without (rule 50).
-@Suite("Ownership", .timeLimit(.minutes(15)))
+@Suite("Ownership", .endsWhenHung)
 struct OwnershipTests {
     private let directory: TemporaryDirectory
 

@@ -1,11 +1,12 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// Bodies in memory: written in any order, kept within a limit, moved to disk and back.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct PartialBodyStoreTests {
     private static let content = Content(seed: 3, length: 10_000)
     private static let representation = Representation(

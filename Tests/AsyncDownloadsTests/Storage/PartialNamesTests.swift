@@ -1,9 +1,10 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// The names of hidden files (rule 43).
-@Suite("PartialNames")
+@Suite("PartialNames", .endsWhenHung)
 struct PartialNamesTests {
     @Test("never are longer than a file system takes", arguments: ["a", "ä", "🗄️", "👩‍👩‍👧‍👦"])
     func length(character: String) {

@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Where finished files go on a real disk (rules 42 and 46).
-@Suite("Placing", .timeLimit(.minutes(15)))
+@Suite("Placing", .endsWhenHung)
 struct PlacementTests {
     private let directory: TemporaryDirectory
 

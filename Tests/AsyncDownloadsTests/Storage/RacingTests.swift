@@ -1,11 +1,12 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Two downloaders, each with a store of its own, that race for one file on a real disk where every lock is granted to
 /// everybody (rule 50).
-@Suite("Two downloaders without a lock", .timeLimit(.minutes(15)), .serialized)
+@Suite("Two downloaders without a lock", .endsWhenHung, .serialized)
 struct RacingTests {
     /// A race, drawn from a seed.
     struct Race: Sendable, CustomTestStringConvertible {

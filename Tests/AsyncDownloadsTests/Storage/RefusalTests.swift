@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Downloads over a disk that refuses to open files now and then (rule 44).
-@Suite("A disk that refuses", .timeLimit(.minutes(15)))
+@Suite("A disk that refuses", .endsWhenHung)
 struct RefusalTests {
     private static let content = Content(seed: 60, length: 900_000)
 

@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Bytes that turn out to be worth nothing after they were recorded (rules 30, 35 and 38).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct RetractingTests {
     private let directory: TemporaryDirectory
 

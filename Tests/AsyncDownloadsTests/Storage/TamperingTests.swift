@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Files that are not as this package left them: nothing of them is trusted, and nothing else is touched.
-@Suite("Tampered files", .timeLimit(.minutes(15)))
+@Suite("Tampered files", .endsWhenHung)
 struct TamperingTests {
     private let directory: TemporaryDirectory
 

@@ -1,9 +1,10 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// Two processes at one site where locks do nothing: the second comes at every moment of the first (rule 50).
-@Suite("Two owners without a lock", .serialized, .timeLimit(.minutes(15)))
+@Suite("Two owners without a lock", .serialized, .endsWhenHung)
 struct TwoOwnersTests {
     static let first = StorageScript(
         testDescription: "the first",

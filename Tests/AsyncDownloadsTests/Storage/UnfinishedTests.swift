@@ -1,10 +1,11 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
 /// The list of what earlier processes left.
-@Suite("Unfinished downloads", .timeLimit(.minutes(15)))
+@Suite("Unfinished downloads", .endsWhenHung)
 struct UnfinishedTests {
     private let directory: TemporaryDirectory
 

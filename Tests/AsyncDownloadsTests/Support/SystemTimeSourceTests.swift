@@ -1,8 +1,9 @@
 import AsyncDownloads
+import TestSupport
 import Testing
 
 /// Actions of the system's clock.
-@Suite(.timeLimit(.minutes(15))) struct SystemTimeSourceTests {
+@Suite(.endsWhenHung) struct SystemTimeSourceTests {
     @Test func `an action comes once its time has come, also where nobody holds it`() async {
         await withCheckedContinuation { continuation in
             _ = SystemTimeSource().schedule(after: .milliseconds(1)) { continuation.resume() }
@@ -29,7 +30,7 @@ import Testing
             remains.timer = action as AnyObject
             action.cancel()
         }
-        // Dispatch frees it soon; where it does not, the time limit ends the wait.
+        // Dispatch frees it soon; where it does not, the suite's trait ends the wait.
         while remains.timer != nil, !Task.isCancelled { await Task.yield() }
     }
 }

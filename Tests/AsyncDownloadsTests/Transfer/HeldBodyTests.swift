@@ -1,9 +1,10 @@
 import AsyncDownloads
 import Foundation
+import TestSupport
 import Testing
 
 /// Bodies that are held back until the bytes before them are gone.
-@Suite(.timeLimit(.minutes(15))) struct HeldBodyTests {
+@Suite(.endsWhenHung) struct HeldBodyTests {
     @Test func `an exchange that ends while its body is held back leaves no gate shut`() async throws {
         let engine = AbruptEngine()
         var configuration = Downloader.Configuration()

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Mailbox", .timeLimit(.minutes(15)))
+@Suite("Mailbox", .endsWhenHung)
 struct MailboxTests {
     private static func progress(_ count: Int64) -> DownloadEvent {
         .progress(DownloadProgress(receivedByteCount: count))

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ProgressMeter", .timeLimit(.minutes(15)))
+@Suite("ProgressMeter", .endsWhenHung)
 struct ProgressMeterTests {
     private func meter(_ interval: Duration = .milliseconds(100)) -> ProgressMeter { ProgressMeter(interval: interval) }
 

@@ -1,9 +1,10 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Route", .timeLimit(.minutes(15)))
+@Suite("Route", .endsWhenHung)
 struct RouteTests {
     private let own: HeaderFields = ["Authorization": "a", "Cookie": "b", "Proxy-Authorization": "c", "X": "d"]
     private static let credentials = ["Authorization", "Cookie", "Proxy-Authorization"]
@@ -71,7 +72,7 @@ struct RouteTests {
     }
 }
 
-@Suite("TransferKey", .timeLimit(.minutes(15)))
+@Suite("TransferKey", .endsWhenHung)
 struct TransferKeyTests {
     private func key(_ url: String, _ headers: HeaderFields = [:]) throws -> TransferKey {
         TransferKey(url: try #require(URL(string: url)), headers: headers)
@@ -125,7 +126,7 @@ struct TransferKeyTests {
     }
 }
 
-@Suite("DestinationLedger", .timeLimit(.minutes(15)))
+@Suite("DestinationLedger", .endsWhenHung)
 struct DestinationLedgerTests {
     private let first = TransferKey(url: .sample("https://a.example/1"), headers: [:])
     private let second = TransferKey(url: .sample("https://a.example/2"), headers: [:])

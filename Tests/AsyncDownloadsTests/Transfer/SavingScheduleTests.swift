@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("SavingSchedule", .timeLimit(.minutes(15)))
+@Suite("SavingSchedule", .endsWhenHung)
 struct SavingScheduleTests {
     @Test("rule 54: the first checkpoint comes soon, later ones by size or by age, one at a time")
     func schedule() {

@@ -1,9 +1,10 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Subscribers", .timeLimit(.minutes(15)))
+@Suite("Subscribers", .endsWhenHung)
 struct SubscribersTests {
     private static func request(_ name: String, _ priority: DownloadRequest.Priority = .normal) -> DownloadRequest {
         DownloadRequest(

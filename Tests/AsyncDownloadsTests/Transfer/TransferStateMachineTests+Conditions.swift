@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, servers that do not understand If-Range", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, servers that do not understand If-Range", .endsWhenHung)
 struct TransferConditionTests {
     private static let whole: HeaderFields = ["Content-Length": "100", "ETag": "\"v1\""]
 

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, more bytes than promised", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, more bytes than promised", .endsWhenHung)
 struct TransferExcessTests {
     private static let part: HeaderFields = ["Content-Range": "bytes 50-59/100"]
 

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine against a model of its surroundings", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine against a model of its surroundings", .endsWhenHung(minutes: 12))
 struct TransferModelTests {
     @Test("rules 52 to 56: whatever comes in whatever order, it comes to rest and mixes nothing", arguments: 0..<8)
     func everything(_ share: UInt64) {

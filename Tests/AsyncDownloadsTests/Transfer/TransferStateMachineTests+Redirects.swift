@@ -1,9 +1,10 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, redirects", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, redirects", .endsWhenHung)
 struct TransferRedirectTests {
     private static func stage() -> MachineStage {
         .connecting { $0.headers = ["Authorization": "Bearer x", "X-Own": "y"] }

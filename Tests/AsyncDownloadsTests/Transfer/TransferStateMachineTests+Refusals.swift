@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, what the disk refuses", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, what the disk refuses", .endsWhenHung)
 struct TransferRefusalTests {
     @Test("descriptors that have run out are waited for like a lost connection")
     func noDescriptors() {

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, failures that may pass", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, failures that may pass", .endsWhenHung)
 struct TransferRetryTests {
     @Test("rule 36: a lost connection is retried from where it broke, without a permit meanwhile")
     func lost() {

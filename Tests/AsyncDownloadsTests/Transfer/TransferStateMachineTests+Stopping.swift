@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, stopping", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, stopping", .endsWhenHung)
 struct TransferStoppingTests {
     @Test("rule 54: a pause ends the exchange, saves, closes, and then is told")
     func pause() {

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, time and limits", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, time and limits", .endsWhenHung)
 struct TransferTimeTests {
     @Test("rule 59: a stalled exchange is replaced, a slow one is not")
     func idle() {

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, in windows", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, in windows", .endsWhenHung)
 struct WindowTests {
     private static func stage() -> MachineStage { .connecting { $0.windowLength = 40 } }
 

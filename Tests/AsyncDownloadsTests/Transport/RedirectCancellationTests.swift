@@ -1,10 +1,11 @@
 import AsyncDownloads
 import Dispatch
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Exchanges that are cancelled between a redirect's head and the adapter's refusal to follow it.
-@Suite(.timeLimit(.minutes(15))) struct RedirectCancellationTests {
+@Suite(.endsWhenHung) struct RedirectCancellationTests {
     @Test(arguments: Engine.allCases)
     func `a redirect that crosses a cancellation ends the exchange, once`(_ engine: Engine) async throws {
         let transport = engine.makeTransport()

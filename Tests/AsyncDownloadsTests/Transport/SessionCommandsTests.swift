@@ -1,10 +1,11 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
 
 /// What sessions are told, while they block whoever tells them.
-@Suite(.timeLimit(.minutes(15))) struct SessionCommandsTests {
+@Suite(.endsWhenHung) struct SessionCommandsTests {
     @Test func `commands of one session are carried out in the order in which they were given`() async {
         let commands = SessionCommands()
         let (numbers, continuation) = AsyncStream.makeStream(of: Int.self)

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import AsyncDownloads
@@ -9,7 +10,7 @@ import FoundationNetworking
 #endif
 
 /// Servers that cannot show who they are.
-@Suite(.timeLimit(.minutes(15))) struct UntrustedServerTests {
+@Suite(.endsWhenHung) struct UntrustedServerTests {
     @Test(arguments: Engine.allCases)
     func `a certificate that nobody vouches for ends the download, before any request`(_ engine: Engine) async throws {
         try await LoopbackServer.withServer(isSecure: true) { server in

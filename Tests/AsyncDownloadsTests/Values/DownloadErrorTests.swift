@@ -1,9 +1,10 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("DownloadError", .timeLimit(.minutes(15)))
+@Suite("DownloadError", .endsWhenHung)
 struct DownloadErrorTests {
     @Test("the description says in one line what happened, where, and what is kept")
     func description() {
@@ -54,7 +55,7 @@ struct DownloadErrorTests {
     }
 }
 
-@Suite("DownloadProgress", .timeLimit(.minutes(15)))
+@Suite("DownloadProgress", .endsWhenHung)
 struct DownloadProgressTests {
     @Test(
         "the part that is there is between nothing and all",

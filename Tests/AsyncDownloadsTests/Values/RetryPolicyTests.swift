@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("RetryPolicy", .timeLimit(.minutes(15)))
+@Suite("RetryPolicy", .endsWhenHung)
 struct RetryPolicyTests {
     private static let policy = RetryPolicy(
         baseDelay: .seconds(2), maximumDelay: .seconds(30), maximumRetryAfter: .seconds(100))

@@ -1,9 +1,10 @@
 internal import AsyncDownloads
+internal import TestSupport
 internal import Testing
 
 @testable import batch
 
-@Suite struct ManifestTests {
+@Suite(.endsWhenHung) struct ManifestTests {
     private static let digest = String(repeating: "ab", count: 32)
 
     private func manifest(_ text: String) throws -> Manifest {

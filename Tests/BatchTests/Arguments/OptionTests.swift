@@ -1,11 +1,12 @@
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import batch
 
-@Suite struct OptionTests {
+@Suite(.endsWhenHung) struct OptionTests {
     @Test(arguments: [
         [], ["--json"], ["-q", "--no-progress"], ["--engine", "urlsession"], ["http://a/x"],
         ["http://a/x", "https://b/y", "-d", "dir", "-j", "3"], ["-i", "-"], ["http://a/x", "-o", "sub/name"],

@@ -1,10 +1,11 @@
 internal import AsyncDownloads
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import batch
 
-@Suite struct ValueTests {
+@Suite(.endsWhenHung) struct ValueTests {
     @Test(arguments: [
         ("a", "a"), ("a/b", "a/b"), ("./a", "a"), ("a//b", "a/b"), (".hidden", ".hidden"), ("a/./b", "a/b"),
         ("..a", "..a"), ("größe 漢字", "größe 漢字"),

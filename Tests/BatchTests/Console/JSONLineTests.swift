@@ -1,10 +1,11 @@
 internal import AsyncDownloads
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import batch
 
-@Suite struct JSONLineTests {
+@Suite(.endsWhenHung) struct JSONLineTests {
     @Test func `Each event has its members, in the contract's order`() throws {
         let lost = DownloadError(.connectionLost)
         let progress = DownloadProgress(receivedByteCount: 7, expectedByteCount: 10, bytesPerSecond: 12.6)

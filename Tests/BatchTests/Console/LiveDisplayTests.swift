@@ -1,9 +1,10 @@
 internal import AsyncDownloads
+internal import TestSupport
 internal import Testing
 
 @testable import batch
 
-@Suite struct LiveDisplayTests {
+@Suite(.endsWhenHung) struct LiveDisplayTests {
     private let halfWay = DownloadProgress(
         receivedByteCount: 32 << 20, expectedByteCount: 64 << 20, bytesPerSecond: Double(16 << 20),
         timeRemaining: .seconds(2))

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import batch
 
-@Suite struct LiveRegionTests {
+@Suite(.endsWhenHung) struct LiveRegionTests {
     @Test func `Lines are drawn over those that are there`() {
         var region = LiveRegion()
         #expect(region.frame(lines: ["a", "b"], columns: 80) == "a\u{1B}[K\nb\u{1B}[K\n\u{1B}[J")

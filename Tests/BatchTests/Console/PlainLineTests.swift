@@ -1,10 +1,11 @@
 internal import AsyncDownloads
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import batch
 
-@Suite struct PlainLineTests {
+@Suite(.endsWhenHung) struct PlainLineTests {
     @Test func `Each event that matters has a line`() throws {
         let lines: [(DownloadEvent, String)] = [
             (.started(expectedByteCount: 2048, isResumable: true), "started   file.bin, 2.0 KiB"),

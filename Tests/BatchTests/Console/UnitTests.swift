@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import batch
 
-@Suite struct UnitTests {
+@Suite(.endsWhenHung) struct UnitTests {
     private static let amounts: [(Int64, String)] = [
         (0, "0 B"), (1, "1 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (102_348, "99.9 KiB"),
         (102_349, "100 KiB"), (1_048_063, "1023 KiB"), (1_048_064, "1.0 MiB"), (1 << 40, "1.0 TiB"),

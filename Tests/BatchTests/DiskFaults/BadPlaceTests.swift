@@ -1,9 +1,10 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// Directories that go, and destinations that are none (rule 44).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct BadPlaceTests {
     private let content = Content(seed: 8, length: 8 << 20)
 

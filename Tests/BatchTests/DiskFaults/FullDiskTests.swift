@@ -1,11 +1,12 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 @testable internal import AsyncDownloads
 
 /// A real disk without space, or that takes no writes: typed errors, and everything goes on where it was (rule 44).
-@Suite(.timeLimit(.minutes(15)), .serialized, .enabled(if: SmallDisk.isAvailable))
+@Suite(.endsWhenHung, .serialized, .enabled(if: SmallDisk.isAvailable))
 struct FullDiskTests {
     private static let mebibyte: Int64 = 1 << 20
 

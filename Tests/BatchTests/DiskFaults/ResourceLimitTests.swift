@@ -1,11 +1,12 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 @testable internal import AsyncDownloads
 
 /// The limits that a system sets a process (getrlimit(2)), which end no process and no download for good (rule 44).
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.endsWhenHung)
 struct ResourceLimitTests {
     /// In the blocks of 512 bytes that POSIX's `ulimit` counts in: 2 MiB.
     private static let fileSize = "-f 4096"

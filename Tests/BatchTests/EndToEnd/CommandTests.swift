@@ -1,10 +1,11 @@
 internal import Crypto
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// What a run does from its arguments to its exit status.
-@Suite(.timeLimit(.minutes(15))) struct CommandTests {
+@Suite(.endsWhenHung) struct CommandTests {
     /// What a run has left.
     private struct Outcome {
         let end: CommandRun.End

@@ -1,8 +1,9 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 /// The run without arguments.
-@Suite(.timeLimit(.minutes(15))) struct DemonstrationTests {
+@Suite(.endsWhenHung) struct DemonstrationTests {
     @Test(arguments: ["http-client", "urlsession"])
     func `The demonstration keeps its promises and leaves nothing behind`(engine: String) async throws {
         try await Folder.with { folder in

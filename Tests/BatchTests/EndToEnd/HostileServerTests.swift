@@ -1,9 +1,10 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// What servers that mean harm, and URLs with secrets in them, leave in the output.
-@Suite(.timeLimit(.minutes(15))) struct HostileServerTests {
+@Suite(.endsWhenHung) struct HostileServerTests {
     private let content = Content(seed: 3, length: 50_000)
 
     @Test(arguments: ["http-client", "urlsession"])

@@ -1,9 +1,10 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// What signals do to a run.
-@Suite(.timeLimit(.minutes(15))) struct InterruptionTests {
+@Suite(.endsWhenHung) struct InterruptionTests {
     private let content = Content(seed: 3, length: 300_000)
 
     @Test(arguments: [SIGINT, SIGTERM], ["http-client", "urlsession"])

@@ -1,9 +1,10 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// What `--json` tells of whole runs.
-@Suite(.timeLimit(.minutes(15))) struct JSONTests {
+@Suite(.endsWhenHung) struct JSONTests {
     private let content = Content(seed: 2, length: 200_000)
 
     @Test func `A run is told from its start to its sum`() async throws {

@@ -1,9 +1,10 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// A run over a long manifest.
-@Suite(.timeLimit(.minutes(15))) struct ManyTests {
+@Suite(.endsWhenHung) struct ManyTests {
     @Test(arguments: ["http-client", "urlsession"])
     func `Of a thousand URLs three fail, and each says what and why`(engine: String) async throws {
         try await LoopbackServer.withServer { server in

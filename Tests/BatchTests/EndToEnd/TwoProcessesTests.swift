@@ -1,11 +1,12 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 @testable internal import AsyncDownloads
 
 /// Two runs that download one URL to one place at once (rule 50).
-@Suite(.timeLimit(.minutes(15)), .serialized)
+@Suite(.endsWhenHung, .serialized)
 struct TwoProcessesTests {
     private static let content = Content(seed: 22, length: 6 << 20)
 

@@ -1,9 +1,10 @@
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 /// A download from a server that is not ours, killed again and again and continued by the same command.
-@Suite(.timeLimit(.minutes(15)), .serialized, .enabled(if: !ForeignServer.Kind.installed.isEmpty))
+@Suite(.endsWhenHung(minutes: 12), .serialized, .enabled(if: !ForeignServer.Kind.installed.isEmpty))
 struct KillTests {
     private static let content = Content(seed: 77, length: 200_000_000)
     /// What a kill may cost: what was on its way, and a part that was being written.

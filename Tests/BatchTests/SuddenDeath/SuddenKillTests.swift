@@ -1,12 +1,13 @@
 internal import Crypto
 internal import Foundation
 internal import LoopbackServer
+internal import TestSupport
 internal import Testing
 
 @testable internal import AsyncDownloads
 
 /// A download that is killed at two hundred moments drawn from seeds, and continued each time (rules 38, 41, 54).
-@Suite(.timeLimit(.minutes(15)), .serialized)
+@Suite(.endsWhenHung(minutes: 12), .serialized)
 struct SuddenKillTests {
     /// Downloads of one file, one after another, until so many runs were killed.
     struct Chain: Sendable, CustomTestStringConvertible {
