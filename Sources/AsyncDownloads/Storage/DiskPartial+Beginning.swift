@@ -1,23 +1,31 @@
 extension DiskPartial {
     func begin(_ representation: Representation) throws(DownloadError) {
         do throws(FileFailure) {
-            try checkDestination()
-            try giveUp()
-            let file = try PartialFile.make(names, on: store.disk)
-            do throws(FileFailure) {
-                try file.reserve(representation.length ?? 0, names, on: store.disk)
-            } catch {
-                store.disk.close(file.handle)
-                try? store.disk.remove(names.path(file.claim, .partial))
-                throw error
-            }
-            withState { $0 = State(file: file, representation: representation) }
-            if representation.isWorthClaiming { claim() }
+            try whileOpen { () throws(FileFailure) in try replaceFile(representation) }
         } catch {
             // The file, where the old one is still there, must not take another representation's bytes.
             withState { if !$0.isClosed { $0.failure = error } }
             throw DownloadError(error)
         }
+    }
+
+    private func replaceFile(_ representation: Representation) throws(FileFailure) {
+        try checkDestination()
+        try giveUp()
+        let file = try PartialFile.make(names, on: store.disk)
+        do throws(FileFailure) {
+            try file.reserve(representation.length ?? 0, names, on: store.disk)
+            try withState { state throws(FileFailure) in
+                // Closing waits for this call, and has marked the partial already.
+                if state.isClosed { throw state.notBegun }
+                state = State(file: file, representation: representation)
+            }
+        } catch {
+            store.disk.close(file.handle)
+            try? store.disk.remove(names.path(file.claim, .partial))
+            throw error
+        }
+        if representation.isWorthClaiming { claim() }
     }
 
     /// Refuses a destination at which no file can be put in the end, before a byte is fetched for it.
@@ -37,13 +45,20 @@ extension DiskPartial {
         if let file { try file.checkOwnership(names, on: store.disk) }
         if let checkpoint {
             try store.disk.remove(names.checkpoint)
-            withState { $0.checkpoint = nil }
-            store.disk.close(checkpoint.handle)
+            let isOurs = withState { state in
+                defer { state.checkpoint = nil }
+                return state.checkpoint != nil
+            }
+            if isOurs { store.disk.close(checkpoint.handle) }
         }
         if let file {
             try store.disk.remove(names.path(file.claim, .partial))
-            withState { $0 = State() }
-            store.disk.close(file.handle)
+            let isOurs = withState { state in
+                guard !state.isClosed else { return false }
+                state = State()
+                return true
+            }
+            if isOurs { store.disk.close(file.handle) }
         }
     }
 }

@@ -1,13 +1,13 @@
 extension DiskPartial {
     func save(_ received: IntervalSet) throws(DownloadError) {
         do {
-            let (file, next) = try nextCheckpoint(received)
-            try file.checkOwnership(names, on: store.disk)
-            try synchronize(file)
-            let live = try replaceCheckpoint(file, by: next)
-            let old = install(live, file, received)
-            if let old { store.disk.close(old.handle) }
-            if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
+            try whileOpen { () throws(FileFailure) in
+                let (file, next) = try nextCheckpoint(received)
+                try file.checkOwnership(names, on: store.disk)
+                try synchronize(file)
+                install(try replaceCheckpoint(file, by: next), file, received)
+                if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
+            }
         } catch {
             noteFailure(error)
             throw DownloadError(error)
@@ -41,7 +41,7 @@ extension DiskPartial {
         else { return }
         do {
             try write(block + [UInt8](repeating: 0, count: Checkpoint.blockSize), to: handle, at: 0)
-            _ = install(State.LiveCheckpoint(first, handle, markOffset: Int64(block.count)), file, IntervalSet())
+            install(State.LiveCheckpoint(first, handle, markOffset: Int64(block.count)), file, IntervalSet())
         } catch {
             store.disk.close(handle)
             try? store.disk.remove(names.checkpoint)
@@ -123,15 +123,16 @@ extension DiskPartial {
     }
 
     /// Lets marks go to the new checkpoint, beginning with what the old one's mark knew beyond it.
-    private func install(
-        _ live: State.LiveCheckpoint, _ file: PartialFile, _ received: IntervalSet
-    ) -> State.LiveCheckpoint? {
-        withState { state in
+    private func install(_ live: State.LiveCheckpoint, _ file: PartialFile, _ received: IntervalSet) {
+        let unused = withState { state -> State.LiveCheckpoint? in
+            // A closed partial has no use for it.
+            guard !state.isClosed else { return live }
             let old = state.checkpoint
             state.checkpoint = live
             if let marked = state.marked, marked.count > received.count { state.writeMark(of: file, store) }
             return old
         }
+        if let unused { store.disk.close(unused.handle) }
     }
 
     private func strikeOutMark(_ checkpoint: State.LiveCheckpoint) -> Bool {

@@ -1,3 +1,5 @@
+internal import Dispatch
+
 /// One open partial file with its checkpoint.
 ///
 /// ## One owner
@@ -28,6 +30,8 @@ final class DiskPartial: Partial {
     let names: PartialNames
     let lock: SiteLock
     private let state: Mutex<State>
+    /// The calls that use the file now, for which closing waits: a descriptor's number is given to others at once.
+    private let calls = DispatchGroup()
 
     init(store: DiskStore, site: PartialSite, names: PartialNames, lock: SiteLock, opened: SiteOpening.Opened) {
         self.store = store
@@ -100,13 +104,36 @@ final class DiskPartial: Partial {
         try withState { state throws(FileFailure) in try state.usableFile }
     }
 
+    /// Runs `body` with the file, which stays open until `body` returns, also when the partial is closed meanwhile.
+    func withFile<Value>(
+        _ body: (PartialFile) throws(FileFailure) -> Value
+    ) throws(FileFailure) -> Value {
+        let file = try withState { state throws(FileFailure) in
+            let file = try state.usableFile
+            calls.enter()
+            return file
+        }
+        defer { calls.leave() }
+        return try body(file)
+    }
+
+    /// Runs `body`, for which a closing that comes meanwhile waits; refuses to when the partial is closed.
+    func whileOpen<Value>(_ body: () throws(FileFailure) -> Value) throws(FileFailure) -> Value {
+        try withState { state throws(FileFailure) in
+            if state.isClosed { throw state.notBegun }
+            calls.enter()
+        }
+        defer { calls.leave() }
+        return try body()
+    }
+
     func adopt(_ representation: Representation) {
-        withState { $0.representation = representation }
+        withState { if !$0.isClosed { $0.representation = representation } }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
         do {
-            try store.disk.write(bytes, to: usableFile().handle, at: offset)
+            try withFile { file throws(FileFailure) in try store.disk.write(bytes, to: file.handle, at: offset) }
         } catch {
             throw DownloadError(error)
         }
@@ -114,7 +141,9 @@ final class DiskPartial: Partial {
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {
         do {
-            return try store.disk.read(into: buffer, from: usableFile().handle, at: offset)
+            return try withFile { file throws(FileFailure) in
+                try store.disk.read(into: buffer, from: file.handle, at: offset)
+            }
         } catch {
             throw DownloadError(error)
         }
@@ -155,7 +184,9 @@ final class DiskPartial: Partial {
             state = State(isClosed: true)
             return last
         }
-        last?.close(on: store.disk)
+        guard let last else { return nil }
+        calls.wait()
+        last.close(on: store.disk)
         return last
     }
 

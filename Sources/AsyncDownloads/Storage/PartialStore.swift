@@ -126,6 +126,8 @@ package struct UnfinishedPartial: Sendable, Hashable {
 
 /// One open partial file and its checkpoint; owned until ``close()``, ``discard()`` or ``place(at:length:)``.
 ///
+/// After these every call fails or does nothing. A call that is in progress then is waited for.
+///
 /// Calls are never concurrent with each other, save that ``write(_:at:)`` and ``mark(_:)`` may run beside
 /// ``save(_:)`` and ``read(into:at:)``.
 package protocol Partial: AnyObject, Sendable {

@@ -2,13 +2,21 @@
 ///
 /// It is the first file that is made and the last that is removed. So where it is new, nothing else is there.
 /// Where a file system has no locks, or only pretends to, the names of the partial files take over (``DiskPartial``).
-struct SiteLock: Sendable {
+final class SiteLock: Sendable {
     /// Whether it was made by ``acquire(_:on:)``.
     let isNew: Bool
 
     private let path: String
-    private let file: OpenFile
+    /// The lock file; nil once the lock was released.
+    private let file: Mutex<OpenFile?>
     private let disk: any FileSystem
+
+    private init(isNew: Bool, path: String, file: OpenFile, disk: any FileSystem) {
+        self.isNew = isNew
+        self.path = path
+        self.file = Mutex(file)
+        self.disk = disk
+    }
 
     /// Takes the lock at `path`.
     ///
@@ -25,8 +33,15 @@ struct SiteLock: Sendable {
         throw DownloadError(.partialInUse, "its lock is fought over")
     }
 
-    /// Gives the lock up, with its file where nothing else is kept.
+    /// Releases the lock, and removes its file where nothing else is kept; later calls do nothing.
+    ///
+    /// The name and the descriptor may belong to the next owner by then.
     func release(removing: Bool) {
+        let file = file.withLock { file in
+            defer { file = nil }
+            return file
+        }
+        guard let file else { return }
         // Removed while it is held: whoever opened it meanwhile finds, once it has the lock, that the name is gone.
         if removing { try? disk.remove(path) }
         disk.close(file)

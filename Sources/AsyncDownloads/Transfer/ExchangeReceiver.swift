@@ -1,9 +1,18 @@
 /// Ties one exchange of an engine to its transfer, under the number that the state machine gave it.
+///
+/// A transfer never sees an end while one of the exchange's callbacks is in progress, whatever the engine does: an end
+/// that is reported then is held until the callback has returned. So the partial file is not closed while a callback
+/// still uses it.
 final class ExchangeReceiver: ExchangeHandler {
     private struct State {
         var exchange: (any Exchange)?
         var isCancelled = false
         var gate: Gate?
+        /// How many callbacks are in progress: 0 or 1 with an engine that keeps the port's contract.
+        var callbackCount = 0
+        /// The first end that was reported.
+        var end: ExchangeEnd?
+        /// Whether the transfer was given the end.
         var hasEnded = false
     }
 
@@ -19,7 +28,7 @@ final class ExchangeReceiver: ExchangeHandler {
     /// Takes the engine's handle, which may come after the exchange's first callbacks.
     func started(_ exchange: any Exchange) {
         let cancelNow = state.withLock { state in
-            guard !state.hasEnded else { return false }
+            guard state.end == nil else { return false }
             state.exchange = exchange
             return state.isCancelled
         }
@@ -52,25 +61,51 @@ final class ExchangeReceiver: ExchangeHandler {
     }
 
     func exchangeReceivedHead(_ head: ResponseHead) -> Readiness {
-        transfer.headArrived(head, from: self, number: number)
+        guard enterCallback() else { return .ready }
+        defer { leaveCallback() }
+        return transfer.headArrived(head, from: self, number: number)
     }
 
     func exchangeReceivedBytes(_ bytes: UnsafeRawBufferPointer) -> Readiness {
+        guard enterCallback() else { return .ready }
+        defer { leaveCallback() }
         transfer.bytesArrived(bytes, exchange: number)
         return .ready
     }
 
     func exchangeEnded(_ end: ExchangeEnd) {
-        let isFirst = state.withLock { state in
-            defer {
-                state.hasEnded = true
-                state.exchange = nil
-            }
-            return !state.hasEnded
+        state.withLock { state in
+            // The port promises one end; an engine that breaks the promise must not reach the next exchange.
+            if state.end == nil { state.end = end }
+            state.exchange = nil
         }
+        passEndOn()
+    }
+
+    /// Counts a callback as in progress; false after the end, when nothing more is taken.
+    private func enterCallback() -> Bool {
+        state.withLock { state in
+            guard state.end == nil else { return false }
+            state.callbackCount += 1
+            return true
+        }
+    }
+
+    private func leaveCallback() {
+        state.withLock { $0.callbackCount -= 1 }
+        passEndOn()
+    }
+
+    /// Gives the transfer the end, once, when no callback is in progress.
+    private func passEndOn() {
+        let end = state.withLock { state -> ExchangeEnd? in
+            guard let end = state.end, state.callbackCount == 0, !state.hasEnded else { return nil }
+            state.hasEnded = true
+            return end
+        }
+        guard let end else { return }
         // Nothing is left to be held back; and what waits at a gate, the engine's part of this exchange, lives until then.
         openGate()
-        // The port promises one end; an engine that breaks the promise must not reach the next exchange.
-        if isFirst { transfer.exchangeEnded(end, number: number) }
+        transfer.exchangeEnded(end, number: number)
     }
 }

@@ -111,21 +111,19 @@ extension Transfer {
 
 extension Transfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, number: Int) -> Readiness {
-        let (readiness, newcomer, partial) = update { state, decision in
+        let (reply, gate, partial) = update { state, decision in
             decision.actions += state.machine.headArrived(
                 head, exchange: number, at: now, date: environment.time.date)
             endOversized(&state, &decision, at: now)
-            guard state.machine.state == .preparing, state.machine.exchange?.number == number else {
-                return (Readiness.ready, Representation?.none, state.partial)
-            }
-            if let newcomer = state.machine.newcomer { return (.ready, newcomer, state.partial) }
-            return (.notYet(receiver.shutGate()), nil, state.partial)
+            let reply = state.machine.headReply(exchange: number)
+            // Shut before anybody may want to open it.
+            return (reply, reply == .holdBack ? receiver.shutGate() : nil, state.partial)
         }
-        if let newcomer, let partial {
-            let result = Result { () throws(DownloadError) in try partial.begin(newcomer) }
+        if case .begin(let representation) = reply, let partial {
+            let result = Result { () throws(DownloadError) in try partial.begin(representation) }
             input { $0.began(result, exchange: number, at: now) }
         }
-        return readiness
+        return gate.map { .notYet($0) } ?? .ready
     }
 
     /// Writes the bytes on the engine's thread: they are valid during the call only, and a hop would cost a copy.

@@ -10,10 +10,26 @@ extension TransferStateMachine {
         case ignore
     }
 
-    /// The head of exchange `number` arrived.
-    ///
-    /// Its body is to wait while the state is `preparing`; where that is because of ``newcomer``, the partial can begin
-    /// at once, on the engine's thread.
+    /// What the callback that reported a head has to do before it returns.
+    enum HeadReply: Sendable, Hashable {
+        /// Let the body flow, or run out.
+        case proceed
+        /// Begin an empty partial file for this representation, and report `began`; then let the body flow.
+        case begin(Representation)
+        /// Hold the body back until `openGate`.
+        case holdBack
+    }
+
+    /// The answer to the head of exchange `number`, after everything that its arrival led to.
+    func headReply(exchange number: Int) -> HeadReply {
+        guard exchange?.number == number, case .preparing(let preparation) = state else { return .proceed }
+        return switch preparation {
+        case .beginning(let representation): .begin(representation)
+        case .store: .holdBack
+        }
+    }
+
+    /// The head of exchange `number` arrived; ``headReply(exchange:)`` says what becomes of its body.
     mutating func headArrived(
         _ head: ResponseHead, exchange number: Int, at now: Duration, date: HTTPDate
     ) -> [TransferAction] {
@@ -60,7 +76,7 @@ extension TransferStateMachine {
         exchange?.toSkip = continuation.skipped
         rangeFaults = 0
         addressAnswered()
-        state = becomesUnproven ? .preparing : .receiving
+        state = becomesUnproven ? .preparing(.store) : .receiving
         if !becomesUnproven { meter.begin(at: now) }
         var actions: [TransferAction] = isNews ? [.adopt(continuation.representation)] : []
         actions += tellStart()
@@ -81,13 +97,10 @@ extension TransferStateMachine {
         exchange?.end = end
         saving.reset()
         addressAnswered()
-        state = .preparing
+        state = .preparing(isPartialFilled ? .store : .beginning(new))
         continuesWindows = usesWindows
         actions += tellStart()
-        guard isPartialFilled else {
-            newcomer = new
-            return actions
-        }
+        guard isPartialFilled else { return actions }
         return actions + [.beginPartial(new, exchange: exchange?.number ?? 0)]
     }
 
@@ -166,7 +179,6 @@ extension TransferStateMachine {
     mutating func began(
         _ result: Result<Void, DownloadError>, exchange number: Int, at now: Duration
     ) -> [TransferAction] {
-        newcomer = nil
         if case .success = result { isPartialFilled = false }
         return prepared(result, exchange: number, at: now)
     }
@@ -176,7 +188,7 @@ extension TransferStateMachine {
         _ result: Result<Void, DownloadError>, exchange number: Int, at now: Duration
     ) -> [TransferAction] {
         // A stop came between; the store's queue keeps what follows in order.
-        guard state == .preparing, exchange?.number == number else { return [] }
+        guard case .preparing = state, exchange?.number == number else { return [] }
         switch result {
         case .failure(let error) where error.code == .tooManyOpenFiles:
             pendingError = error

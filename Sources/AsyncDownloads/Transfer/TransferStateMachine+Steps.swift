@@ -68,7 +68,8 @@ extension TransferStateMachine {
     mutating func drain(_ next: Next, cancelling: Bool = true, at now: Duration) -> [TransferAction] {
         guard let exchange else { preconditionFailure("drain in \(state) without an exchange") }
         // A body that is held back must flow again, or its end would never come.
-        let gate: [TransferAction] = state == .preparing ? [.openGate(exchange: exchange.number)] : []
+        var gate: [TransferAction] = []
+        if case .preparing = state { gate = [.openGate(exchange: exchange.number)] }
         if state == .receiving || next == .retry { continuesWindows = false }
         state = .draining(next)
         if exchange.earlyEnd != nil {

@@ -27,7 +27,7 @@ extension TransferStateMachine {
             if exchange.cancelledAt == nil {
                 // A body that was left to run out does not.
                 actions += cancelExchange(at: now)
-            } else if !exchange.isWriting, newcomer == nil {
+            } else if !exchange.isWriting {
                 // URLSession on Linux ends nothing while a server sends trailers without end.
                 actions.append(.abandonExchange(exchange.number))
             }

@@ -17,9 +17,8 @@ struct TransferStateMachine: Sendable {
         case opening
         /// An exchange was started and no head accepted. Goes to `preparing`, `receiving`, `draining`.
         case connecting
-        /// A head was accepted; the store makes room for a new representation, or notes what follows, and the body is
-        /// held back. Goes to `receiving`, `draining`.
-        case preparing
+        /// A head was accepted, and its body does not flow yet. Goes to `receiving`, `draining`.
+        case preparing(Preparation)
         /// The body arrives. Goes to `connecting` for the next part, `draining`, `finishing`.
         case receiving
         /// The exchange is of no more use; its end is awaited, so that it cannot touch what comes next.
@@ -39,6 +38,17 @@ struct TransferStateMachine: Sendable {
         case finishing
         /// Over. Nothing follows.
         case ended
+    }
+
+    /// What has to happen between a head and its body.
+    enum Preparation: Sendable, Hashable {
+        /// An empty partial file for this representation is begun before the head's callback returns.
+        ///
+        /// Making a file is quick, and engines drop what they have read when a connection breaks while the body is held
+        /// back. Only where bytes have to be removed first, which may take long, is the body held back for it.
+        case beginning(Representation)
+        /// The store removes the bytes of another representation, or records what follows, and the body is held back.
+        case store
     }
 
     /// What follows when the exchange has ended, unless the callers wish otherwise meanwhile.
@@ -82,11 +92,6 @@ struct TransferStateMachine: Sendable {
     var representation: Representation?
     /// Which bytes of `representation` are on disk.
     var received = IntervalSet()
-    /// The representation for which an empty partial is to begin before the head's callback returns.
-    ///
-    /// Making a file is quick, and engines drop what they have read when a connection breaks while the body is held
-    /// back. Only where bytes have to go first, which may take long, is the body held back for it.
-    var newcomer: Representation?
     /// Whether the partial holds bytes, of whichever representation.
     var isPartialFilled = false
     /// The exchange under way, until its end was reported.

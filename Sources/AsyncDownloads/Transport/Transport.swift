@@ -3,7 +3,9 @@ package import struct Foundation.URL
 /// An engine that performs HTTP exchanges (port).
 ///
 /// An adapter follows no redirect, retries nothing, caches nothing, keeps no cookies and asks for no compression: all
-/// of that is decided above it. It calls an exchange's handler in order and never concurrently, on a thread of its own.
+/// of that is decided above it. It calls an exchange's handler in order and never concurrently, on a thread of its own,
+/// and reports an end only after the callbacks before it have returned: ``Exchange/cancel()`` may be called inside one.
+/// A transfer survives an engine that does otherwise (``ExchangeReceiver``).
 package protocol Transport: Sendable {
     /// The most bytes that one exchange should ask for, where the engine cannot hold a fast server back; else nil.
     var windowLength: Int64? { get }
@@ -33,7 +35,9 @@ package struct ExchangeRequest: Sendable, Hashable {
 
 /// A running exchange.
 package protocol Exchange: Sendable {
-    /// Ends the exchange soon; any number of times, from any thread. Its handler still gets its one end.
+    /// Ends the exchange soon; any number of times, from any thread, also inside a callback of its handler.
+    ///
+    /// The handler still gets its one end, after this has returned or on another thread.
     func cancel()
 }
 

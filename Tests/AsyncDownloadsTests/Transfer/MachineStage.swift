@@ -97,8 +97,8 @@ extension MachineStage {
     mutating func head(_ status: Int, _ fields: HeaderFields = [:]) {
         let head = ResponseHead(status: StatusCode(status), headers: fields)
         feed(machine.headArrived(head, exchange: exchange ?? 0, at: now, date: .sample))
-        if machine.state == .preparing, let newcomer = machine.newcomer {
-            feed([.beginPartial(newcomer, exchange: exchange ?? 0)])
+        if case .begin(let representation) = machine.headReply(exchange: exchange ?? 0) {
+            feed([.beginPartial(representation, exchange: exchange ?? 0)])
         }
     }
 

@@ -32,17 +32,22 @@ extension ModelRun {
         let response = server.answer(
             current.request, engineDecodes: machine.settings.decodesContent, using: &generator)
         exchange?.response = response
+        exchange?.isInCallback = true
+        defer { leaveCallback() }
         let head = ResponseHead(status: StatusCode(response.status), headers: response.headers)
         take(
             "head \(response.status) \(response.headers)",
             machine.headArrived(head, exchange: current.number, at: now, date: .sample))
-        guard machine.state == .preparing, machine.exchange?.number == current.number else { return }
-        guard let newcomer = machine.newcomer else {
+        let representation: Representation
+        switch machine.headReply(exchange: current.number) {
+        case .proceed: return
+        case .holdBack:
             exchange?.isHeldBack = true
             return
+        case .begin(let new): representation = new
         }
         interrupt()
-        let result = store.begin(newcomer, using: &generator)
+        let result = store.begin(representation, using: &generator)
         take("began at once", machine.began(result, exchange: current.number, at: now))
     }
 
@@ -65,6 +70,8 @@ extension ModelRun {
     }
 
     private mutating func deliver(_ bytes: ArraySlice<ModelByte>, _ number: Int) {
+        exchange?.isInCallback = true
+        defer { leaveCallback() }
         let decision = machine.bytesArrived(bytes.count, exchange: number, at: now)
         history.append("\(bytes.count) bytes: \(decision)")
         guard case .write(let skipping, let count, let offset) = decision else { return }
@@ -78,8 +85,18 @@ extension ModelRun {
         take("wrote \(count)", machine.wrote(count, exchange: number, at: now))
     }
 
+    private mutating func leaveCallback() {
+        exchange?.isInCallback = false
+        if let end = exchange?.heldEnd { self.end(end) }
+    }
+
+    /// Reports an end, or holds it as ``ExchangeReceiver`` does.
     mutating func end(_ end: ExchangeEnd) {
         guard let number = exchange?.number else { return }
+        if exchange?.isInCallback == true {
+            if exchange?.heldEnd == nil { exchange?.heldEnd = end }
+            return
+        }
         exchange = nil
         take("end \(end)", machine.exchangeEnded(end, exchange: number, at: now))
     }

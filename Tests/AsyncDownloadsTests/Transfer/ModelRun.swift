@@ -18,6 +18,10 @@ struct ModelRun {
         var isCancelled = false
         var isHeldBack = false
         var isStalled = false
+        /// Whether one of its callbacks is in progress, during which no end reaches the machine.
+        var isInCallback = false
+        /// The end that is held until the callback returns.
+        var heldEnd: ExchangeEnd?
     }
 
     /// What may happen next.
@@ -188,6 +192,10 @@ struct ModelRun {
 
     /// Lets somebody else come between two steps of a callback.
     mutating func interrupt() {
+        if server.faults > 0, !isPassing, Int.random(in: 0..<10, using: &generator) == 0 {
+            history.append("an end inside a callback")
+            end(.failed(DownloadError(.connectionLost)))
+        }
         for move in [Move.caller, .store, .action, .time, .refresh] where isPossible(move) {
             if Int.random(in: 0..<10, using: &generator) == 0 { make(move) }
         }

@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, other validators under a digest", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, other validators under a digest", .endsWhenHung)
 struct TransferNodeTests {
     private static let other: HeaderFields = ["Content-Length": "100", "ETag": "\"v2\""]
     private static let otherPart: HeaderFields = ["Content-Range": "bytes 50-99/100", "ETag": "\"v2\""]
@@ -77,7 +78,7 @@ struct TransferNodeTests {
         var stage = Self.verifying()
         stage.automatic.remove(.beginning)
         stage.head(206, Self.otherPart)
-        #expect(stage.machine.state == .preparing)
+        #expect(stage.machine.state == .preparing(.store))
         #expect(stage.bytes(10) == nil)
         stage.catchUp()
         #expect(stage.bytes(10) == 50..<60)

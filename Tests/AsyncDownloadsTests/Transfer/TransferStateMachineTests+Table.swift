@@ -1,8 +1,9 @@
+internal import TestSupport
 internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, every state and every input", .timeLimit(.minutes(15)))
+@Suite("TransferStateMachine, every state and every input", .endsWhenHung)
 struct TransferStateTableTests {
     /// What callers and the clock may do at any time.
     enum Input: String, CaseIterable, Sendable {
@@ -156,6 +157,7 @@ extension TransferStateMachine.State {
         case .draining(let next): "draining \(next)"
         case .closing(let closing): "closing \(closing)"
         case .backingOff: "backingOff"
+        case .preparing: "preparing"
         default: "\(self)"
         }
     }

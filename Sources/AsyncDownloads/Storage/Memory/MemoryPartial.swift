@@ -143,7 +143,8 @@ final class MemoryPartial: Partial {
         _ body: (inout State) throws(DownloadError) -> Value
     ) throws(DownloadError) -> Value {
         try state.withLock { state throws(DownloadError) in
-            if state.wantsDisk, state.disk == nil, !state.isClosed {
+            if state.isClosed { throw DownloadError(.storageFailure, "the partial body is closed") }
+            if state.wantsDisk, state.disk == nil {
                 let partial = try store.disk.open(site.onDisk)
                 if let body = state.body {
                     do throws(DownloadError) {

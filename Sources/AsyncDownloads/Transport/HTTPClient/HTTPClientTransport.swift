@@ -88,7 +88,8 @@ package final class HTTPClientTransport: Transport {
 private struct HTTPClientExchange: Exchange {
     let task: HTTPClient.Task<Void>
 
-    func cancel() { task.cancel() }
+    // On the event loop a cancellation ends the exchange at once, also inside a callback of its own: it comes behind.
+    func cancel() { task.eventLoop.execute { task.cancel() } }
 }
 
 /// An exchange that ended before it began.

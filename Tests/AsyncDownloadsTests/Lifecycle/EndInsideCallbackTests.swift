@@ -1,0 +1,137 @@
+import Dispatch
+import Foundation
+import LoopbackServer
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// Engines that end an exchange inside one of its callbacks, which the port forbids and AsyncHTTPClient has done.
+@Suite(.endsWhenHung)
+struct EndInsideCallbackTests {
+    private static let object = SteppedObject(content: Content(seed: 3, length: 100_000), tag: "\"a\"")
+
+    /// A downloader over an audited disk and an engine that ends an exchange as soon as it is cancelled.
+    private struct Stage {
+        let transport = SteppedTransport()
+        let disk = AuditingFileSystem()
+        let directory: TemporaryDirectory
+        let downloader: Downloader
+
+        init() throws {
+            directory = try TemporaryDirectory()
+            var configuration = Downloader.Configuration()
+            configuration.durability = .processCrash
+            configuration.memoryPressure = .none
+            configuration.idleTimeout = nil
+            let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            downloader = Downloader(
+                configuration: configuration, transport: transport, store: store, time: ManualTimeSource())
+            transport.close()
+        }
+
+        func start() throws -> Download {
+            let url = try #require(URL(string: "https://origin.example/one"))
+            return downloader.start(
+                DownloadRequest(from: url, to: URL(fileURLWithPath: "\(directory.path)/file.bin")))
+        }
+    }
+
+    enum Interruption: String, CaseIterable, Sendable {
+        case cancel, discard, pause
+    }
+
+    @Test(arguments: Interruption.allCases)
+    func `a partial that is being begun is not closed before its beginning has returned`(
+        _ interruption: Interruption
+    ) async throws {
+        let stage = try Stage()
+        let download = try stage.start()
+        let exchange = await stage.transport.exchange(0)
+        let transfer = try #require(stage.downloader.liveTransfers.first)
+        stage.disk.whenPartialIsCreated {
+            switch interruption {
+            case .cancel: download.cancel()
+            case .discard: download.discard()
+            case .pause: download.pause()
+            }
+            // Whatever the end of the exchange has led to by now is done before this returns.
+            transfer.queue.sync {}
+        }
+        exchange.answer(Self.object)
+        exchange.deliver(10_000)
+        while stage.downloader.liveTransfers.contains(where: { $0.withState { $0.machine.state != .paused } }) {
+            await Task.yield()
+        }
+        await stage.downloader.shutdown()
+        #expect(stage.disk.violations == [])
+        #expect(stage.disk.openCount == 0)
+        #expect(stage.directory.names() == [], "nothing was received, so nothing stays")
+    }
+
+    @Test func `bytes that are being written are counted before the end that comes meanwhile`() async throws {
+        let stage = try Stage()
+        let download = try stage.start()
+        let exchange = await stage.transport.exchange(0)
+        exchange.answer(Self.object)
+        exchange.deliver(10_000)
+        let transfer = try #require(stage.downloader.liveTransfers.first)
+        stage.disk.whenPartialIsWritten {
+            // On another thread, as in an engine that does not wait for its callbacks to return.
+            let isReported = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                exchange.end(.failed(DownloadError(.unsupported)))
+                isReported.signal()
+            }
+            isReported.wait()
+            transfer.queue.sync {}
+        }
+        exchange.deliver(20_000)
+        do {
+            _ = try await download.file
+            Issue.record("a file of a body that broke off")
+        } catch {
+            #expect(error.code == .unsupported)
+            #expect(error.bytesKept == 30_000)
+        }
+        await stage.downloader.shutdown()
+        #expect(stage.disk.violations == [])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `readers that all leave when the download starts reach nobody else's descriptors`(
+        _ engine: Engine
+    ) async throws {
+        let disk = AuditingFileSystem()
+        let directory = try TemporaryDirectory()
+        try await LoopbackServer.withServer { server in
+            server.serve(Resource(Content(seed: 1, length: 3_000_000)), at: "/file")
+            var configuration = Downloader.Configuration()
+            configuration.durability = .processCrash
+            configuration.memoryPressure = .none
+            let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            let downloader = Downloader(
+                configuration: configuration, transport: engine.makeTransport(), store: store,
+                time: SystemTimeSource())
+            for round in 0..<40 {
+                let download = downloader.start(
+                    DownloadRequest(
+                        from: server.url("/file"), to: URL(fileURLWithPath: "\(directory.path)/\(round).bin")))
+                await withTaskGroup(of: Void.self) { readers in
+                    for _ in 0..<60 {
+                        readers.addTask {
+                            do {
+                                for try await event in download.events {
+                                    if case .started = event { download.cancel() }
+                                }
+                            } catch {}
+                        }
+                    }
+                }
+            }
+            await downloader.shutdown()
+        }
+        #expect(disk.violations == [])
+        #expect(disk.openCount == 0)
+    }
+}
