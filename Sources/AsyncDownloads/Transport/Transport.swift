@@ -39,6 +39,16 @@ package protocol Exchange: Sendable {
     ///
     /// The handler still gets its one end, after this has returned or on another thread.
     func cancel()
+
+    /// How long the thread that calls this exchange's handler has spent in callbacks of any handler so far.
+    ///
+    /// It includes a callback that is in progress. Nothing can be delivered during callbacks of other exchanges of the
+    /// same thread.
+    var callbackTime: Duration { get }
+}
+
+extension Exchange {
+    package var callbackTime: Duration { .zero }
 }
 
 /// The head of a response.

@@ -1,17 +1,18 @@
 extension Downloader.TransportChoice {
     /// The engine: the one place where adapters are named.
-    func makeTransport() -> any Transport {
+    func makeTransport(maximumConnectionsPerHost: Int) -> any Transport {
         switch kind {
         case .urlSession:
-            return URLSessionTransport()
+            return URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
         case .httpClient, .automatic:
             #if canImport(Darwin)
-            if kind == .automatic { return URLSessionTransport() }
+            if kind == .automatic { return URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost) }
             #endif
             #if ServerStack
-            return HTTPClientTransport()
+            return HTTPClientTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
             #else
-            return kind == .automatic ? URLSessionTransport() : MissingTransport()
+            return kind == .automatic
+                ? URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost) : MissingTransport()
             #endif
         }
     }

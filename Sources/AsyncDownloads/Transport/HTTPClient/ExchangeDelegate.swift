@@ -11,22 +11,27 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     }
 
     private let handler: any ExchangeHandler
+    private let clock: CallbackClock
     private let state = Mutex(State())
 
-    init(handler: any ExchangeHandler) {
+    /// - Parameter clock: The clock of the event loop on which the callbacks come.
+    init(handler: any ExchangeHandler, clock: CallbackClock) {
         self.handler = handler
+        self.clock = clock
     }
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         state.withLock { $0.hasHead = true }
         let headers = HeaderFields(head.headers.map { (name: $0.name, value: $0.value) })
-        let readiness = handler.exchangeReceivedHead(
-            ResponseHead(status: StatusCode(Int(head.status.code)), headers: headers))
+        let readiness = clock.measure {
+            handler.exchangeReceivedHead(
+                ResponseHead(status: StatusCode(Int(head.status.code)), headers: headers))
+        }
         return future(readiness, on: task.eventLoop)
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        let readiness = buffer.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
+        let readiness = clock.measure { buffer.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) } }
         return future(readiness, on: task.eventLoop)
     }
 
@@ -47,7 +52,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
             defer { state.hasEnded = true }
             return !state.hasEnded
         }
-        if isFirst { handler.exchangeEnded(end) }
+        if isFirst { clock.measure { handler.exchangeEnded(end) } }
     }
 
     private func future(_ readiness: Readiness, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {

@@ -7,17 +7,27 @@ internal import NIOPosix
 /// The engine on AsyncHTTPClient: bytes are handed on in the event loop's callback, in parts of up to 1 MiB, and the
 /// future that the callback returns holds the connection back.
 package final class HTTPClientTransport: Transport {
-    private enum Client {
+    /// A client for each event loop, so that a connection and the callbacks of its exchanges are on one loop: with one
+    /// client for all loops, every part of a body would cross from one thread to another.
+    private enum Clients {
         case notMade
-        case made(HTTPClient)
+        case made([Client], next: Int)
         case shutDown
     }
 
-    private let configuration: HTTPClient.Configuration
-    private let state = Mutex(Client.notMade)
+    private struct Client {
+        let client: HTTPClient
+        let clock: CallbackClock
+    }
 
-    /// - Parameter connectTimeout: How long a connection may take to be made.
-    package init(connectTimeout: Duration = .seconds(30)) {
+    private let configuration: HTTPClient.Configuration
+    private let state = Mutex(Clients.notMade)
+
+    /// - Parameters:
+    ///   - connectTimeout: How long a connection may take to be made.
+    ///   - maximumConnectionsPerHost: How many exchanges with one host there may be at once. The pool's connect timeout
+    ///     also counts for those that wait in it, so none may have to.
+    package init(connectTimeout: Duration = .seconds(30), maximumConnectionsPerHost: Int = 256) {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: .nanoseconds(Int64(connectTimeout / .nanoseconds(1)))),
@@ -26,8 +36,9 @@ package final class HTTPClientTransport: Transport {
         configuration.httpVersion = .http1Only
         // The retry policy is the place for it: the pool's own retries hide a refused connection until the timeout.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // The scheduler bounds connections; the pool must not do it a second time.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
+        // The scheduler bounds connections; the pool must not do it a second time. One that is closing still counts.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(
+            256, 2 * maximumConnectionsPerHost)
         configuration.http1_1ConnectionDebugInitializer = { channel in
             // Large reads are what makes the engine fast: fewer system calls, and one write a part. One read at a time:
             // each costs memory, and what is read in one turn with the end of the connection may not be delivered.
@@ -39,7 +50,8 @@ package final class HTTPClientTransport: Transport {
 
     deinit {
         // Nothing runs any more, since every transfer holds its engine.
-        if case .made(let client) = state.withLock({ $0 }) { client.shutdown { _ in } }
+        guard case .made(let clients, _) = state.withLock({ $0 }) else { return }
+        for client in clients { client.client.shutdown { _ in } }
     }
 
     package var windowLength: Int64? { nil }
@@ -50,8 +62,10 @@ package final class HTTPClientTransport: Transport {
         for field in request.headers { headers.add(name: field.name, value: field.value) }
         do {
             let clientRequest = try HTTPClient.Request(url: request.url, method: .GET, headers: headers)
-            let task = try client().execute(request: clientRequest, delegate: ExchangeDelegate(handler: handler))
-            return HTTPClientExchange(task: task)
+            let client = try client()
+            let delegate = ExchangeDelegate(handler: handler, clock: client.clock)
+            return HTTPClientExchange(
+                task: client.client.execute(request: clientRequest, delegate: delegate), clock: client.clock)
         } catch {
             handler.exchangeEnded(.failed(DownloadError(httpClient: error, hasHead: false)))
             return FailedExchange()
@@ -59,34 +73,43 @@ package final class HTTPClientTransport: Transport {
     }
 
     package func shutdown() async {
-        let client = state.withLock { state in
+        let clients = state.withLock { state in
             defer { state = .shutDown }
             return state
         }
+        guard case .made(let clients, _) = clients else { return }
         // Nobody could do anything about a connection that does not close well.
-        if case .made(let client) = client { try? await client.shutdown() }
+        for client in clients { try? await client.client.shutdown() }
     }
 
-    /// The client, made when it is first needed.
-    private func client() throws -> HTTPClient {
+    /// The clients in turn; they are made when the first is needed.
+    private func client() throws -> Client {
         try state.withLock { state in
             switch state {
-            case .made(let client): return client
+            case .made(let clients, let next):
+                state = .made(clients, next: (next + 1) % clients.count)
+                return clients[next]
             case .shutDown: throw DownloadError(.shutDown)
             case .notMade: break
             }
-            // Each of NIO's threads opens three descriptors, and ends the process where it cannot.
-            let count = 3 * NIOSingletons.groupLoopCountSuggestion + 1
-            if let shortage = DescriptorShortage.error(opening: count) { throw shortage }
-            let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-            state = .made(client)
-            return client
+            // Each thread of NIO opens three descriptors, and ends the process where it cannot.
+            if let shortage = DescriptorShortage.error(opening: EventLoops.descriptorCount + 1) { throw shortage }
+            let clients = EventLoops.all.map { loop, clock in
+                Client(
+                    client: HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration),
+                    clock: clock)
+            }
+            state = .made(clients, next: 1 % clients.count)
+            return clients[0]
         }
     }
 }
 
 private struct HTTPClientExchange: Exchange {
     let task: HTTPClient.Task<Void>
+    let clock: CallbackClock
+
+    var callbackTime: Duration { clock.time }
 
     // On the event loop a cancellation ends the exchange at once, also inside a callback of its own: it comes behind.
     func cancel() { task.eventLoop.execute { task.cancel() } }

@@ -26,6 +26,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     private let state = Mutex(State())
     /// Where the session is told things.
     let commands = SessionCommands()
+    /// The clock of the callbacks, all of which come on the session's one queue.
+    let clock = CallbackClock()
 
     /// Makes a task and registers its handler before anything of it can be reported; nil after ``close(_:)``.
     ///
@@ -68,7 +70,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             return state.slots[dataTask.taskIdentifier]?.handler
         }
         guard let handler else { return }
-        take(handler.exchangeReceivedHead(head), of: dataTask, in: session)
+        take(clock.measure { handler.exchangeReceivedHead(head) }, of: dataTask, in: session)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -79,7 +81,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             return nil
         }
         guard let handler else { return }
-        take(data.withUnsafeBytes(handler.exchangeReceivedBytes), of: dataTask, in: session)
+        take(clock.measure { data.withUnsafeBytes(handler.exchangeReceivedBytes) }, of: dataTask, in: session)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
@@ -97,9 +99,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         guard let handler else { return }
         // On Linux a redirect that leads nowhere is not told as a response, only kept with the task.
         if !hasHead, let head = task.response.flatMap(ResponseHead.init), head.status.isRedirect {
-            _ = handler.exchangeReceivedHead(head)
+            _ = clock.measure { handler.exchangeReceivedHead(head) }
         }
-        handler.exchangeEnded(end)
+        clock.measure { handler.exchangeEnded(end) }
     }
 
     func urlSession(
@@ -147,11 +149,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             guard let next else { return }
             if let end = next.end {
                 state.withLock { $0.slots[task.taskIdentifier] = nil }
-                next.handler.exchangeEnded(end)
+                clock.measure { next.handler.exchangeEnded(end) }
                 return
             }
             if let bytes = next.bytes,
-                case .notYet(let gate) = bytes.withUnsafeBytes(next.handler.exchangeReceivedBytes)
+                case .notYet(let gate) = clock.measure({
+                    bytes.withUnsafeBytes(next.handler.exchangeReceivedBytes)
+                })
             {
                 take(.notYet(gate), of: task, in: session)
                 return

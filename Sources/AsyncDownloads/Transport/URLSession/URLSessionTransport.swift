@@ -13,7 +13,8 @@ package final class URLSessionTransport: Transport {
     private let session: URLSession
     private let delegate = SessionDelegate()
 
-    package init() {
+    /// - Parameter maximumConnectionsPerHost: How many exchanges with one host there may be at once.
+    package init(maximumConnectionsPerHost: Int = 256) {
         let configuration = URLSessionConfiguration.default
         // With a cache, cancelling a task early kills the process on Linux; elsewhere it would keep whole files.
         configuration.urlCache = nil
@@ -23,7 +24,7 @@ package final class URLSessionTransport: Transport {
         configuration.urlCredentialStorage = nil
         // The transfer's own timer counts silence; this one would also count the time in which nothing is read.
         configuration.timeoutIntervalForRequest = 86_400
-        configuration.httpMaximumConnectionsPerHost = 256
+        configuration.httpMaximumConnectionsPerHost = max(256, 2 * maximumConnectionsPerHost)
         let queue = OperationQueue()
         queue.name = "async-downloads.urlsession"
         queue.maxConcurrentOperationCount = 1
@@ -66,6 +67,8 @@ private final class URLSessionExchange: Exchange {
     init(delegate: SessionDelegate) {
         self.delegate = delegate
     }
+
+    var callbackTime: Duration { delegate.clock.time }
 
     func cancel() {
         delegate.commands.add { [self] in
