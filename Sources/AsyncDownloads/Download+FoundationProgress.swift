@@ -5,9 +5,32 @@ extension Download {
     ///
     /// It counts bytes, `-1` of them in all while the length is unknown, and carries throughput and estimated time
     /// remaining. Cancelling it cancels this handle, pausing and resuming it do the same here; a pause that comes from
-    /// elsewhere is not shown by its `isPaused`. It changes on tasks, as `Progress` may from any thread. Following it keeps
-    /// no download alive, and each call makes another one.
+    /// elsewhere is not shown by its `isPaused`. It changes on any thread. Following it keeps no download alive, and each
+    /// call makes another one.
+    ///
+    /// On Linux, where `Progress` has no lock, the changes are serialized for all downloads. Use
+    /// ``makeProgress(under:pendingUnitCount:)`` there to collect several under a parent, and read them when the downloads
+    /// have ended, or from the task that reads their events.
     public func makeProgress() -> Progress {
+        makeProgress { _ in }
+    }
+
+    /// Makes a `Progress` that follows this download as a child of `parent`; see ``makeProgress()``.
+    ///
+    /// It becomes a child in turn with the changes of other downloads' progress, which `addChild(_:withPendingUnitCount:)`
+    /// does not on Linux.
+    ///
+    /// - Parameters:
+    ///   - parent: The progress of the whole.
+    ///   - pendingUnitCount: How many units of `parent` this download is worth.
+    @discardableResult
+    public func makeProgress(under parent: Progress, pendingUnitCount: Int64) -> Progress {
+        makeProgress { progress in
+            ProgressChanges.inTurn { parent.addChild(progress, withPendingUnitCount: pendingUnitCount) }
+        }
+    }
+
+    private func makeProgress(_ prepare: (Progress) -> Void) -> Progress {
         let progress = Progress(parent: nil)
         progress.totalUnitCount = -1
         progress.kind = .file
@@ -18,6 +41,7 @@ extension Download {
         progress.pausingHandler = { [self] in pause() }
         progress.resumingHandler = { [self] in resume() }
         progress.show(self.progress)
+        prepare(progress)
         let events = observedEvents
         // Nobody awaits a `Progress`, so one task follows the download for as long as either lives.
         Task { [weak progress] in
@@ -41,8 +65,28 @@ extension Download {
     }
 }
 
+/// Changes of `Progress` objects, one at a time where these have no lock of their own.
+///
+/// A change reaches the parent, so that children of one parent must not change at once. Nothing is called back from a
+/// change on Linux, so a lock may be held.
+private enum ProgressChanges {
+    #if canImport(Darwin)
+    static func inTurn(_ change: () -> Void) { change() }
+    #else
+    private static let lock = Mutex(())
+
+    static func inTurn(_ change: () -> Void) {
+        lock.withLock { _ in change() }
+    }
+    #endif
+}
+
 extension Progress {
     fileprivate func show(_ value: DownloadProgress) {
+        ProgressChanges.inTurn { set(value) }
+    }
+
+    private func set(_ value: DownloadProgress) {
         // An empty file of known length would be indeterminate: it is complete.
         let isEmpty = value.expectedByteCount == 0
         totalUnitCount = isEmpty ? 1 : value.expectedByteCount ?? -1

@@ -1,3 +1,13 @@
+/// How one download of a batch ended.
+public struct BatchOutcome: Sendable {
+    /// The request's place in the batch.
+    public let index: Int
+    /// The request.
+    public let request: DownloadRequest
+    /// The file, or why it is not there.
+    public let result: Result<DownloadedFile, DownloadError>
+}
+
 /// The results of many downloads, each as soon as it is there.
 ///
 /// ```swift
@@ -6,81 +16,143 @@
 /// }
 /// ```
 ///
-/// The downloads begin with the first iteration, in the order of the requests; results come in the order in which they
-/// are there. One failure does not stop the rest. Leaving the loop, or cancelling its task, leaves the downloads that
-/// are not finished; their bytes are kept. A cancelled loop throws, so that it cannot be taken for a complete one.
-public struct DownloadBatch: AsyncSequence, Sendable {
-    /// How one download of a batch ended.
-    public struct Outcome: Sendable {
-        /// The request's place in the batch.
-        public let index: Int
-        /// The request.
-        public let request: DownloadRequest
-        /// The file, or why it is not there.
-        public let result: Result<DownloadedFile, DownloadError>
-    }
+/// Each iteration takes as many requests as there is room for, in their order, starts them, and waits for the first
+/// outcome; outcomes come in the order in which they are there. A download counts towards the limit until its outcome is
+/// taken, so a slow loop holds at most `limit` of them. Nothing starts between two iterations, or after the last one. One
+/// failure does not stop the rest.
+///
+/// Leaving the loop, or canceling its task, cancels the downloads that are running; their bytes are kept. A canceled loop
+/// throws, so that it cannot be taken for a complete one.
+public struct DownloadBatch<Requests: Sequence>: AsyncSequence where Requests.Element == DownloadRequest {
+    /// How one download of the batch ended.
+    public typealias Outcome = BatchOutcome
 
     let downloader: Downloader
-    let requests: [DownloadRequest]
+    let requests: Requests
     let limit: Int
 
-    /// Starts the downloads.
+    /// Makes an iterator, which starts nothing until it is asked for the first outcome.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(self)
+        AsyncIterator(requests: requests.makeIterator(), window: BatchWindow(downloader, limit: limit))
     }
 
-    /// Delivers the outcomes.
+    /// Starts the downloads and delivers their outcomes.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private var outcomes: AsyncStream<Outcome>.AsyncIterator
+        fileprivate var requests: Requests.Iterator
+        fileprivate let window: BatchWindow
+        private var isExhausted = false
 
-        init(_ batch: DownloadBatch) {
-            // The task group that bounds the work needs a task that outlives single calls of `next`.
-            let (stream, continuation) = AsyncStream.makeStream(of: Outcome.self)
-            let task = Task {
-                await batch.run { continuation.yield($0) }
-                continuation.finish()
-            }
-            continuation.onTermination = { _ in task.cancel() }
-            outcomes = stream.makeAsyncIterator()
+        fileprivate init(requests: Requests.Iterator, window: BatchWindow) {
+            self.requests = requests
+            self.window = window
         }
 
         /// The next outcome; nil when all are there.
         ///
-        /// - Throws: ``DownloadError/Code/cancelled`` when the task is cancelled. How a download ends is no error here.
-        public mutating func next() async throws -> Outcome? {
-            if let outcome = await outcomes.next() { return outcome }
-            if Task.isCancelled { throw DownloadError(.cancelled) }
-            return nil
+        /// - Throws: ``DownloadError/Code/cancelled`` when the task is canceled. How a download ends is no error here.
+        public mutating func next() async throws -> BatchOutcome? {
+            while !Task.isCancelled, !isExhausted, window.hasRoom {
+                guard let request = requests.next() else {
+                    isExhausted = true
+                    break
+                }
+                window.start(request)
+            }
+            switch await window.next() {
+            case .outcome(let outcome): return outcome
+            case .cancelled: throw DownloadError(.cancelled)
+            case .idle, .request: return nil
+            }
         }
     }
+}
 
-    /// Runs at most `limit` downloads at a time and reports each.
-    func run(_ report: @escaping @Sendable (Outcome) -> Void) async {
-        await withTaskGroup(of: Void.self) { group in
-            for (index, request) in requests.enumerated() {
-                if index >= Swift.max(1, limit) { await group.next() }
-                group.addTask {
-                    let result = await downloader.result(of: request)
-                    report(Outcome(index: index, request: request, result: result))
+extension DownloadBatch: Sendable where Requests: Sendable {}
+
+/// The results of many downloads whose requests come asynchronously; see ``DownloadBatch``.
+///
+/// The next request is taken while earlier downloads run, whenever there is room. When the requests end with an error, no
+/// more are taken; the loop throws it after the outcomes of the running downloads.
+public struct AsyncDownloadBatch<Requests: AsyncSequence>: AsyncSequence
+where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetatype {
+    /// How one download of the batch ended.
+    public typealias Outcome = BatchOutcome
+
+    let downloader: Downloader
+    let requests: Requests
+    let limit: Int
+
+    /// Makes an iterator, which takes and starts nothing until it is asked for the first outcome.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(
+            source: RequestSource(requests.makeAsyncIterator()), window: BatchWindow(downloader, limit: limit))
+    }
+
+    /// Takes the requests, starts the downloads and delivers their outcomes.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate let source: RequestSource<Requests.AsyncIterator>
+        fileprivate let window: BatchWindow
+        private var isExhausted = false
+        private var failure: (any Error)?
+
+        fileprivate init(source: RequestSource<Requests.AsyncIterator>, window: BatchWindow) {
+            self.source = source
+            self.window = window
+        }
+
+        /// The next outcome; nil when all are there.
+        ///
+        /// - Throws: ``DownloadError/Code/cancelled`` when the task is canceled, or the error of the requests. How a
+        ///   download ends is no error here.
+        public mutating func next() async throws -> BatchOutcome? {
+            while true {
+                if !Task.isCancelled, !isExhausted, window.hasRoom { window.take(from: source) }
+                switch await window.next() {
+                case .outcome(let outcome): return outcome
+                case .cancelled: throw DownloadError(.cancelled)
+                case .request(.success(let request?)): window.start(request)
+                case .request(.success(nil)): isExhausted = true
+                case .request(.failure(let error)): (isExhausted, failure) = (true, error)
+                case .idle:
+                    defer { failure = nil }
+                    if let failure { throw failure }
+                    return nil
                 }
             }
         }
     }
 }
 
+extension AsyncDownloadBatch: Sendable where Requests: Sendable {}
+
 extension Downloader {
     /// Downloads all of `requests`, at most `limit` at a time, and delivers each result as it comes.
     ///
     /// - Parameters:
-    ///   - requests: What to download; duplicates are treated by the ``DuplicatePolicy``.
-    ///   - limit: How many are asked for at a time. The downloader's own limits hold as well.
-    public func batch(_ requests: some Sequence<DownloadRequest>, limit: Int = 6) -> DownloadBatch {
-        DownloadBatch(downloader: self, requests: Array(requests), limit: limit)
+    ///   - requests: What to download, taken one by one; duplicates are treated by the ``DuplicatePolicy``.
+    ///   - limit: How many may run, or wait for their outcome to be taken. The downloader's own limits hold as well.
+    public func batch<Requests: Sequence<DownloadRequest>>(
+        _ requests: Requests, limit: Int = 6
+    ) -> DownloadBatch<Requests> {
+        DownloadBatch(downloader: self, requests: requests, limit: limit)
+    }
+
+    /// Downloads all of `requests`, which come asynchronously, at most `limit` at a time, and delivers each result as it
+    /// comes.
+    ///
+    /// - Parameters:
+    ///   - requests: What to download, taken one by one; duplicates are treated by the ``DuplicatePolicy``.
+    ///   - limit: How many may run, or wait for their outcome to be taken. The downloader's own limits hold as well.
+    public func batch<Requests: AsyncSequence>(
+        _ requests: Requests, limit: Int = 6
+    ) -> AsyncDownloadBatch<Requests>
+    where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetatype {
+        AsyncDownloadBatch(downloader: self, requests: requests, limit: limit)
     }
 
     /// Downloads all of `requests` or fails as a whole.
     ///
-    /// Structured: the first failure cancels the rest, and so does cancelling the task; whatever was received is kept
+    /// Structured: the first failure cancels the rest, and so does canceling the task; whatever was received is kept
     /// for the next time, and the files that are finished stay.
     ///
     /// - Returns: The files in the order of the requests.
@@ -94,14 +166,6 @@ extension Downloader {
             var files = [DownloadedFile?](repeating: nil, count: requests.count)
             for try await (index, file) in group { files[index] = file }
             return files.compactMap { $0 }
-        }
-    }
-
-    func result(of request: DownloadRequest) async -> Result<DownloadedFile, DownloadError> {
-        do throws(DownloadError) {
-            return .success(try await download(request))
-        } catch {
-            return .failure(error)
         }
     }
 }

@@ -169,3 +169,13 @@ struct FullDiskTests {
         }
     }
 }
+
+extension Downloader {
+    fileprivate func result(of request: DownloadRequest) async -> Result<DownloadedFile, DownloadError> {
+        do throws(DownloadError) {
+            return .success(try await download(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

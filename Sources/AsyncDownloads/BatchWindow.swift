@@ -1,0 +1,149 @@
+/// The downloads of one batch that run, or have ended and wait for their outcome to be taken.
+///
+/// Whoever lets go of it, or whose task is canceled in ``next()``, cancels the running ones.
+final class BatchWindow: Sendable {
+    /// What a batch has to go on with.
+    enum Event: Sendable {
+        case outcome(BatchOutcome)
+        /// A request that was taken from an asynchronous source, or the end of the source.
+        case request(Result<DownloadRequest?, any Error>)
+        /// The task is canceled.
+        case cancelled
+        /// Nothing runs, nothing is being taken, and nothing waits to be taken.
+        case idle
+    }
+
+    private struct State {
+        var running: [Int: Download] = [:]
+        /// Outcomes and requests in the order in which they came.
+        var events: [Event] = []
+        /// How many of ``events`` are outcomes.
+        var outcomeCount = 0
+        var startedCount = 0
+        /// What takes the next request.
+        var taking: Task<Void, Never>?
+        var waiter: CheckedContinuation<Event, Never>?
+        var isLeft = false
+
+        mutating func takeEvent() -> Event {
+            let event = events.removeFirst()
+            if case .outcome = event { outcomeCount -= 1 }
+            return event
+        }
+    }
+
+    private let downloader: Downloader
+    private let limit: Int
+    private let state = Mutex(State())
+
+    /// Limits below 1 are taken as 1.
+    init(_ downloader: Downloader, limit: Int) {
+        self.downloader = downloader
+        self.limit = max(1, limit)
+    }
+
+    deinit {
+        leave()
+    }
+
+    /// Whether one more download may start.
+    var hasRoom: Bool { state.withLock { $0.running.count + $0.outcomeCount < limit } }
+
+    /// Starts a download.
+    func start(_ request: DownloadRequest) {
+        let download = downloader.start(request)
+        let index: Int? = state.withLock { state in
+            guard !state.isLeft else { return nil }
+            defer { state.startedCount += 1 }
+            state.running[state.startedCount] = download
+            return state.startedCount
+        }
+        guard let index else { return download.cancel() }
+        download.whenEnded { [weak self] result in
+            self?.ended(BatchOutcome(index: index, request: request, result: result))
+        }
+    }
+
+    /// Takes one request from `source`, unless one is being taken.
+    ///
+    /// A task, since taking it goes on when ``next()`` has returned with an outcome. It only takes the request; what starts
+    /// it is the next call of ``next()``.
+    func take<Iterator: SendableMetatype>(from source: RequestSource<Iterator>) {
+        state.withLock { state in
+            let isTaken = state.events.contains { if case .request = $0 { true } else { false } }
+            guard state.taking == nil, !isTaken, !state.isLeft else { return }
+            state.taking = Task { [weak self] in
+                let request = await source.next()
+                self?.put(.request(request)) { $0.taking = nil }
+            }
+        }
+    }
+
+    /// The next event; waits while there is something to wait for.
+    func next() async -> Event {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let event: Event? = state.withLock { state in
+                    if Task.isCancelled || state.isLeft { return .cancelled }
+                    if !state.events.isEmpty { return state.takeEvent() }
+                    if state.running.isEmpty, state.taking == nil { return .idle }
+                    state.waiter = continuation
+                    return nil
+                }
+                if let event { continuation.resume(returning: event) }
+            }
+        } onCancel: {
+            leave()
+        }
+    }
+
+    private func ended(_ outcome: BatchOutcome) {
+        put(.outcome(outcome)) { $0.running[outcome.index] = nil }
+    }
+
+    private func put(_ event: Event, _ change: (inout State) -> Void) {
+        let delivery = state.withLock { state -> (waiter: CheckedContinuation<Event, Never>, event: Event)? in
+            change(&state)
+            guard !state.isLeft else { return nil }
+            if case .outcome = event { state.outcomeCount += 1 }
+            state.events.append(event)
+            guard let waiter = state.waiter else { return nil }
+            state.waiter = nil
+            return (waiter, state.takeEvent())
+        }
+        delivery?.waiter.resume(returning: delivery?.event ?? .idle)
+    }
+
+    /// Cancels what runs, and takes nothing more.
+    private func leave() {
+        let (downloads, taking, waiter) = state.withLock { state in
+            defer {
+                state.isLeft = true
+                (state.running, state.taking, state.waiter) = ([:], nil, nil)
+            }
+            return (state.running.values, state.taking, state.waiter)
+        }
+        taking?.cancel()
+        for download in downloads { download.cancel() }
+        waiter?.resume(returning: .cancelled)
+    }
+}
+
+/// An asynchronous iterator of requests that tasks take turns with.
+final class RequestSource<Iterator: AsyncIteratorProtocol>: @unchecked Sendable
+where Iterator.Element == DownloadRequest {  // `iterator` is used by one task at a time: see `BatchWindow.take(from:)`.
+    private var iterator: Iterator
+
+    init(_ iterator: Iterator) {
+        self.iterator = iterator
+    }
+
+    /// The next request, the end, or the error that the requests end with.
+    func next() async -> Result<DownloadRequest?, any Error> {
+        do {
+            return .success(try await iterator.next())
+        } catch {
+            return .failure(error)
+        }
+    }
+}
