@@ -33,7 +33,10 @@ extension Download {
 extension Transfer.State {
     /// Wakes those who look on at a state that has changed.
     mutating func tellOnlookers() -> [Wakeup] {
-        guard subscribers.hasOnlookers else { return [] }
+        // Most of what happens changes no state.
+        let shown = (state: machine.state, version: subscribers.version)
+        guard subscribers.hasOnlookers, lastShown.map({ $0 != shown }) ?? true else { return [] }
+        lastShown = shown
         return subscribers.attached.flatMap { number, _ in
             let (state, progress) = (stateForCaller(number), machine.progress)
             return subscribers.update(number) { $0.show(state, progress) } ?? []
@@ -53,8 +56,8 @@ extension Transfer.State {
         switch machine.state {
         case .ready: return .ready
         case .waiting: return .waiting
+        case .backingOff, .closing(.retrying): return .retrying
         case .opening, .connecting, .preparing, .receiving, .draining, .refreshing, .closing: return .downloading
-        case .backingOff: return .retrying
         case .paused: return .paused
         case .finishing, .ended: return .verifying
         }

@@ -71,6 +71,16 @@ public final class Download: Sendable {
         }
     }
 
+    /// Calls `body` once with how the download ends, perhaps before this returns.
+    ///
+    /// Like a reader of ``events`` or ``file``, what waits this way keeps the download alive.
+    func whenEnded(_ body: @escaping @Sendable (Result<DownloadedFile, DownloadError>) -> Void) {
+        switch source {
+        case .refused(let error): body(.failure(error))
+        case .transfer(let transfer, let caller): transfer.whenEnded(caller, body)
+        }
+    }
+
     /// Stops this download and keeps what was received; the stream stays open.
     ///
     /// The transfer itself stops when every handle that shares it has paused. ``DownloadEvent/paused(receivedByteCount:)``

@@ -113,7 +113,7 @@ extension Downloader {
             }
         }
         let unfinished = try result.concerning(request.url).get()
-        let download = begin(request, running: false) { $0.revive(unfinished) }
+        let download = begin(request, isRunning: false) { $0.revive(unfinished) }
         download.resume()
         return download
     }

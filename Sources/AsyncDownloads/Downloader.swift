@@ -27,7 +27,9 @@ public final class Downloader: Sendable {
     /// Creates a downloader with its own engine and limits.
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(
-            configuration: configuration, transport: configuration.transport.makeTransport(),
+            configuration: configuration,
+            transport: configuration.transport.makeTransport(
+                maximumConnectionsPerHost: configuration.maximumConcurrentTransfersPerHost),
             store: DiskStore(durability: configuration.durability), time: SystemTimeSource())
     }
 
@@ -38,7 +40,7 @@ public final class Downloader: Sendable {
         self.configuration = configuration
         spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
         let log = Log()
-        let destinations = DestinationLedger()
+        let destinations = DestinationReservations()
         registry = TransferRegistry(destinations: destinations)
         environment = TransferEnvironment(
             transport: transport,
@@ -49,6 +51,7 @@ public final class Downloader: Sendable {
                 limitPerHost: configuration.maximumConcurrentTransfersPerHost),
             time: time,
             destinations: destinations,
+            slowDisks: SlowDisks(),
             log: log,
             abandonment: configuration.abandonmentPolicy,
             relief: MemoryRelief(
@@ -68,7 +71,9 @@ public final class Downloader: Sendable {
 
     /// Carries out `request` and returns when its file is there; see ``download(from:to:)``.
     public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {
-        try await start(request).file
+        // A task that is cancelled already starts nothing.
+        if Task.isCancelled { throw DownloadError(.cancelled, url: request.url) }
+        return try await start(request).file
     }
 
     /// Downloads `url` into memory.
@@ -105,9 +110,10 @@ public final class Downloader: Sendable {
         begin(request) { _ in }
     }
 
-    /// Starts a download whose transfer, if it is a new one, is first given to `prepare`.
+    /// Starts a download, or with `isRunning` false a paused one, whose transfer, if it is a new one, is first given to
+    /// `prepare`.
     func begin(
-        _ request: DownloadRequest, running: Bool = true, prepare: (Transfer) -> Void
+        _ request: DownloadRequest, isRunning: Bool = true, prepare: (Transfer) -> Void
     ) -> Download {
         var request = request
         if request.destination == .memory, request.maximumByteCount == nil {
@@ -117,30 +123,32 @@ public final class Downloader: Sendable {
             return Download(request: request, source: .refused(error))
         }
         let key = TransferKey(request)
+        let terms = SubscriberTerms(
+            deadline: request.deadline ?? configuration.deadline,
+            idleTimeout: request.idleTimeout ?? configuration.idleTimeout,
+            retryPolicy: request.retryPolicy ?? configuration.retryPolicy)
         let joined = registry.join(
-            key, request, policy: request.duplicatePolicy ?? configuration.duplicatePolicy, running: running
-        ) {
-            let transfer = makeTransfer(key, request)
+            key, request, terms, policy: request.duplicatePolicy ?? configuration.duplicatePolicy,
+            isRunning: isRunning
+        ) { number in
+            let transfer = makeTransfer(number, key, request)
             prepare(transfer)
             return transfer
         }
         switch joined.concerning(request.url) {
-        case .success(let (transfer, caller, isCoalesced)):
+        case .success(let joined):
             return Download(
-                request: request, source: .transfer(transfer, caller: caller), isCoalesced: isCoalesced)
+                request: request, source: .transfer(joined.transfer, caller: joined.subscriber),
+                isCoalesced: joined.isCoalesced)
         case .failure(let error):
             return Download(request: request, source: .refused(error))
         }
     }
 
-    private func makeTransfer(_ key: TransferKey, _ request: DownloadRequest) -> Transfer {
+    private func makeTransfer(_ number: Int, _ key: TransferKey, _ request: DownloadRequest) -> Transfer {
         let settings = TransferSettings(
             url: URL(string: key.url) ?? request.url,
             headers: request.headers,
-            retryPolicy: request.retryPolicy ?? configuration.retryPolicy,
-            idleTimeout: request.idleTimeout ?? configuration.idleTimeout,
-            deadline: request.deadline ?? configuration.deadline,
-            maximumByteCount: request.maximumByteCount,
             checksum: request.checksum,
             contentChangePolicy: request.contentChangePolicy ?? configuration.contentChangePolicy,
             progressInterval: configuration.progressInterval,
@@ -149,8 +157,8 @@ public final class Downloader: Sendable {
             waitsForOwner: (request.inUsePolicy ?? configuration.inUsePolicy).waits)
         let site = site(of: request, key)
         return Transfer(
-            key: key, site: site, settings: settings, environment: environment, whenClosed: registry.free,
-            whenOver: registry.remove)
+            number: number, key: key, site: site, settings: settings, environment: environment,
+            whenClosed: registry.free, whenOver: registry.remove)
     }
 
     /// Where the bytes of `request` are kept until they are all there.
@@ -168,13 +176,13 @@ public final class Downloader: Sendable {
     public func pauseAll() {
         // Those who wait first: what a running one gives back would let them begin.
         let transfers = registry.transfers.map { (transfer: $0, waits: $0.withState { $0.machine.state == .waiting }) }
-        for (transfer, waits) in transfers where waits { transfer.forEachCaller(transfer.pause) }
-        for (transfer, waits) in transfers where !waits { transfer.forEachCaller(transfer.pause) }
+        for (transfer, waits) in transfers where waits { transfer.forEachSubscriber(transfer.pause) }
+        for (transfer, waits) in transfers where !waits { transfer.forEachSubscriber(transfer.pause) }
     }
 
-    /// Resumes every paused download.
+    /// Resumes every paused download, in the order in which they were started.
     public func resumeAll() {
-        for transfer in registry.transfers { transfer.forEachCaller(transfer.resume) }
+        for transfer in registry.transfers { transfer.forEachSubscriber(transfer.resume) }
     }
 
     /// Frees what paused downloads hold, as the system does when memory is short (``MemoryPressurePolicy``).
@@ -218,7 +226,7 @@ public final class Downloader: Sendable {
         return try found.get().compactMap { unfinished in
             guard var request = DownloadRequest(unfinished) else { return nil }
             prepare(&request)
-            return begin(request, running: false) { $0.revive(unfinished) }
+            return begin(request, isRunning: false) { $0.revive(unfinished) }
         }
     }
 

@@ -59,3 +59,26 @@ extension DiskPartial {
         return file
     }
 }
+
+extension DiskStore {
+    package func place(
+        copyOf path: String, at destinations: [String], for site: PartialSite
+    ) -> [Result<Void, DownloadError>] {
+        do {
+            let handle = try disk.open(path, .existing)
+            defer { disk.close(handle) }
+            let file = PartialFile(claim: .new(), handle: handle, information: try disk.information(of: handle))
+            var placement = Placement(store: self, names: PartialNames(site), file: file, isTaken: true)
+            // The file itself, where somebody asks for the path that it has already.
+            for destination in destinations where destination != path { placement.put(at: destination) }
+            _ = placement.synchronizeOtherDirectories()
+            placement.synchronizeOwnDirectory()
+            var results = placement.results.makeIterator()
+            return destinations.map { destination in
+                destination == path ? .success(()) : (results.next() ?? .success(())).mapError { DownloadError($0) }
+            }
+        } catch {
+            return destinations.map { _ in .failure(DownloadError(error)) }
+        }
+    }
+}

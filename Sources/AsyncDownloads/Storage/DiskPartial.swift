@@ -52,6 +52,8 @@ final class DiskPartial: Partial {
         self.state = Mutex(state)
     }
 
+    var volume: UInt64? { lock.volume }
+
     deinit {
         close()
     }

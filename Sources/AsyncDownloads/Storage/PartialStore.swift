@@ -14,6 +14,13 @@ package protocol PartialStore: Sendable {
     /// Whether anything may be kept at `site`; cheap.
     func holds(_ site: PartialSite) -> Bool
 
+    /// Puts copies of a finished file at every destination, atomically, as ``Partial/place(at:length:)`` does.
+    ///
+    /// - Parameter site: The site of the partial that the file was, for the names of temporary files.
+    func place(
+        copyOf path: String, at destinations: [String], for site: PartialSite
+    ) -> [Result<Void, DownloadError>]
+
     /// Takes over the bytes of `file`, which is removed after they are as safe here as they were there.
     ///
     /// Where more bytes that can be proven are kept here already, these stay, and `file` is left alone; so it is when
@@ -171,8 +178,16 @@ package protocol Partial: AnyObject, Sendable {
     /// The first `length` bytes, all of which are there.
     func contents(length: Int64) throws(DownloadError) -> Data
 
-    /// Lets bytes that are in memory go to disk with the next call that writes; the engine's thread may call this.
-    func leaveMemory()
+    /// Whether the bytes are in memory only.
+    var isInMemory: Bool { get }
+
+    /// Moves bytes that are in memory to disk, synced; does nothing where they are there.
+    ///
+    /// Bytes may be written meanwhile; they wait for no sync.
+    func leaveMemory() throws(DownloadError)
+
+    /// The number of the volume that holds the bytes; nil in memory.
+    var volume: UInt64? { get }
 
     /// Puts the finished file of `length` bytes at every destination and removes every trace of the partial.
     ///
@@ -209,5 +224,9 @@ extension Partial {
         return bytes
     }
 
+    package var isInMemory: Bool { false }
+
     package func leaveMemory() {}
+
+    package var volume: UInt64? { nil }
 }

@@ -11,7 +11,9 @@ struct Placement {
     /// The directories of the destinations, in the order of ``results``.
     private var directories: [String] = []
 
-    init(store: DiskStore, names: PartialNames, file: PartialFile) {
+    /// - Parameter isTaken: Whether the file is at a destination already.
+    init(store: DiskStore, names: PartialNames, file: PartialFile, isTaken: Bool = false) {
+        self.isTaken = isTaken
         self.store = store
         self.names = names
         self.file = file

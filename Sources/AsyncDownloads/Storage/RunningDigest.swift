@@ -69,14 +69,17 @@ struct RunningDigest: Sendable {
     // Small enough to stay in a core's cache between the reading and the hashing.
     private static let partSize = 256 << 10
 
+    /// Reads bytes into the buffer from an offset on, and returns how many; 0 at the end of the file.
+    typealias Reading = (UnsafeMutableRawBufferPointer, Int64) throws(DownloadError) -> Int
+
     /// Takes in the file's bytes up to `end`, which must have been written; blocks on the disk.
-    mutating func advance(to end: Int64, in partial: any Partial) throws(DownloadError) {
+    mutating func advance(to end: Int64, reading read: Reading) throws(DownloadError) {
         guard position < end else { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.partSize, alignment: 64)
         defer { buffer.deallocate() }
         while position < end {
             let wanted = Int(min(Int64(Self.partSize), end - position))
-            let count = try partial.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: position)
+            let count = try read(UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), position)
             guard count > 0 else { throw DownloadError(.storageFailure, "the partial file ends too early") }
             add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }

@@ -5,14 +5,17 @@
 final class SiteLock: Sendable {
     /// Whether it was made by ``acquire(_:on:)``.
     let isNew: Bool
+    /// The number of the volume that it is on.
+    let volume: UInt64
 
     private let path: String
     /// The lock file; nil once the lock was released.
     private let file: Mutex<OpenFile?>
     private let disk: any FileSystem
 
-    private init(isNew: Bool, path: String, file: OpenFile, disk: any FileSystem) {
+    private init(isNew: Bool, volume: UInt64, path: String, file: OpenFile, disk: any FileSystem) {
         self.isNew = isNew
+        self.volume = volume
         self.path = path
         self.file = Mutex(file)
         self.disk = disk
@@ -58,7 +61,7 @@ final class SiteLock: Sendable {
                 throw FileFailure(.inUse, errno: 0, operation: "lock", name: file.name, reason: "in use")
             }
             if try disk.information(at: path)?.isSameFile(as: information) == true {
-                return SiteLock(isNew: isNew, path: path, file: file, disk: disk)
+                return SiteLock(isNew: isNew, volume: information.device, path: path, file: file, disk: disk)
             }
             disk.close(file)
             return nil

@@ -1,21 +1,35 @@
-/// Who writes where: no two transfers of one downloader put different resources at one path.
+internal import Dispatch
+
+/// Which destinations are taken: no two transfers of one downloader put different resources at one path.
 ///
-/// A path that a caller named is taken while its transfer lives. No name that is chosen from a response is that of a
-/// file that another resource has got from here, since nobody asked for that one to be replaced.
-final class DestinationLedger: Sendable {
+/// A path that a request names is reserved until its last subscriber has left. Where the transfer may be placing the file
+/// at that moment, the path is closing: the next resource's transfer may start, and waits with placing its own file. No
+/// name that is chosen from a response is that of a file that another resource has got from here, since nobody asked for
+/// that one to be replaced.
+final class DestinationReservations: Sendable {
+    private struct Reservation {
+        let key: TransferKey
+        /// How many subscribers, and how many that have left while their file was being placed.
+        var count = 1
+        var closingCount = 0
+        /// The resource that has reserved the path after this one, and how often.
+        var next: (key: TransferKey, count: Int)?
+        var waiters: [DispatchSemaphore] = []
+
+        var isClosing: Bool { closingCount == count }
+    }
+
     private struct State {
-        var named: [String: TransferKey] = [:]
-        /// The same the other way round, in the order in which they were named.
-        var paths: [TransferKey: [String]] = [:]
+        var reservations: [String: Reservation] = [:]
         /// The ``TransferKey/resource`` that each path got, of the latest few.
         var given: [String: String] = [:]
         var order: [String] = []
 
         mutating func give(_ path: String, to resource: String) {
             if given.updateValue(resource, forKey: path) == nil { order.append(path) }
-            guard order.count > 2 * DestinationLedger.memory else { return }
-            for path in order.prefix(DestinationLedger.memory) { given[path] = nil }
-            order.removeFirst(DestinationLedger.memory)
+            guard order.count > 2 * DestinationReservations.memory else { return }
+            for path in order.prefix(DestinationReservations.memory) { given[path] = nil }
+            order.removeFirst(DestinationReservations.memory)
         }
     }
 
@@ -24,23 +38,72 @@ final class DestinationLedger: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes `path` for the transfer of `key`; false when another transfer has it.
-    func take(_ path: String, for key: TransferKey) -> Bool {
+    /// Reserves `path` for one more subscriber of `key`; the answer is the key of another transfer that has it, or nil.
+    func reserve(_ path: String, for key: TransferKey) -> TransferKey? {
         state.withLock { state in
-            if let owner = state.named[path] { return owner == key }
-            state.named[path] = key
-            state.paths[key, default: []].append(path)
-            return true
+            guard var present = state.reservations[path] else {
+                state.reservations[path] = Reservation(key: key)
+                return nil
+            }
+            if present.next == nil, present.key == key {
+                present.count += 1
+            } else if let next = present.next {
+                guard next.key == key else { return next.key }
+                present.next?.count += 1
+            } else {
+                guard present.isClosing else { return present.key }
+                present.next = (key, 1)
+            }
+            state.reservations[path] = present
+            return nil
         }
     }
 
-    /// Frees every path that callers of `key` named.
-    func release(_ key: TransferKey) {
+    /// One subscriber of `key` has left while its file may be placed; ``release(_:for:hasFile:)`` follows.
+    func close(_ path: String, for key: TransferKey) {
         state.withLock { state in
-            for path in state.paths.removeValue(forKey: key) ?? [] {
-                state.named[path] = nil
-                state.give(path, to: key.resource)
+            if state.reservations[path]?.key == key { state.reservations[path]?.closingCount += 1 }
+        }
+    }
+
+    /// Releases one reservation.
+    ///
+    /// - Parameter hasFile: Whether a file may have been placed there.
+    func release(_ path: String, for key: TransferKey, hasFile: Bool) {
+        let waiters: [DispatchSemaphore] = state.withLock { state in
+            guard var present = state.reservations[path] else { return [] }
+            if hasFile { state.give(path, to: key.resource) }
+            if present.key != key {
+                guard let next = present.next, next.key == key else { return [] }
+                present.next = next.count > 1 ? (key, next.count - 1) : nil
+                state.reservations[path] = present
+                return []
             }
+            present.count -= 1
+            present.closingCount = min(present.closingCount, present.count)
+            guard present.count == 0 else {
+                state.reservations[path] = present
+                return []
+            }
+            state.reservations[path] = present.next.map { Reservation(key: $0.key, count: $0.count) }
+            return present.waiters
+        }
+        for waiter in waiters { waiter.signal() }
+    }
+
+    /// Waits until no other transfer may still place a file at `path`; blocks for as long as a disk takes.
+    func waitUntilFree(_ path: String, for key: TransferKey) {
+        while true {
+            let semaphore = state.withLock { state -> DispatchSemaphore? in
+                guard let present = state.reservations[path], present.key != key, present.next?.key == key else {
+                    return nil
+                }
+                let semaphore = DispatchSemaphore(value: 0)
+                state.reservations[path]?.waiters.append(semaphore)
+                return semaphore
+            }
+            guard let semaphore else { return }
+            semaphore.wait()
         }
     }
 
@@ -51,7 +114,7 @@ final class DestinationLedger: Sendable {
             while true {
                 let candidate = number == 0 ? name : FileName.numbered(name, number)
                 let path = directory.hasSuffix("/") ? directory + candidate : "\(directory)/\(candidate)"
-                let isFree = state.named[path].map { $0 == key } ?? true
+                let isFree = state.reservations[path].map { $0.key == key } ?? true
                 if isFree, state.given[path] == nil || state.given[path] == key.resource {
                     state.give(path, to: key.resource)
                     return path

@@ -2,8 +2,10 @@
 struct ExchangeProgress: Sendable {
     let number: Int
     let asked: AskedRange
-    /// Where the next byte belongs.
+    /// Where the first byte belongs that is not written.
     var position: Int64
+    /// How many bytes are being written from there on, in how many writes, which end in order.
+    private(set) var pending = (byteCount: Int64(0), writeCount: 0)
     /// One past the last byte that the head promised; nil while unknown.
     var end: Int64?
     /// Bytes at the body's beginning that are there already.
@@ -12,10 +14,53 @@ struct ExchangeProgress: Sendable {
     var overflowed = false
     /// When something last arrived, or was last written.
     var lastActivity: Duration
-    /// Whether bytes are being written, so that the engine is held up.
-    var isWriting = false
+    /// For how long the server had brought nothing at the last look.
+    private(set) var idleTime = Duration.zero
+    /// When the last look was, and the callback time then.
+    private var lastLook: (at: Duration, callbackTime: Duration)?
+    /// The callback time at the last look before ``lastActivity``.
+    private var callbackTimeBefore = Duration.zero
     /// When it was cancelled.
     var cancelledAt: Duration?
     /// The end, when the engine reports it while the store still makes room.
     var earlyEnd: ExchangeEnd?
+
+    init(number: Int, asked: AskedRange, position: Int64, lastActivity: Duration) {
+        self.number = number
+        self.asked = asked
+        self.position = position
+        self.lastActivity = lastActivity
+    }
+
+    /// Whether bytes are being written, so that the engine is held up.
+    var isWriting: Bool { pending.writeCount > 0 }
+
+    /// Where the next byte that arrives belongs.
+    var nextOffset: Int64 { position + pending.byteCount }
+
+    /// `count` bytes are going to be written.
+    mutating func beginWrite(_ count: Int64) {
+        pending = (pending.byteCount + count, pending.writeCount + 1)
+    }
+
+    /// `count` bytes are written; answers where.
+    mutating func endWrite(_ count: Int64) -> Range<Int64> {
+        defer { position += count }
+        pending = (pending.byteCount - count, pending.writeCount - 1)
+        return position..<position + count
+    }
+
+    /// Finds out for how long the server has brought nothing, without the time that callbacks took meanwhile.
+    ///
+    /// The callback time is known at looks only. What passed between the look before the last activity and the activity
+    /// itself is taken off as well, so that the result may be too small by that and is never too large.
+    mutating func look(at now: Duration, callbackTime: Duration) {
+        if let lastLook {
+            if lastLook.at < lastActivity { callbackTimeBefore = lastLook.callbackTime }
+        } else {
+            callbackTimeBefore = callbackTime
+        }
+        idleTime = max(.zero, now - lastActivity - (callbackTime - callbackTimeBefore))
+        lastLook = (now, callbackTime)
+    }
 }

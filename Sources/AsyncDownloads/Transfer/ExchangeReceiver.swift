@@ -69,8 +69,7 @@ final class ExchangeReceiver: ExchangeHandler {
     func exchangeReceivedBytes(_ bytes: UnsafeRawBufferPointer) -> Readiness {
         guard enterCallback() else { return .ready }
         defer { leaveCallback() }
-        transfer.bytesArrived(bytes, exchange: number)
-        return .ready
+        return transfer.bytesArrived(bytes, from: self, number: number)
     }
 
     func exchangeEnded(_ end: ExchangeEnd) {
@@ -81,6 +80,20 @@ final class ExchangeReceiver: ExchangeHandler {
         }
         passEndOn()
     }
+
+    /// Holds the end until what is returned is released, for work that a callback has left to another thread.
+    func holdEnd() -> HeldEnd? { enterCallback() ? HeldEnd { [self] in leaveCallback() } : nil }
+
+    /// An end that is not given to the transfer yet.
+    struct HeldEnd: Sendable {
+        fileprivate let body: @Sendable () -> Void
+
+        /// Lets the end pass; to be called once.
+        func release() { body() }
+    }
+
+    /// How long the thread of the exchange's callbacks has spent in callbacks so far.
+    var callbackTime: Duration { state.withLock { $0.exchange }?.callbackTime ?? .zero }
 
     /// Counts a callback as in progress; false after the end, when nothing more is taken.
     private func enterCallback() -> Bool {

@@ -1,78 +1,140 @@
 internal import Foundation
 
-/// The end of a transfer: the file is checked and put in place.
-extension Transfer {
-    /// Checks the digests that callers expect, then gives each caller the file at his destination.
-    func finishPartial(length: Int64, of representation: Representation) {
-        onPartial { [self] partial in
-            let result = placed(partial, length: length, representation)
-            update { state, decision in
-                state.partial = nil
-                decision.actions += state.machine.finished(result, at: now)
-            }
+/// The delivery of a complete file: it is verified, and each subscriber gets it at its own destination.
+///
+/// Subscribers may come while the file is verified and placed; they are served in further rounds, from the partial as long
+/// as it is there, then from a file that was placed. Every call may block on the disk.
+struct FileDelivery {
+    /// Someone who is to get the file.
+    struct Recipient: Sendable {
+        let number: Int
+        let request: DownloadRequest
+    }
+
+    private let partial: any Partial
+    private let length: Int64
+    private let fetched: Int64
+    private let representation: Representation
+    private let key: TransferKey
+    private let site: PartialSite
+    private let environment: TransferEnvironment
+    private var digests: TransferDigests
+
+    /// The result of each subscriber that was served.
+    private(set) var results: [Int: Subscriber.Outcome] = [:]
+    /// Where the file is, after it was placed.
+    private var placedPath: String?
+    /// Why the partial cannot serve anyone any more.
+    private var failure: DownloadError?
+
+    init(_ transfer: Transfer, _ partial: any Partial, length: Int64, _ representation: Representation) {
+        self.partial = partial
+        self.length = length
+        self.representation = representation
+        (key, site, environment) = (transfer.key, transfer.site, transfer.environment)
+        (fetched, digests) = transfer.withState { ($0.machine.progress.fetchedByteCount, $0.digests) }
+    }
+
+    /// Checks bytes that came under several validators by the digest for whose sake they were kept.
+    mutating func verify(by checksum: Checksum) throws(DownloadError) {
+        do throws(DownloadError) {
+            try check(checksum, isServers: false)
+        } catch {
+            if error.code == .checksumMismatch { partial.discard() } else { partial.close() }
+            throw error
         }
     }
 
-    private func placed(
-        _ partial: any Partial, length: Int64, _ representation: Representation
-    ) -> Result<[Int: Subscribers.Outcome], DownloadError> {
-        var (callers, fetched, digests) = withState { state in
-            (placementCallers(state.subscribers), state.machine.progress.fetchedByteCount, state.digests)
-        }
-        do throws(DownloadError) {
-            try prove(partial, length: length, representation, &digests)
-        } catch {
-            if error.code == .checksumMismatch { partial.discard() } else { partial.close() }
-            return .failure(error)
-        }
-        var results: [Int: Subscribers.Outcome] = [:]
+    /// Serves each of `recipients`, who have no result yet.
+    ///
+    /// - Parameters:
+    ///   - serverDigest: What the server said of the file, for those who expect nothing themselves.
+    ///   - isWanted: Whether a file may still be placed, asked after it was verified, which may take long.
+    mutating func serve(_ recipients: [Recipient], serverDigest: Checksum?, isWanted: () -> Bool) {
         var paths: [String] = []
         var takers: [String: [Int]] = [:]
-        var readers: [Int] = []
-        for (number, request) in callers {
+        for recipient in recipients {
+            let expected = recipient.request.checksum
             do throws(DownloadError) {
-                try check(request.checksum, partial, length: length, representation, &digests)
+                if let failure { throw failure }
+                if let wanted = expected ?? serverDigest { try check(wanted, isServers: expected == nil) }
             } catch {
-                results[number] = .failure(error)
+                results[recipient.number] = .failure(error)
                 continue
             }
-            guard let path = path(for: request.destination, representation) else {
-                readers.append(number)
+            guard let path = path(for: recipient.request.destination) else {
+                results[recipient.number] = contents().map { file(nil, data: $0) }
                 continue
             }
             if takers[path] == nil { paths.append(path) }
-            takers[path, default: []].append(number)
+            takers[path, default: []].append(recipient.number)
         }
-        if !readers.isEmpty {
-            let outcome = Result { () throws(DownloadError) in try partial.contents(length: length) }.map { data in
-                DownloadedFile(nil, length: length, fetched: fetched, representation, data: data)
-            }
-            for number in readers { results[number] = outcome }
+        guard !paths.isEmpty, isWanted() else { return }
+        for (path, outcome) in zip(paths, place(at: paths)) {
+            for number in takers[path] ?? [] { results[number] = outcome.map { file(path) } }
         }
-        // Whoever was the last and discarded while the bytes were being checked wants no file of them.
-        if withState({ $0.machine.wish == .discard }) {
-            partial.discard()
-            return .success(results)
+    }
+
+    /// Ends the partial where no destination took it; `isDiscarded` if nobody wants its bytes.
+    func finish(isDiscarded: Bool) {
+        guard placedPath == nil, failure == nil else { return }
+        // Bytes that nobody needs any more are kept only if they might be right: when reading them failed.
+        let isOver = isDiscarded || results.values.contains { (try? $0.get()) != nil || $0.code == .checksumMismatch }
+        if isOver { partial.discard() } else { partial.close() }
+    }
+
+    private mutating func check(_ wanted: Checksum, isServers: Bool) throws(DownloadError) {
+        let hex: String
+        if placedPath == nil {
+            hex = try digests.finish(wanted.algorithm, length: length, reading: partial.read)
+        } else {
+            hex = try digestOfPlacedFile(wanted.algorithm)
         }
-        guard !paths.isEmpty else {
-            // Bytes that nobody needs any more are kept only if they might be right: when reading them failed.
-            let isOver = results.values.contains { (try? $0.get()) != nil || $0.code == .checksumMismatch }
-            if isOver { partial.discard() } else { partial.close() }
-            return .success(results)
+        guard hex != wanted.hex else { return }
+        let source = isServers ? "the server's Repr-Digest is" : "expected"
+        throw DownloadError(.checksumMismatch, "\(wanted.algorithm.rawValue) is \(hex), \(source) \(wanted.hex)")
+    }
+
+    private mutating func digestOfPlacedFile(_ algorithm: Checksum.Algorithm) throws(DownloadError) -> String {
+        // A digest that was finished before needs no bytes.
+        let file = digests.position(of: [algorithm]) < length ? try contentsOfPlacedFile() : Data()
+        return try digests.finish(algorithm, length: length) { buffer, offset in
+            let start = min(Int(offset), file.count)
+            let count = min(buffer.count, file.count - start)
+            file.copyBytes(to: buffer, from: start..<start + count)
+            return count
         }
+    }
+
+    private func contents() -> Result<Data, DownloadError> {
+        Result { () throws(DownloadError) in
+            try placedPath == nil ? partial.contents(length: length) : contentsOfPlacedFile()
+        }
+    }
+
+    private func contentsOfPlacedFile() throws(DownloadError) -> Data {
+        do {
+            return try Data(contentsOf: URL(fileURLWithPath: placedPath ?? ""), options: .mappedIfSafe)
+        } catch {
+            throw DownloadError(.storageFailure, "the file that was placed cannot be read", underlyingError: error)
+        }
+    }
+
+    /// Puts the file itself, or copies of it, at `paths`.
+    private mutating func place(at paths: [String]) -> [Result<Void, DownloadError>] {
+        for path in paths { environment.destinations.waitUntilFree(path, for: key) }
+        if let placedPath { return environment.store.place(copyOf: placedPath, at: paths, for: site) }
         let outcomes = partial.place(at: paths, length: length)
-        let isPlaced = outcomes.allSatisfy { $0.code == nil }
-        let kept = isPlaced ? 0 : keep(partial, length: length, of: representation)
-        for (path, outcome) in zip(paths, outcomes) {
-            let file = DownloadedFile(path, length: length, fetched: fetched, representation)
-            let result = outcome.map { file }.mapError { $0.keeping(kept) }
-            for number in takers[path] ?? [] { results[number] = result }
-        }
-        return .success(results)
+        placedPath = zip(paths, outcomes).first { $1.code == nil }?.0
+        guard outcomes.contains(where: { $0.code != nil }) else { return outcomes }
+        let kept = keep()
+        let results = outcomes.map { outcome in outcome.mapError { $0.keeping(kept) } }
+        if placedPath == nil, case .failure(let error)? = results.first { failure = error }
+        return results
     }
 
     /// Keeps a whole file that could not be put in its place, for a request that comes when it can.
-    private func keep(_ partial: any Partial, length: Int64, of representation: Representation) -> Int64 {
+    private func keep() -> Int64 {
         partial.adopt(representation)
         do throws(DownloadError) {
             try partial.save(IntervalSet(0..<length))
@@ -82,37 +144,8 @@ extension Transfer {
         return partial.close().count
     }
 
-    /// Whoever waits; or, where the policy is to finish for nobody, the one for whom the transfer began.
-    private func placementCallers(_ subscribers: Subscribers) -> [(Int, DownloadRequest)] {
-        let attached = subscribers.attached.map { ($0.number, $0.subscriber.request) }
-        guard attached.isEmpty, let first = subscribers.all.min(by: { $0.key < $1.key }) else { return attached }
-        return [(first.key, first.value.request)]
-    }
-
-    /// Checks the file by what the caller expects or, where he expects nothing, by what the server said of it.
-    private func check(
-        _ expected: Checksum?, _ partial: any Partial, length: Int64, _ representation: Representation,
-        _ digests: inout TransferDigests
-    ) throws(DownloadError) {
-        guard let wanted = expected ?? withState({ $0.serverDigest(of: representation) }) else { return }
-        let hex = try digests.finish(wanted.algorithm, length: length, in: partial)
-        guard hex != wanted.hex else { return }
-        let source = expected == nil ? "the server's Repr-Digest is" : "expected"
-        throw DownloadError(.checksumMismatch, "\(wanted.algorithm.rawValue) is \(hex), \(source) \(wanted.hex)")
-    }
-
-    /// Checks bytes that came under several validators by the digest for whose sake they were kept, whoever is still there.
-    private func prove(
-        _ partial: any Partial, length: Int64, _ representation: Representation, _ digests: inout TransferDigests
-    ) throws(DownloadError) {
-        guard representation.unprovenFrom != nil, let checksum = withState({ $0.machine.settings.checksum }) else {
-            return
-        }
-        try check(checksum, partial, length: length, representation, &digests)
-    }
-
     /// Where the file goes; nil where none is wanted.
-    private func path(for destination: DownloadRequest.Destination, _ representation: Representation) -> String? {
+    private func path(for destination: DownloadRequest.Destination) -> String? {
         switch destination {
         case .memory:
             return nil
@@ -124,19 +157,66 @@ extension Transfer {
             return environment.destinations.choose(name, in: url.path, for: key)
         }
     }
-}
 
-extension DownloadedFile {
-    fileprivate init(
-        _ path: String?, length: Int64, fetched: Int64, _ representation: Representation, data: Data? = nil
-    ) {
+    private func file(_ path: String?, data: Data? = nil) -> DownloadedFile {
         // The final URL was one when the request for it was sent.
         let finalURL = URL(string: representation.finalURL) ?? URL(fileURLWithPath: path ?? "/")
-        self.init(
+        var file = DownloadedFile(
             url: path.map { URL(fileURLWithPath: $0) } ?? finalURL, byteCount: length, fetchedByteCount: fetched,
             finalURL: finalURL, contentType: representation.contentType, lastModified: representation.lastModified,
             suggestedName: representation.suggestedName, data: data)
-        if case .entityTag(let tag)? = representation.validator { entityTag = tag.rawValue }
+        if case .entityTag(let tag)? = representation.validator { file.entityTag = tag.rawValue }
+        return file
+    }
+}
+
+extension Transfer {
+    /// Verifies the file and delivers it, to those who come meanwhile as well.
+    func finishPartial(length: Int64, of representation: Representation) {
+        onPartial { [self] partial in
+            var delivery = FileDelivery(self, partial, length: length, representation)
+            do throws(DownloadError) {
+                let checksum = withState { $0.machine.settings.checksum }
+                if representation.unprovenFrom != nil, let checksum { try delivery.verify(by: checksum) }
+            } catch {
+                return finished(.failure(error))
+            }
+            while let (recipients, digest) = nextRecipients(delivery, of: representation) {
+                delivery.serve(recipients, serverDigest: digest) { withState { $0.machine.wish != .discard } }
+            }
+            delivery.finish(isDiscarded: withState { $0.machine.wish == .discard })
+            finished(.success(delivery.results))
+        }
+    }
+
+    /// Those who have no result yet; nil where everyone has one, after which nobody can attach any more.
+    ///
+    /// Where the policy is to finish for nobody, it is for the one who left last.
+    private func nextRecipients(
+        _ delivery: FileDelivery, of representation: Representation
+    ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
+        update { state, _ in
+            var recipients = state.subscribers.attached.filter { delivery.results[$0.number] == nil }.map {
+                FileDelivery.Recipient(number: $0.number, request: $0.subscriber.request)
+            }
+            // Whoever was the last and discarded while the bytes were being checked wants no file of them.
+            let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.wish != .discard
+            if isForNobody, let last = state.subscribers.lastToLeave {
+                recipients = [FileDelivery.Recipient(number: last.number, request: last.request)]
+            }
+            guard !recipients.isEmpty else {
+                state.isServed = true
+                return nil
+            }
+            return (recipients, state.serverDigest(of: representation))
+        }
+    }
+
+    private func finished(_ result: Result<[Int: Subscriber.Outcome], DownloadError>) {
+        update { state, decision in
+            state.partial = nil
+            decision.actions += state.machine.finished(result, at: now)
+        }
     }
 }
 

@@ -24,6 +24,9 @@ struct Route: Sendable {
         trusted = Origin(origin)
     }
 
+    /// The host that the next request goes to.
+    var host: String { current.host(percentEncoded: true)?.lowercased() ?? "" }
+
     /// Goes to another URL from now on; only `trusting` it lets it have credentials that were meant for another origin.
     mutating func replaceOrigin(_ url: URL, trusting: Bool) {
         origin = url

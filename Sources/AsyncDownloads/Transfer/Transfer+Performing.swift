@@ -4,13 +4,15 @@ internal import Foundation
 extension Transfer {
     func perform(_ action: TransferAction) {
         switch action {
-        case .requestPermit: requestPermit()
+        case .requestPermit(let host): requestPermit(host: host)
+        case .movePermit(let host): movePermit(to: host)
         case .releasePermit: releasePermit()
         case .openPartial: openPartial()
         case .beginPartial(let representation, let number): beginPartial(representation, exchange: number)
         case .adopt(let representation): onPartial { $0.adopt(representation) }
         case .recordPartial(let received, let number): recordPartial(received, exchange: number)
         case .retractPartial(let received): retractPartial(to: received)
+        case .markPartial(let received): markPartial(received)
         case .savePartial(let received): savePartial(received)
         case .closePartial(let received): closePartial(saving: received)
         case .discardPartial: discardPartial()
@@ -23,8 +25,7 @@ extension Transfer {
         case .cancelRefresh: update { state, _ in state.refresh }?.cancel()
         case .scheduleRetry(let delay, let number): scheduleRetry(after: delay, number: number)
         case .scheduleTick(let delay): scheduleTick(after: delay)
-        case .scheduleDeadline(let delay): scheduleDeadline(after: delay)
-        case .cancelDeadline: update { state, _ in state.deadline }?.cancel()
+        case .scheduleMark(let delay): scheduleMark(after: delay)
         case .end(let ending): finishLife(ending)
         // Told when it was decided, so that no caller who came later hears it.
         case .tell: break
@@ -35,28 +36,48 @@ extension Transfer {
 
     // MARK: The scheduler
 
-    private func requestPermit() {
-        let (priority, number) = update { state, _ in
-            state.permitNumber += 1
-            return (state.subscribers.priority, state.permitNumber)
+    private func requestPermit(host: String) {
+        let (priority, number, place) = update { state, _ in
+            state.permit.number += 1
+            state.permit.priority = state.subscribers.priority
+            return (state.permit.priority, state.permit.number, state.permit.place)
         }
         environment.scheduler.request(
-            host: URL(string: key.url)?.host ?? "", priority: priority,
-            ticket: { ticket in update { state, _ in state.ticket = ticket } },
-            granted: { [self] in
-                update { state, decision in
-                    // A grant that crossed its release is not the answer to a later request.
-                    guard state.permitNumber == number else { return }
-                    decision.actions += state.machine.permitGranted(at: now)
+            host: host, priority: priority, place: place,
+            ticket: { ticket in
+                update { state, _ in
+                    state.permit.ticket = ticket
+                    if state.permit.place == nil { state.permit.place = ticket }
                 }
-            })
+                // A subscriber may have come or gone before the ticket was known.
+                let now = withState { $0.subscribers.priority }
+                if now != priority { environment.scheduler.setPriority(now, of: ticket) }
+            },
+            granted: { [self] in permitGranted(number) })
+    }
+
+    private func movePermit(to host: String) {
+        let (ticket, number) = update { state, _ in
+            state.permit.number += 1
+            return (state.permit.ticket, state.permit.number)
+        }
+        guard let ticket else { preconditionFailure("a move without a permit") }
+        environment.scheduler.move(ticket, to: host) { [self] in permitGranted(number) }
+    }
+
+    private func permitGranted(_ number: Int) {
+        update { state, decision in
+            // A grant that crossed its release is not the answer to a later request.
+            guard state.permit.number == number else { return }
+            decision.actions += state.machine.permitGranted(at: now)
+        }
     }
 
     private func releasePermit() {
         let ticket = update { state, _ in
-            defer { state.ticket = nil }
-            state.permitNumber += 1
-            return state.ticket
+            defer { state.permit.ticket = nil }
+            state.permit.number += 1
+            return state.permit.ticket
         }
         if let ticket { environment.scheduler.release(ticket) }
     }
@@ -80,75 +101,26 @@ extension Transfer {
 
     private func scheduleTick(after delay: Duration) {
         let action = environment.time.schedule(after: delay) { [self] in
-            input { $0.tick(at: now) }
+            let callbackTime = withState { $0.receiver }?.callbackTime ?? .zero
+            input { $0.tick(at: now, callbackTime: callbackTime) }
         }
         update { state, _ in state.tick = action }
     }
 
-    private func scheduleDeadline(after delay: Duration) {
+    private func scheduleMark(after delay: Duration) {
         let action = environment.time.schedule(after: delay) { [self] in
-            input { $0.deadlineReached(at: now) }
+            input { $0.markDue(at: now) }
         }
-        let earlier = update { state, _ in
-            defer { state.deadline = action }
-            return state.deadline
-        }
-        earlier?.cancel()
+        update { state, _ in state.mark = action }
     }
 
     private func finishLife(_ ending: TransferEnding) {
         let timers = update { state, _ in
-            defer { (state.deadline, state.tick, state.retry, state.receiver) = (nil, nil, nil, nil) }
-            return [state.deadline, state.tick, state.retry]
+            defer { (state.tick, state.retry, state.mark, state.receiver) = (nil, nil, nil, nil) }
+            return [state.tick, state.retry, state.mark].compactMap { $0 } + state.subscribers.takeDeadlineTimers()
         }
-        for timer in timers { timer?.cancel() }
+        for timer in timers { timer.cancel() }
         releasePermit()
         end(ending)
-    }
-}
-
-// MARK: - What the engine reports
-
-extension Transfer {
-    func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, number: Int) -> Readiness {
-        let (reply, gate, partial) = update { state, decision in
-            decision.actions += state.machine.headArrived(
-                head, exchange: number, at: now, date: environment.time.date)
-            endOversized(&state, &decision, at: now)
-            let reply = state.machine.headReply(exchange: number)
-            // Shut before anybody may want to open it.
-            return (reply, reply == .holdBack ? receiver.shutGate() : nil, state.partial)
-        }
-        if case .begin(let representation) = reply, let partial {
-            let result = Result { () throws(DownloadError) in try partial.begin(representation) }
-            input { $0.began(result, exchange: number, at: now) }
-        }
-        return gate.map { .notYet($0) } ?? .ready
-    }
-
-    /// Writes the bytes on the engine's thread: they are valid during the call only, and a hop would cost a copy.
-    func bytesArrived(_ bytes: UnsafeRawBufferPointer, exchange number: Int) {
-        let (decision, partial) = update { state, _ in
-            (state.machine.bytesArrived(bytes.count, exchange: number, at: now), state.partial)
-        }
-        guard case .write(let skipping, let count, let offset) = decision, let partial else { return }
-        let wanted = UnsafeRawBufferPointer(rebasing: bytes[skipping..<skipping + count])
-        do throws(DownloadError) {
-            try partial.write(wanted, at: offset)
-        } catch {
-            input { $0.writeFailed(error, exchange: number, at: now) }
-            return
-        }
-        let (received, isDigestDue) = update { state, decision in
-            decision.actions += state.machine.wrote(count, exchange: number, at: now)
-            endOversized(&state, &decision, at: now)
-            return (state.machine.received, state.beginDigesting())
-        }
-        partial.mark(received)
-        if isDigestDue { digestOnQueue() }
-    }
-
-    func exchangeEnded(_ end: ExchangeEnd, number: Int) {
-        input { $0.exchangeEnded(end, exchange: number, at: now) }
     }
 }

@@ -1,6 +1,6 @@
 /// What leaves memory while nobody needs it.
 extension Transfer {
-    /// The caller's handle is gone, so nobody can resume for it any more.
+    /// The subscriber's handle is gone, so nobody can resume for it any more.
     func handleReleased(_ number: Int) {
         update { state, _ in _ = state.subscribers.update(number) { $0.isHeld = false } }
     }

@@ -16,13 +16,41 @@ extension Transfer {
             let isDigestDue = update { state, decision in
                 state.partial = try? result.get()
                 state.digests = TransferDigests()
-                // Whoever came meanwhile and wants a file has found no partial to tell.
-                if state.subscribers.wantsFile { state.partial?.leaveMemory() }
+                // Whoever came meanwhile and wants a file has found no partial to move.
+                leaveMemoryIfWanted(&state, &decision)
                 decision.actions += state.machine.opened(result.map(\.finding), at: now)
                 return state.beginDigesting()
             }
             if isDigestDue { digestOnQueue() }
         }
+    }
+
+    /// Moves the bytes to disk where they are in memory and a subscriber wants a file.
+    ///
+    /// A body in memory is bounded by what its subscribers accept, a file is not. Moving syncs, so it is done on the
+    /// transfer's queue, and so are the writes that come meanwhile.
+    func leaveMemoryIfWanted(_ state: inout State, _ decision: inout Decision) {
+        guard state.subscribers.wantsFile, !state.isLeavingMemory, state.partial?.isInMemory == true,
+            state.machine.state != .finishing
+        else { return }
+        state.isLeavingMemory = true
+        decision.wakeups.append(Wakeup { [self] in queue.async { [self] in leaveMemory() } })
+    }
+
+    private func leaveMemory() {
+        let partial = withState { $0.partial }
+        let result = Result { () throws(DownloadError) in try partial?.leaveMemory() }
+        update { state, decision in
+            state.isLeavingMemory = false
+            // Without its bytes on disk, the file could grow beyond what memory is meant for.
+            if case .failure(let error) = result, let number = state.machine.exchange?.number {
+                decision.actions += state.machine.writeFailed(error, exchange: number, at: now)
+            }
+        }
+    }
+
+    func markPartial(_ received: IntervalSet) {
+        onPartial { partial in partial.mark(received) }
     }
 
     func beginPartial(_ representation: Representation, exchange number: Int) {

@@ -16,21 +16,40 @@ final class Transfer: Sendable {
         var partial: (any Partial)?
         /// Of the bytes in ``partial``.
         var digests = TransferDigests()
+        /// Whether every subscriber has its result, so that nobody can attach any more.
+        var isServed = false
+        /// Whether the bytes move to disk, on the store's queue, so that none may be written beside it.
+        var isLeavingMemory = false
         var receiver: ExchangeReceiver?
-        var ticket: PermitQueue.Ticket?
-        /// Counts requests and releases, to tell grants apart.
-        var permitNumber = 0
-        var deadline: (any ScheduledAction)?
+        var permit = Permit()
+        /// The reserved paths of subscribers that have left, for which a file may still be placed.
+        var heldPaths: [String] = []
         var tick: (any ScheduledAction)?
         var retry: (any ScheduledAction)?
-        /// What asks a caller for a fresh URL.
+        var mark: (any ScheduledAction)?
+        /// What asks a subscriber for a fresh URL.
         var refresh: Task<Void, Never>?
+        /// What observers were woken for last.
+        var lastShown: (state: TransferStateMachine.State, version: Int)?
+    }
+
+    /// The transfer's request at the scheduler.
+    struct Permit {
+        var ticket: PermitQueue.Ticket?
+        /// The first ticket, whose place in line all later ones have.
+        var place: PermitQueue.Ticket?
+        /// The priority that the scheduler knows.
+        var priority = DownloadRequest.Priority.normal
+        /// Counts requests, moves and releases, to tell grants apart.
+        var number = 0
     }
 
     let key: TransferKey
     let site: PartialSite
     let environment: TransferEnvironment
     let queue: DispatchQueue
+    /// Counts the transfers of a downloader in the order in which they were started.
+    let number: Int
     private let whenClosed: @Sendable (Transfer) -> Void
     private let whenOver: @Sendable (Transfer) -> Void
     private let state: Mutex<State>
@@ -42,9 +61,10 @@ final class Transfer: Sendable {
     ///     after it, so that whoever does finds the place free.
     ///   - whenOver: Called once, when every caller has heard.
     init(
-        key: TransferKey, site: PartialSite, settings: TransferSettings, environment: TransferEnvironment,
+        number: Int, key: TransferKey, site: PartialSite, settings: TransferSettings, environment: TransferEnvironment,
         whenClosed: @escaping @Sendable (Transfer) -> Void, whenOver: @escaping @Sendable (Transfer) -> Void
     ) {
+        self.number = number
         self.key = key
         self.site = site
         self.environment = environment
@@ -70,7 +90,7 @@ final class Transfer: Sendable {
         let (value, wakeups) = state.withLock { state in
             var decision = Decision()
             let value = decide(&state, &decision)
-            return (value, note(decision, in: &state))
+            return (value, note(&decision, in: &state))
         }
         for wakeup in wakeups { wakeup() }
         perform()
@@ -82,12 +102,17 @@ final class Transfer: Sendable {
         state.withLock { state in
             var decision = Decision()
             guard let number = decide(&state, &decision) else { return nil }
-            let wakeups = note(decision, in: &state)
+            let wakeups = note(&decision, in: &state)
             return Attachment(number: number) { [self] in
                 for wakeup in wakeups { wakeup() }
                 perform()
             }
         }
+    }
+
+    /// Takes an input that leads to no action, and that observers need not be told of.
+    func updateQuietly<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        state.withLock { body(&$0) }
     }
 
     /// Takes one input of the state machine's.
@@ -101,16 +126,23 @@ final class Transfer: Sendable {
         var wakeups: [Wakeup] = []
     }
 
-    private func note(_ decision: Decision, in state: inout State) -> [Wakeup] {
+    private func note(_ decision: inout Decision, in state: inout State) -> [Wakeup] {
+        leaveLate(&state, &decision)
         var wakeups = decision.wakeups
         for action in decision.actions {
             switch action {
             case .tell(let event):
-                logEvent(event)
+                // Logged when no lock is held: a log handler may ask for the state of the download.
+                if let entry = logEntry(event) { wakeups.append(Wakeup { [environment] in entry(environment.log) }) }
                 wakeups += state.subscribers.tell(event)
             default:
                 state.pending.append(action)
             }
+        }
+        if let retry = state.retry, !state.machine.isBackingOff {
+            // A timer that nobody waits for any more would hold the transfer until it goes off.
+            state.retry = nil
+            wakeups.append(Wakeup { retry.cancel() })
         }
         return wakeups + state.tellOnlookers()
     }
@@ -129,14 +161,18 @@ final class Transfer: Sendable {
         }
     }
 
-    private func logEvent(_ event: DownloadEvent) {
+    private func logEntry(_ event: DownloadEvent) -> (@Sendable (Log) -> Void)? {
         switch event {
         case .restarted(let reason, let discarded):
-            environment.log.notice("restarted, \(reason), \(discarded) bytes given up [\(redactedURL)]")
+            return { [redactedURL] log in
+                log.notice("restarted, \(reason), \(discarded) bytes given up [\(redactedURL)]")
+            }
         case .retrying(let attempt, let delay, let error):
-            environment.log.debug("retry \(attempt) in \(delay) after \(error) [\(redactedURL)]")
+            return { [redactedURL] log in
+                log.debug("retry \(attempt) in \(delay) after \(error) [\(redactedURL)]")
+            }
         default:
-            break
+            return nil
         }
     }
 

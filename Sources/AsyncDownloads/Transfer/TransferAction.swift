@@ -4,8 +4,10 @@
 enum TransferAction: Sendable {
     // The scheduler.
 
-    /// Ask for a permit to run; answered by `permitGranted`.
-    case requestPermit
+    /// Ask for a permit to talk to this host; answered by `permitGranted`.
+    case requestPermit(host: String)
+    /// Ask for room at another host, keeping the permit; answered by `permitGranted`.
+    case movePermit(host: String)
     /// Give the permit back, or withdraw the request for one.
     case releasePermit
 
@@ -21,6 +23,8 @@ enum TransferAction: Sendable {
     case recordPartial(IntervalSet, exchange: Int)
     /// Let the record claim these bytes and no others that it may have claimed before.
     case retractPartial(IntervalSet)
+    /// Note cheaply that these bytes are written, for a process that is killed.
+    case markPartial(IntervalSet)
     /// Save a checkpoint beside the running exchange; answered by `saved`.
     case savePartial(IntervalSet)
     /// Save, where there is something to save, and close; answered by `closed`.
@@ -56,10 +60,8 @@ enum TransferAction: Sendable {
     case scheduleRetry(Duration, number: Int)
     /// Wake up after the delay with `tick`; one at a time.
     case scheduleTick(Duration)
-    /// Wake up after the delay with `deadlineReached`; replaces an earlier one.
-    case scheduleDeadline(Duration)
-    /// Forget the deadline's timer: time in a pause does not count.
-    case cancelDeadline
+    /// Wake up after the delay with `markDue`.
+    case scheduleMark(Duration)
 
     // The subscribers.
 

@@ -29,17 +29,17 @@ struct TransferDigests: Sendable {
         for algorithm in wanted {
             // What cannot be read now is read at the end, where a failure is reported.
             guard var digest = running[algorithm] ?? (try? RunningDigest(algorithm)) else { continue }
-            try? digest.advance(to: min(available, digest.position + Self.turnSize), in: partial)
+            try? digest.advance(to: min(available, digest.position + Self.turnSize), reading: partial.read)
             running[algorithm] = digest
         }
     }
 
     /// The digest of the whole file of `length` bytes, in lower-case hexadecimal digits; blocks on the disk.
     mutating func finish(
-        _ algorithm: Checksum.Algorithm, length: Int64, in partial: any Partial
+        _ algorithm: Checksum.Algorithm, length: Int64, reading read: RunningDigest.Reading
     ) throws(DownloadError) -> String {
         var digest: RunningDigest = if let begun = running[algorithm] { begun } else { try RunningDigest(algorithm) }
-        try digest.advance(to: length, in: partial)
+        try digest.advance(to: length, reading: read)
         running[algorithm] = digest
         return digest.hex
     }

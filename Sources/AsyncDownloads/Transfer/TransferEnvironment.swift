@@ -4,7 +4,8 @@ struct TransferEnvironment: Sendable {
     let store: any PartialStore
     let scheduler: TransferScheduler
     let time: any TimeSource
-    let destinations: DestinationLedger
+    let destinations: DestinationReservations
+    let slowDisks: SlowDisks
     let log: Log
     let abandonment: AbandonmentPolicy
     let relief: MemoryRelief

@@ -2,63 +2,92 @@ internal import Foundation
 
 /// The running and paused transfers, by what they fetch: looking up and adding is one critical section.
 ///
-/// Locks are taken in one order only, the registry's before a transfer's or the ledger's, and none is held when anything
-/// is carried out.
+/// Locks are taken in one order only, the registry's before a transfer's and that one before the reservations', and none
+/// is held when anything is carried out.
 final class TransferRegistry: Sendable {
+    /// A request that has become a subscriber.
+    struct Joined: Sendable {
+        let transfer: Transfer
+        let subscriber: Int
+        /// Whether the transfer was there already.
+        let isCoalesced: Bool
+    }
+
     private struct State {
         var byKey: [TransferKey: Transfer] = [:]
         /// Also those that still put their file in place while a newer transfer has taken over their key.
         var live: [ObjectIdentifier: Transfer] = [:]
+        var lastNumber = 0
         var isShutDown = false
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
-    private let destinations: DestinationLedger
+    private let destinations: DestinationReservations
 
-    init(destinations: DestinationLedger) {
+    init(destinations: DestinationReservations) {
         self.destinations = destinations
     }
 
-    /// Joins the transfer of `key`, or the one that `make` creates, and takes the destination that the request names.
+    /// Joins the transfer of `key`, or the one that `make` creates, and reserves the destination that the request names.
+    ///
+    /// - Parameters:
+    ///   - isRunning: Whether the subscriber wants the transfer to run; one that does not begins paused.
+    ///   - make: Creates a transfer that has not begun, with the number that it is given.
     func join(
-        _ key: TransferKey, _ request: DownloadRequest, policy: DuplicatePolicy, running: Bool = true,
-        make: () -> Transfer
-    ) -> Result<(transfer: Transfer, caller: Int, isCoalesced: Bool), DownloadError> {
-        let result: Result<(Transfer, Transfer.Attachment, Bool), DownloadError> = state.withLock { state in
+        _ key: TransferKey, _ request: DownloadRequest, _ terms: SubscriberTerms, policy: DuplicatePolicy,
+        isRunning: Bool = true, make: (Int) -> Transfer
+    ) -> Result<Joined, DownloadError> {
+        var effects: [@Sendable () -> Void] = []
+        let result: Result<Joined, DownloadError> = state.withLock { state in
             guard !state.isShutDown else { return .failure(DownloadError(.shutDown)) }
-            if case .file(let file) = request.destination, !destinations.take(file.path, for: key) {
-                return .failure(DownloadError(.destinationInUse, file.lastPathComponent))
-            }
-            if let running = state.byKey[key] {
-                let superseding = policy.kind == .cancelExisting
-                if policy.kind == .reject, running.withState({ $0.machine.isJoinable }) {
-                    return .failure(DownloadError(.duplicate))
+            let present = state.byKey[key].flatMap { $0.isJoinable ? $0 : nil }
+            if present != nil, policy.kind == .reject { return .failure(DownloadError(.duplicate)) }
+            var path: String?
+            if case .file(let file) = request.destination {
+                guard reserve(file.path, for: key, state, &effects) else {
+                    return .failure(DownloadError(.destinationInUse, file.lastPathComponent))
                 }
-                if let attachment = running.attach(request, superseding: superseding) {
-                    return .success((running, attachment, true))
-                }
+                path = file.path
             }
-            let transfer = make()
-            guard let attachment = transfer.attach(request, running: running) else {
-                preconditionFailure("a new transfer refused its first caller")
+            if let present,
+                let attachment = present.attach(
+                    request, terms, reservedPath: path, isRunning: isRunning,
+                    isSuperseding: policy.kind == .cancelExisting)
+            {
+                effects.append(attachment.settle)
+                return .success(Joined(transfer: present, subscriber: attachment.number, isCoalesced: true))
             }
+            state.lastNumber += 1
+            let transfer = make(state.lastNumber)
+            guard let attachment = transfer.attach(request, terms, reservedPath: path, isRunning: isRunning) else {
+                preconditionFailure("a new transfer refused its first subscriber")
+            }
+            effects.append(attachment.settle)
             state.byKey[key] = transfer
             state.live[ObjectIdentifier(transfer)] = transfer
-            return .success((transfer, attachment, false))
+            return .success(Joined(transfer: transfer, subscriber: attachment.number, isCoalesced: false))
         }
-        return result.map { transfer, attachment, isCoalesced in
-            attachment.settle()
-            return (transfer, attachment.number, isCoalesced)
-        }
+        for effect in effects { effect() }
+        return result
     }
 
-    /// Frees the key and the destinations of a transfer of which nothing is open any more, unless a newer one has them.
+    /// Reserves a path, if need be by ending paused subscribers that nobody can resume.
+    private func reserve(
+        _ path: String, for key: TransferKey, _ state: State, _ effects: inout [@Sendable () -> Void]
+    ) -> Bool {
+        guard let owner = destinations.reserve(path, for: key) else { return true }
+        guard let effect = state.byKey[owner]?.evictUnreachable(from: path) else { return false }
+        effects.append(effect)
+        return destinations.reserve(path, for: key) == nil
+    }
+
+    /// Frees the key and the destinations of a transfer of which nothing is open any more.
     func free(_ transfer: Transfer) {
         state.withLock { state in
             if state.byKey[transfer.key] === transfer { state.byKey[transfer.key] = nil }
-            if state.byKey[transfer.key] == nil { destinations.release(transfer.key) }
         }
+        transfer.releasePaths()
     }
 
     /// Forgets a transfer that is over.
@@ -72,8 +101,8 @@ final class TransferRegistry: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Every live transfer.
-    var transfers: [Transfer] { state.withLock { Array($0.live.values) } }
+    /// Every live transfer, in the order in which they were started.
+    var transfers: [Transfer] { state.withLock { $0.live.values.sorted { $0.number < $1.number } } }
 
     /// Refuses whoever comes from now on.
     func close() {

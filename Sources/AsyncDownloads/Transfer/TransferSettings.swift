@@ -4,10 +4,8 @@ internal import Foundation
 struct TransferSettings: Sendable {
     var url: URL
     var headers: HeaderFields = [:]
-    var retryPolicy = RetryPolicy.default
-    var idleTimeout: Duration?
-    var deadline: Duration?
-    var maximumByteCount: Int64?
+    /// What the first subscriber demands.
+    var demands = SubscriberDemands()
     /// The digest that the file must have for the caller who asked first.
     var checksum: Checksum?
     var contentChangePolicy = ContentChangePolicy.restart
@@ -22,10 +20,4 @@ struct TransferSettings: Sendable {
     var waitsForOwner = true
     /// How often to look whether it still does.
     var ownerPollInterval = Duration.milliseconds(250)
-
-    /// How often to look at a running exchange: often enough for the idle timeout to be kept within a quarter.
-    var tickInterval: Duration {
-        guard let idleTimeout else { return .seconds(1) }
-        return max(.milliseconds(10), min(.seconds(1), idleTimeout / 4))
-    }
 }

@@ -25,9 +25,12 @@ extension TransferStateMachine {
             state = .draining(.connect)
             return []
         case .backingOff:
-            return queue(at: now)
+            return isPartialOpen ? connect(at: now) : queue(at: now)
         case .refreshing:
-            return [.cancelRefresh] + connect(at: now)
+            return [.cancelRefresh] + queue(at: now)
+        case .closing(.retrying), .closing(.refreshing):
+            state = .closing(.keeping)
+            return []
         // Ending, or looking at the address when they go on.
         case .ready, .waiting, .opening, .draining, .closing, .paused, .finishing, .ended:
             return []
@@ -70,18 +73,23 @@ extension TransferStateMachine {
 
     /// Whether a refusal by `status` can be answered by a fresh URL.
     func canRefresh(after status: StatusCode) -> Bool {
-        isRefreshable && refreshCount < 1 && [401, 403, 410].contains(status.code)
+        demands.isRefreshable && refreshCount < 1 && [401, 403, 410].contains(status.code)
     }
 
     /// Whether the URL's time is over, and there is somebody to ask for another one.
     func hasExpired(at now: Duration) -> Bool {
-        guard isRefreshable, let expiresAt else { return false }
+        guard demands.isRefreshable, let expiresAt else { return false }
         return now >= expiresAt
     }
 
-    /// Asks for a fresh URL; nothing else is under way.
-    mutating func refresh(_ reason: URLRefresh.Reason) -> [TransferAction] {
+    /// Asks for a fresh URL, after the partial was closed; no exchange is under way.
+    mutating func refresh(_ reason: URLRefresh.Reason, at now: Duration) -> [TransferAction] {
         refreshCount += 1
+        return close(.refreshing(reason), at: now)
+    }
+
+    /// Asks for a fresh URL.
+    mutating func askForURL(_ reason: URLRefresh.Reason) -> [TransferAction] {
         delayCount += 1
         state = .refreshing(delayCount)
         let context = URLRefresh.Context(url: route.origin, reason: reason, receivedByteCount: received.count)
@@ -99,7 +107,7 @@ extension TransferStateMachine {
             move(to: address)
             // A URL that has expired when it comes is used all the same: the clocks may differ.
             if hasExpired(at: now) { expiresAt = nil }
-            return connect(at: now)
+            return queue(at: now)
         case .failure(let error):
             // The next attempt finds the URL refused, or expired, and asks again.
             refreshCount = 0

@@ -162,7 +162,7 @@ extension TransferStateMachine {
     }
 
     func tooLarge(_ length: Int64?) -> DownloadError? {
-        guard let limit = byteLimit, let length, length > limit else { return nil }
+        guard let limit = demands.byteLimit, let length, length > limit else { return nil }
         return DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
     }
 
@@ -213,24 +213,23 @@ extension TransferStateMachine {
         current.toSkip -= skipped
         var wanted = Int64(count) - skipped
         // Rule 30: never a byte beyond the promised end, nor beyond the caller's limit.
-        if let limit = [current.end, byteLimit].compactMap({ $0 }).min() {
-            let room = max(0, limit - current.position)
+        if let limit = [current.end, demands.byteLimit].compactMap({ $0 }).min() {
+            let room = max(0, limit - current.nextOffset)
             if wanted > room {
                 wanted = room
                 current.overflowed = true
             }
         }
-        current.isWriting = true
+        let offset = current.nextOffset
+        current.beginWrite(wanted)
         exchange = current
-        return .write(skipping: Int(skipped), count: Int(wanted), offset: current.position)
+        return .write(skipping: Int(skipped), count: Int(wanted), offset: offset)
     }
 
     /// The bytes that `bytesArrived` said to write are written.
     mutating func wrote(_ count: Int, exchange number: Int, at now: Duration) -> [TransferAction] {
         guard exchange?.number == number, var current = exchange else { return [] }
-        received.insert(current.position..<current.position + Int64(count))
-        current.position += Int64(count)
-        current.isWriting = false
+        received.insert(current.endWrite(Int64(count)))
         current.lastActivity = now
         exchange = current
         isPartialFilled = true
@@ -239,9 +238,16 @@ extension TransferStateMachine {
         guard state == .receiving else { return [] }
         var actions: [TransferAction] = []
         if isResumable, saving.wrote(count, at: now) { actions.append(.savePartial(received)) }
-        if meter.shouldTell(at: now) { actions.append(.tell(.progress(progress))) }
+        let tellsProgress = meter.shouldTell(at: now)
+        // What a subscriber is told to be there is there after a kill.
+        switch marks.wrote(count, at: now, isToldOf: tellsProgress) {
+        case .now: actions.append(.markPartial(received))
+        case .after(let delay): actions.append(.scheduleMark(delay))
+        case nil: break
+        }
+        if tellsProgress { actions.append(.tell(.progress(progress))) }
         guard current.overflowed else { return actions }
-        let limit = byteLimit ?? 0
+        let limit = demands.byteLimit ?? 0
         return actions + drainToFail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed"), at: now)
     }
 

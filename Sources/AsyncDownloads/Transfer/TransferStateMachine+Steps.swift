@@ -1,25 +1,19 @@
 /// The steps that inputs lead to.
 extension TransferStateMachine {
     mutating func queue(at now: Duration) -> [TransferAction] {
-        var actions: [TransferAction] = []
-        // The end of a delay is told by what follows it.
-        if case .backingOff = state {} else { actions.append(.tell(.waiting)) }
         state = .waiting
         takeOffer()
-        if activeSince == nil, let deadline = settings.deadline {
-            activeSince = now
-            actions.append(.scheduleDeadline(max(.zero, deadline - activeTime)))
-        }
-        return actions + [.requestPermit]
+        let host = route.host
+        permitHost = host
+        return [.tell(.waiting), .requestPermit(host: host)]
     }
 
-    /// Gives the permit back and stops the clock of the deadline.
-    mutating func rest(at now: Duration) -> [TransferAction] {
+    /// Gives the permit back, or withdraws the request for one; nothing is open any more.
+    mutating func rest() -> [TransferAction] {
         meter.stop()
-        guard let since = activeSince else { return [.releasePermit] }
-        activeTime += now - since
-        activeSince = nil
-        return [.releasePermit, .cancelDeadline]
+        guard permitHost != nil else { return [] }
+        permitHost = nil
+        return [.releasePermit]
     }
 
     mutating func openPartial() -> [TransferAction] {
@@ -39,8 +33,13 @@ extension TransferStateMachine {
                 .tell(.progress(progress)), .tell(.verifying), .finishPartial(length: length, representation),
             ]
         }
-        if isOverdue(at: now) { return actions + fail(deadlineError, at: now) }
-        if hasExpired(at: now) { return actions + refresh(.expired) }
+        if hasExpired(at: now) { return actions + refresh(.expired, at: now) }
+        // Rule 58: the limit is that of the host that is talked to, which a redirect or a fresh URL changes.
+        if permitHost != route.host {
+            state = .waiting
+            permitHost = route.host
+            return actions + [.movePermit(host: route.host)]
+        }
         if !received.isEmpty, representation?.validator == nil || representation?.contentCoding != nil {
             actions += restart(.noValidator)
         }
@@ -91,7 +90,7 @@ extension TransferStateMachine {
         guard wish == .run else { return obey(at: now) }
         switch next {
         case .connect: return connect(at: now)
-        case .refresh: return refresh(.status(pendingError?.statusCode ?? 0))
+        case .refresh: return refresh(.status(pendingError?.statusCode ?? 0), at: now)
         case .retry: return retry(pendingError ?? DownloadError(.connectionLost), at: now)
         case .fail: preconditionFailure("fail is dealt with above")
         }
@@ -103,25 +102,36 @@ extension TransferStateMachine {
             mostReceived = received.count
             retriesUsed = 0
         }
-        guard error.isRetryable, retriesUsed < settings.retryPolicy.maximumRetries else { return fail(error, at: now) }
+        let policy = demands.retryPolicy
+        guard error.isRetryable, retriesUsed < policy.maximumRetries else { return fail(error, at: now) }
         retriesUsed += 1
-        let delay = settings.retryPolicy.delay(
+        let delay = policy.delay(
             beforeRetry: retriesUsed, jitter: jitter.nextFraction(), retryAfter: error.retryAfter)
-        if let timeLeft = timeLeft(at: now), delay >= timeLeft {
-            var late = deadlineError
-            late.underlyingError = error
-            return fail(late, at: now)
-        }
         route.reset()
-        let save: [TransferAction] = saving.begin(resumable: isResumable) ? [.savePartial(received)] : []
-        return save + [.tell(.retrying(attempt: retriesUsed, delay: delay, error: error))] + backOff(for: delay)
+        let retrying = TransferAction.tell(.retrying(attempt: retriesUsed, delay: delay, error: error))
+        let longest = policy.delay(beforeRetry: retriesUsed, jitter: 1, retryAfter: error.retryAfter)
+        // Nothing of use can be opened while descriptors are short, so those at hand are given back.
+        let isShort = longest <= Self.longestDelayWithPermit && error.code != .tooManyOpenFiles
+        return [retrying] + backOff(for: delay, keepingOpen: isShort, at: now)
     }
 
-    mutating func backOff(for delay: Duration) -> [TransferAction] {
+    /// The permit and the open partial are kept where the retry policy draws no longer delay than this.
+    ///
+    /// A permit goes with an open partial, so that there are never more of these than permits: with neither bound, downloads
+    /// that wait for a network would take every descriptor of the process.
+    static let longestDelayWithPermit = Duration.milliseconds(250)
+
+    mutating func backOff(for delay: Duration, keepingOpen: Bool, at now: Duration) -> [TransferAction] {
+        if isPartialOpen, !keepingOpen { return close(.retrying(at: now + delay), at: now) }
+        return (isPartialOpen ? [] : rest()) + wait(for: delay)
+    }
+
+    /// Waits until the next attempt.
+    mutating func wait(for delay: Duration) -> [TransferAction] {
         meter.stop()
         delayCount += 1
         state = .backingOff(delayCount)
-        return [.releasePermit, .scheduleRetry(delay, number: delayCount)]
+        return [.scheduleRetry(delay, number: delayCount)]
     }
 
     mutating func fail(_ error: DownloadError, at now: Duration) -> [TransferAction] {
@@ -132,11 +142,11 @@ extension TransferStateMachine {
     }
 
     mutating func close(_ closing: Closing, at now: Duration) -> [TransferAction] {
-        let actions = rest(at: now)
         state = .closing(closing)
-        guard isPartialOpen else { return actions + closed(at: now) }
-        if closing == .discarding || closing == .purging { return actions + [.discardPartial] }
-        return actions + [.closePartial(saving: representation == nil ? nil : received)]
+        guard isPartialOpen else { return closed(at: now) }
+        meter.stop()
+        if closing == .discarding || closing == .purging { return [.discardPartial] }
+        return [.closePartial(saving: representation == nil ? nil : received)]
     }
 
     mutating func end(_ ending: TransferEnding) -> [TransferAction] {
@@ -148,7 +158,7 @@ extension TransferStateMachine {
     mutating func keepTicking() -> [TransferAction] {
         guard !isTicking else { return [] }
         isTicking = true
-        return [.scheduleTick(settings.tickInterval)]
+        return [.scheduleTick(demands.tickInterval)]
     }
 
     /// Whether an interruption now would cost nothing.

@@ -16,7 +16,7 @@ extension TransferStateMachine {
         }
         switch result {
         case .failure(let error) where error.code == .partialInUse && wish == .run && settings.waitsForOwner:
-            return isOverdue(at: now) ? fail(deadlineError, at: now) : backOff(for: settings.ownerPollInterval)
+            return backOff(for: settings.ownerPollInterval, keepingOpen: false, at: now)
         case .failure(let error) where error.code == .tooManyOpenFiles && wish == .run:
             // Of the last opening; there is nothing to save now.
             saving = SavingSchedule()
@@ -51,8 +51,8 @@ extension TransferStateMachine {
             isPartialFilled = true
             saving.found(at: now)
             mostReceived = max(mostReceived, received.count)
-            // What a restart gave up is back, where a pause came before the new representation.
-            forcedRestarts = 0
+            // What a restart gave up is back, where the partial was closed before the new representation.
+            if known == 0 { forcedRestarts = 0 }
             let lost = known - self.received.count
             return lost > 0 ? [.tell(.restarted(reason: .partialTruncated, discardedByteCount: lost))] : []
         case .unusable(let reason, let discarded):
@@ -73,36 +73,41 @@ extension TransferStateMachine {
         guard case .closing(let closing) = state else { preconditionFailure("closed in \(state)") }
         let wasOpen = isPartialOpen
         isPartialOpen = false
+        let released = rest()
         let lost = received.count - (kept ?? received).count
         // Where a restart has forgotten them, bytes may be there all the same.
         if let kept, lost > 0 { received = kept }
         switch closing {
         case .discarding:
-            return end(.discarded)
+            return released + end(.discarded)
         case .purging:
             let purged = received.count
             (received, representation) = (IntervalSet(), nil)
             let restart = DownloadEvent.restarted(reason: .memoryPressure, discardedByteCount: purged)
-            return (purged > 0 ? [.tell(restart)] : []) + closedKeeping(at: now)
+            return released + (purged > 0 ? [.tell(restart)] : []) + closedKeeping(at: now)
         case .failing where wish == .discard && wasOpen:
-            return openPartial()
+            return released + openPartial()
         case .failing:
             var error = pendingError ?? DownloadError(.storageFailure)
             error.bytesKept = received.count
-            return end(.failed(error))
-        case .keeping:
+            return released + end(.failed(error))
+        case .keeping, .retrying, .refreshing:
             continuesWindows = false
             route.reset()
             // Rule 56: what could not be saved is told before anything is told of the rest.
             let restart = DownloadEvent.restarted(reason: .checkpointNotSaved, discardedByteCount: lost)
-            return (lost > 0 ? [.tell(restart)] : []) + closedKeeping(at: now)
+            return released + (lost > 0 ? [.tell(restart)] : []) + closedKeeping(closing, at: now)
         }
     }
 
-    mutating func closedKeeping(at now: Duration) -> [TransferAction] {
+    mutating func closedKeeping(_ closing: Closing = .keeping, at now: Duration) -> [TransferAction] {
         switch wish {
         case .run:
-            return queue(at: now)
+            switch closing {
+            case .retrying(let due): return wait(for: max(.zero, due - now))
+            case .refreshing(let reason): return askForURL(reason)
+            case .keeping, .failing, .discarding, .purging: return queue(at: now)
+            }
         case .pause:
             state = .paused
             return [.tell(.paused(receivedByteCount: received.count))]
@@ -124,6 +129,6 @@ extension TransferStateMachine {
             case .success(let results): .finished(results)
             case .failure(let error): .failed(error)
             }
-        return rest(at: now) + end(ending)
+        return rest() + end(ending)
     }
 }

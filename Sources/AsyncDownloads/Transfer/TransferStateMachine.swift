@@ -11,7 +11,8 @@ struct TransferStateMachine: Sendable {
     enum State: Sendable, Hashable {
         /// Nothing has happened. Goes to `waiting`, or to `paused` for one that is revived.
         case ready
-        /// A permit was asked for. Goes to `opening`, or to `connecting` when the partial is open.
+        /// A permit was asked for, or room at another host than before. Goes to `opening`, or to `connecting` when the
+        /// partial is open.
         case waiting
         /// The store opens the partial. Goes to `connecting`, `backingOff` while another process owns it, `closing`.
         case opening
@@ -23,13 +24,14 @@ struct TransferStateMachine: Sendable {
         case receiving
         /// The exchange is of no more use; its end is awaited, so that it cannot touch what comes next.
         case draining(Next)
-        /// A fresh URL was asked for under this number, and no exchange is under way. Goes to `connecting`, `backingOff`,
-        /// `closing`.
+        /// A fresh URL was asked for under this number; there is no exchange, no permit and no open partial, since nobody
+        /// knows when the answer comes. Goes to `waiting`, `backingOff`, `paused`, `opening` to discard, `ended`.
         case refreshing(Int)
-        /// No exchange and no permit, until the delay of this number is over. Goes to `waiting`.
+        /// No exchange, until the delay of this number is over. The permit and the open partial are kept together or not
+        /// at all: see `backOff`. Goes to `waiting`, `connecting`, `closing`.
         case backingOff(Int)
-        /// The store saves and closes. Goes to `paused`, `waiting` when resumed meanwhile, `opening` when discarded
-        /// meanwhile, `ended`.
+        /// The store saves and closes. Goes to `paused`, `backingOff`, `refreshing`, `waiting` when resumed meanwhile,
+        /// `opening` when discarded meanwhile, `ended`.
         case closing(Closing)
         /// Nothing is open and nothing runs; the bytes are on disk. Goes to `waiting`, `opening` to discard, `ended`.
         case paused
@@ -68,6 +70,10 @@ struct TransferStateMachine: Sendable {
         case keeping, failing, discarding
         /// What is there is removed, and the pause goes on.
         case purging
+        /// The next attempt follows at this time.
+        case retrying(at: Duration)
+        /// A fresh URL is asked for next.
+        case refreshing(URLRefresh.Reason)
     }
 
     /// What the callers want.
@@ -83,8 +89,8 @@ struct TransferStateMachine: Sendable {
     }
 
     let settings: TransferSettings
-    /// The most bytes that any caller accepts; callers come and go.
-    var byteLimit: Int64?
+    /// What the subscribers demand; they come and go.
+    var demands: SubscriberDemands
     var state = State.ready
     var wish = Wish.run
 
@@ -122,8 +128,8 @@ struct TransferStateMachine: Sendable {
     var exchangeCount = 0
     var delayCount = 0
     var retriesUsed = 0
-    /// Whether a caller can be asked for a fresh URL.
-    var isRefreshable = false
+    /// The host that a permit was asked for or granted for; nil without either.
+    var permitHost: String?
     /// When the URL's time is over.
     var expiresAt: Duration?
     /// The URLs that are known of the resource, those that are of no use any more included.
@@ -139,13 +145,12 @@ struct TransferStateMachine: Sendable {
     /// Whether a paused transfer's partial is opened only to be removed.
     var isPurging = false
     var isTicking = false
-    var activeTime = Duration.zero
-    var activeSince: Duration?
+    var marks = MarkSchedule()
     var jitter: SplitMix64
 
     init(settings: TransferSettings, seed: UInt64) {
         self.settings = settings
-        byteLimit = settings.maximumByteCount
+        demands = settings.demands
         route = Route(origin: settings.url)
         headers = settings.headers
         knownURLs = [settings.url]
@@ -159,10 +164,13 @@ struct TransferStateMachine: Sendable {
         meter.progress(received: received.count, expected: representation?.length)
     }
 
+    /// Whether the next attempt waits for its delay.
+    var isBackingOff: Bool { if case .backingOff = state { true } else { false } }
+
     /// Whether a new caller may still get this transfer's file.
     var isJoinable: Bool {
         switch state {
-        case .finishing, .ended, .closing(.failing), .closing(.discarding), .draining(.fail): false
+        case .ended, .closing(.failing), .closing(.discarding), .draining(.fail): false
         default: wish != .discard
         }
     }
@@ -247,7 +255,7 @@ extension TransferStateMachine {
         case .pause, .park:
             return close(.keeping, at: now)
         case .discard:
-            return isPartialOpen ? close(.discarding, at: now) : rest(at: now) + openPartial()
+            return isPartialOpen ? close(.discarding, at: now) : rest() + openPartial()
         }
     }
 }

@@ -119,7 +119,9 @@ extension Transfer {
     /// Whether only the engine, the clock or a caller can bring it further.
     fileprivate var isAtRest: Bool {
         withState { state in
-            guard state.pending.isEmpty, !state.isPerforming else { return false }
+            guard state.pending.isEmpty, !state.isPerforming, !state.isLeavingMemory,
+                state.machine.exchange?.isWriting != true
+            else { return false }
             switch state.machine.state {
             case .opening, .preparing, .closing, .finishing, .ended: return false
             case .ready, .waiting, .connecting, .receiving, .draining, .refreshing, .backingOff, .paused: return true

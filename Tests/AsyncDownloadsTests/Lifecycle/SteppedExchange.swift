@@ -14,10 +14,14 @@ final class SteppedExchange: Exchange {
     private struct State {
         var object: SteppedObject?
         var position: Int64 = 0
+        /// Where the body began.
+        var start: Int64 = 0
         var isHeldBack = false
         var isCancelled = false
         var hasEnded = false
         var endsWhenCancelled = false
+        /// What is to be done when the body may flow again, in order.
+        var backlog: [@Sendable () -> Void] = []
     }
 
     let request: ExchangeRequest
@@ -76,6 +80,7 @@ final class SteppedExchange: Exchange {
         state.withLock { state in
             state.object = object
             state.position = start
+            state.start = start
         }
         head(ResponseHead(status: StatusCode(isPartial ? 206 : 200), headers: headers))
         return isPartial
@@ -88,9 +93,29 @@ final class SteppedExchange: Exchange {
     }
 
     private func head(_ head: ResponseHead) {
-        guard !hasEnded, case .notYet(let gate) = handler.exchangeReceivedHead(head) else { return }
+        if !hasEnded { hold(handler.exchangeReceivedHead(head)) }
+    }
+
+    private func hold(_ readiness: Readiness) {
+        guard case .notYet(let gate) = readiness else { return }
         state.withLock { $0.isHeldBack = true }
-        gate.whenOpen { [self] in state.withLock { $0.isHeldBack = false } }
+        gate.whenOpen { [self] in
+            state.withLock { $0.isHeldBack = false }
+            while let next = state.withLock({ state -> (@Sendable () -> Void)? in
+                guard !state.isHeldBack, !state.backlog.isEmpty else { return nil }
+                return state.backlog.removeFirst()
+            }) { next() }
+        }
+    }
+
+    /// Does `body` now, or when the body may flow again.
+    private func inTurn(_ body: @escaping @Sendable () -> Void) {
+        let isNow = state.withLock { state in
+            let isHeldByWrite = state.isHeldBack && state.position > state.start
+            if isHeldByWrite || !state.backlog.isEmpty { state.backlog.append(body) }
+            return !isHeldByWrite && state.backlog.isEmpty
+        }
+        if isNow { body() }
     }
 
     /// Sends the next bytes, at most `count`.
@@ -102,7 +127,8 @@ final class SteppedExchange: Exchange {
             return (object, range)
         }
         guard let object, !range.isEmpty else { return }
-        object.content.bytes(in: range).withUnsafeBytes { bytes in _ = handler.exchangeReceivedBytes(bytes) }
+        let bytes = object.content.bytes(in: range)
+        inTurn { [self] in bytes.withUnsafeBytes { hold(handler.exchangeReceivedBytes($0)) } }
     }
 
     /// Sends more than the head promised.
@@ -116,6 +142,6 @@ final class SteppedExchange: Exchange {
             defer { state.hasEnded = true }
             return !state.hasEnded
         }
-        if isFirst { handler.exchangeEnded(end) }
+        if isFirst { inTurn { [self] in handler.exchangeEnded(end) } }
     }
 }

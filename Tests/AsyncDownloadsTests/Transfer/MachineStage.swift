@@ -27,11 +27,13 @@ struct MachineStage {
     /// What the subscribers were told, in order.
     private(set) var told: [String] = []
     private(set) var requests: [ExchangeRequest] = []
+    /// What the last mark said to be written.
+    private(set) var marked = IntervalSet()
     /// The exchange whose end was not reported yet.
     private(set) var exchange: Int?
     private var retry: (due: Duration, number: Int)?
     private var tick: Duration?
-    private var deadline: Duration?
+    private var mark: Duration?
     private var unanswered: [TransferAction] = []
 
     init(_ change: (inout TransferSettings) -> Void = { _ in }) {
@@ -134,7 +136,7 @@ extension MachineStage {
     /// Lets time pass, and every timer go off that becomes due.
     mutating func pass(_ duration: Duration) {
         let end = now + duration
-        while let due = [tick, retry?.due, deadline].compactMap({ $0 }).min(), due <= end {
+        while let due = [tick, retry?.due, mark].compactMap({ $0 }).min(), due <= end {
             now = max(now, due)
             if tick == due {
                 tick = nil
@@ -143,8 +145,8 @@ extension MachineStage {
                 self.retry = nil
                 feed(machine.retryDue(number: retry.number, at: now))
             } else {
-                deadline = nil
-                feed(machine.deadlineReached(at: now))
+                mark = nil
+                feed(machine.markDue(at: now))
             }
         }
         now = end
@@ -176,12 +178,8 @@ extension MachineStage {
         case .tell(let event): told.append(event.summary)
         case .scheduleTick(let delay): tick = now + delay
         case .scheduleRetry(let delay, let number): retry = (now + delay, number)
-        case .scheduleDeadline(let delay):
-            deadline = now + delay
-            done.append("deadline in \(delay.wholeSeconds)")
-        case .cancelDeadline:
-            deadline = nil
-            done.append("no deadline")
+        case .scheduleMark(let delay): mark = now + delay
+        case .markPartial(let received): marked = received
         case .startExchange(let number, let request):
             exchange = number
             requests.append(request)
@@ -196,7 +194,7 @@ extension MachineStage {
 
     private func isHeldBack(_ action: TransferAction) -> Bool {
         switch action {
-        case .requestPermit: !automatic.contains(.permit)
+        case .requestPermit, .movePermit: !automatic.contains(.permit)
         case .openPartial: !automatic.contains(.opening)
         case .beginPartial, .recordPartial: !automatic.contains(.beginning)
         case .savePartial: !automatic.contains(.saving)
@@ -209,12 +207,19 @@ extension MachineStage {
 
     private mutating func answer(_ action: TransferAction) -> [TransferAction]? {
         switch action {
-        case .requestPermit: return machine.permitGranted(at: now)
+        case .requestPermit, .movePermit: return machine.permitGranted(at: now)
         case .openPartial: return machine.opened(finding, at: now)
         case .beginPartial(_, let number): return machine.began(beginning, exchange: number, at: now)
         case .recordPartial(_, let number): return machine.prepared(beginning, exchange: number, at: now)
         case .savePartial: return machine.saved()
-        case .closePartial, .discardPartial: return machine.closed(keeping: kept, at: now)
+        case .closePartial(let saved):
+            // What the next opening finds, unless the test says something else.
+            if let saved, let representation = machine.representation {
+                let kept = kept ?? saved
+                finding = .success(kept.isEmpty ? .nothing : .bytes(representation, kept))
+            }
+            return machine.closed(keeping: kept, at: now)
+        case .discardPartial: return machine.closed(keeping: kept, at: now)
         case .finishPartial: return machine.finished(finishing.map { [:] }, at: now)
         case .cancelExchange(let number):
             // An exchange that is cancelled twice has one end.
@@ -238,4 +243,22 @@ extension URL {
 
 extension Duration {
     var wholeSeconds: Int64 { components.seconds }
+}
+
+/// What the one subscriber of these tests demands.
+extension TransferSettings {
+    var retryPolicy: RetryPolicy {
+        get { demands.retryPolicy }
+        set { demands.retryPolicy = newValue }
+    }
+
+    var idleTimeout: Duration? {
+        get { demands.idleTimeout }
+        set { demands.idleTimeout = newValue }
+    }
+
+    var maximumByteCount: Int64? {
+        get { demands.byteLimit }
+        set { demands.byteLimit = newValue }
+    }
 }

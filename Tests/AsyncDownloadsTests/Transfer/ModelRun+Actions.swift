@@ -6,9 +6,15 @@ extension ModelRun {
         switch action {
         case .requestPermit:
             check(permit == .none, "a second permit")
+            check(!store.isOpen, "waits with an open partial")
+            permit = .requested
+        case .movePermit:
+            check(permit == .held, "a move without a permit")
+            check(exchange == nil, "a move beside an exchange")
             permit = .requested
         case .releasePermit:
             check(exchange == nil, "the permit went before the exchange")
+            check(!store.isOpen, "the permit went before the partial")
             permit = .none
         case .startExchange(let number, let request):
             check(exchange == nil, "two exchanges at once")
@@ -25,7 +31,8 @@ extension ModelRun {
         case .openGate(let number):
             if exchange?.number == number { exchange?.isHeldBack = false }
         case .refreshURL(_, let number):
-            check(permit == .held, "a fresh URL without a permit")
+            check(permit == .none, "a permit is kept while a fresh URL is awaited")
+            check(!store.isOpen, "a partial is open while a fresh URL is awaited")
             check(exchange == nil, "a fresh URL beside an exchange")
             refreshes.append(number)
         // The answer may be on the way.
@@ -34,8 +41,8 @@ extension ModelRun {
         case .scheduleTick(let delay):
             check(tick == nil, "two ticks at once")
             tick = now + delay
-        case .scheduleDeadline(let delay): deadline = now + delay
-        case .cancelDeadline: deadline = nil
+        case .scheduleMark(let delay): mark = now + delay
+        case .markPartial(let received): check(store.mark(received), "marked bytes that were never written")
         case .tell: break
         case .end(let ending):
             check(self.ending == nil, "two ends")
@@ -46,7 +53,7 @@ extension ModelRun {
                 check(error.bytesKept <= store.keptCount, "rule 44: failed with more than is kept")
             }
             if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
-            (retries, tick, deadline, refreshes) = ([], nil, nil, [])
+            (retries, tick, mark, refreshes) = ([], nil, nil, [])
         case .openPartial, .beginPartial, .adopt, .recordPartial, .retractPartial, .savePartial, .closePartial,
             .discardPartial, .finishPartial:
             storeQueue.append(action)
@@ -82,7 +89,7 @@ extension ModelRun {
     }
 
     mutating func timeGoesOn() {
-        guard let due = (retries.map(\.due) + [tick, deadline].compactMap { $0 }).min() else { return }
+        guard let due = (retries.map(\.due) + [tick, mark].compactMap { $0 }).min() else { return }
         now = max(now, due)
         if tick == due {
             tick = nil
@@ -91,10 +98,10 @@ extension ModelRun {
             let number = retries.remove(at: index).number
             let (isDue, before) = (machine.state == .backingOff(number), machine.state)
             take("retry \(number)", machine.retryDue(number: number, at: now))
-            check(machine.state == (isDue ? .waiting : before), "a superseded delay ended another, or none ended")
+            check(isDue == (machine.state != before), "a superseded delay ended another, or none ended")
         } else {
-            deadline = nil
-            take("deadline", machine.deadlineReached(at: now))
+            mark = nil
+            take("mark", machine.markDue(at: now))
         }
     }
 }

@@ -52,7 +52,7 @@ struct ModelRun {
     /// The fresh URLs that were asked for, also those that nobody waits for any more.
     var refreshes: [Int] = []
     var tick: Duration?
-    var deadline: Duration?
+    var mark: Duration?
     private var lastProgress: Int64 = 0
 
     /// - Parameters:
@@ -65,9 +65,6 @@ struct ModelRun {
         let retries = passing ? 100 : Int.random(in: 0...3, using: &generator)
         settings.retryPolicy = RetryPolicy(maximumRetries: retries)
         settings.idleTimeout = .seconds(5)
-        if faults > 0, !passing, Int.random(in: 0..<3, using: &generator) == 0 {
-            settings.deadline = .seconds(Int.random(in: 0...40, using: &generator))
-        }
         if Int.random(in: 0..<4, using: &generator) == 0 {
             settings.checksum = .sha256(String(repeating: "0", count: 64))
             settings.contentChangePolicy = .verify
@@ -79,7 +76,7 @@ struct ModelRun {
         machine = TransferStateMachine(settings: settings, seed: seed)
         server = ModelServer(faults: faults, passing: passing, using: &generator)
         store = ModelStore(faults: passing || faults == 0 ? 0 : Int.random(in: 0...2, using: &generator))
-        machine.isRefreshable = Bool.random(using: &generator)
+        machine.demands.isRefreshable = Bool.random(using: &generator)
         isPassing = passing
         self.generator = generator
         self.commands = commands
@@ -109,7 +106,7 @@ struct ModelRun {
         case .scheduler: permit == .requested && actions.isEmpty
         case .store: !storeQueue.isEmpty
         case .engine: exchange.map { !$0.isStalled || $0.isCancelled } ?? false
-        case .time: tick != nil || deadline != nil || !retries.isEmpty
+        case .time: tick != nil || mark != nil || !retries.isEmpty
         case .caller: commands > 0 && ending == nil
         case .object: server.faults > 0 && !isPassing && exchange != nil
         case .refresh: !refreshes.isEmpty
@@ -217,7 +214,7 @@ struct ModelRun {
         for wish in [TransferStateMachine.Wish.pause, .park, .discard] { take("late", machine.stop(wish, at: now)) }
         take("late", machine.run(at: now))
         take("late", machine.tick(at: now))
-        take("late", machine.deadlineReached(at: now))
+        take("late", machine.markDue(at: now))
         take("late", machine.permitGranted(at: now))
         take("late", machine.retryDue(number: 1, at: now))
         take("late", machine.replaceAddress(.init(url: .sample("https://c.example/")), at: now))

@@ -79,6 +79,10 @@ struct ModelStore {
         checkpoint = (representation, received)
     }
 
+    func mark(_ received: IntervalSet) -> Bool {
+        !isOpen || received.ranges.allSatisfy { $0.allSatisfy { bytes[$0] != nil } }
+    }
+
     /// Saves what must be on record before anything follows.
     mutating func record(
         _ received: IntervalSet, using generator: inout SplitMix64

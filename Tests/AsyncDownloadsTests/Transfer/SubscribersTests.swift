@@ -31,7 +31,7 @@ struct SubscribersTests {
         var subscribers = Subscribers()
         let first = subscribers.add(Self.request("a"))
         let second = subscribers.add(Self.request("b"))
-        _ = subscribers.update(second) { $0.isPaused = true }
+        _ = subscribers.setPaused(true, second, at: .zero)
         #expect(subscribers.tell(.verifying).count == 0)
         #expect(subscribers.tell(.progress(DownloadProgress(receivedByteCount: 5))).count == 0)
         #expect(Self.heard(&subscribers, first) == ["verifying", "progress 5"])
@@ -44,10 +44,10 @@ struct SubscribersTests {
         #expect(!subscribers.arePaused)
         let numbers = ["a", "b", "c"].map { subscribers.add(Self.request($0)) }
         for number in numbers.dropLast() {
-            _ = subscribers.update(number) { $0.isPaused = true }
+            _ = subscribers.setPaused(true, number, at: .zero)
             #expect(!subscribers.arePaused)
         }
-        _ = subscribers.update(numbers[2]) { $0.end(.failure(DownloadError(.cancelled))) }
+        _ = subscribers.end(numbers[2], .failure(DownloadError(.cancelled)))
         #expect(subscribers.arePaused)
         _ = subscribers.end(.parked)
         #expect(!subscribers.arePaused)
@@ -60,7 +60,7 @@ struct SubscribersTests {
         let numbers = (0..<20).map { subscribers.add(Self.request("\($0)")) }
         #expect(subscribers.attached.map(\.number) == numbers)
         #expect(Set(numbers).count == 20)
-        _ = subscribers.update(numbers[3]) { $0.end(.success(Self.file)) }
+        _ = subscribers.end(numbers[3], .success(Self.file))
         #expect(subscribers.attached.count == 19)
         #expect(!subscribers.isEmpty)
         #expect(subscribers.all[numbers[3]] != nil)
@@ -73,7 +73,7 @@ struct SubscribersTests {
         _ = subscribers.add(Self.request("a", .normal))
         let urgent = subscribers.add(Self.request("b", .high))
         #expect(subscribers.priority == .high)
-        _ = subscribers.update(urgent) { $0.end(.failure(DownloadError(.cancelled))) }
+        _ = subscribers.end(urgent, .failure(DownloadError(.cancelled)))
         #expect(subscribers.priority == .normal)
     }
 
@@ -120,7 +120,7 @@ struct SubscribersTests {
     func final() {
         var subscribers = Subscribers()
         let number = subscribers.add(Self.request("a"))
-        _ = subscribers.update(number) { $0.end(.failure(DownloadError(.superseded))) }
+        _ = subscribers.end(number, .failure(DownloadError(.superseded)))
         _ = subscribers.end(.finished([number: .success(Self.file)]))
         _ = subscribers.tell(.verifying)
         #expect(Self.code(subscribers, number) == .superseded)
@@ -132,7 +132,7 @@ struct SubscribersTests {
         var subscribers = Subscribers()
         let number = subscribers.add(Self.request("a"))
         let outcome = await withCheckedContinuation { continuation in
-            _ = subscribers.update(number) { $0.waiters[99] = continuation }
+            _ = subscribers.update(number) { $0.waiters[99] = { continuation.resume(returning: $0) } }
             #expect(subscribers.all[number]?.hasConsumers == true)
             for wakeup in subscribers.end(.finished([number: .success(Self.file)])) { wakeup() }
         }

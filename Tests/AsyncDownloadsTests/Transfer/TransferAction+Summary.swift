@@ -5,6 +5,7 @@ extension TransferAction {
     var summary: String {
         switch self {
         case .requestPermit: "ask for a permit"
+        case .movePermit(let host): "move to \(host)"
         case .releasePermit: "release the permit"
         case .openPartial: "open"
         case .beginPartial(let representation, let number):
@@ -12,6 +13,7 @@ extension TransferAction {
         case .adopt: "adopt"
         case .recordPartial(let received, let number): "record \(received.count) for \(number)"
         case .retractPartial(let received): "retract to \(received.count)"
+        case .markPartial(let received): "mark \(received.count)"
         case .savePartial(let received): "save \(received.count)"
         case .closePartial(let received): received.map { "close with \($0.count)" } ?? "close"
         case .discardPartial: "discard"
@@ -24,8 +26,7 @@ extension TransferAction {
         case .cancelRefresh: "no refresh"
         case .scheduleRetry(_, let number): "delay \(number)"
         case .scheduleTick: "tick"
-        case .scheduleDeadline: "deadline"
-        case .cancelDeadline: "no deadline"
+        case .scheduleMark: "delay a mark"
         case .tell(let event): event.summary
         case .end(.finished): "end finished"
         case .end(.failed(let error)): "end \(error.code), \(error.bytesKept) kept"

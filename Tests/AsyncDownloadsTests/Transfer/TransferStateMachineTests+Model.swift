@@ -61,7 +61,7 @@ struct TransferModelTests {
         }
         let expected: Set = [
             "finished", "parked", "discarded", "paused", "bodyTooLarge", "connectionLost", "contentChanged",
-            "deadlineExceeded", "diskFull", "httpStatus", "malformedResponse", "secureConnectionFailed",
+            "diskFull", "httpStatus", "malformedResponse", "secureConnectionFailed",
             "storageFailure", "timedOut",
         ]
         #expect(reached.isSuperset(of: expected), "missing: \(expected.subtracting(reached))")

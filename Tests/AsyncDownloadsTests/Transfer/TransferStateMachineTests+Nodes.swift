@@ -125,9 +125,9 @@ struct TransferNodeTests {
     @Test(
         "rule 35: a stop while the digest is computed is looked at when everything begins again",
         arguments: [
-            (.pause, ["open", "release the permit", "close"]),
-            (.park, ["open", "release the permit", "close", "end parked"]),
-            (.discard, ["open", "release the permit", "discard", "end discarded"]),
+            (.pause, ["open", "close", "release the permit"]),
+            (.park, ["open", "close", "release the permit", "end parked"]),
+            (.discard, ["open", "discard", "release the permit", "end discarded"]),
         ] as [(TransferStateMachine.Wish, [String])])
     func stopWhileVerifying(_ wish: TransferStateMachine.Wish, _ done: [String]) {
         var stage = Self.mixed()

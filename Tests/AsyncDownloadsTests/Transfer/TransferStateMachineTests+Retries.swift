@@ -5,18 +5,53 @@ internal import Testing
 
 @Suite("TransferStateMachine, failures that may pass", .endsWhenHung)
 struct TransferRetryTests {
-    @Test("rule 36: a lost connection is retried from where it broke, without a permit meanwhile")
+    @Test("rule 36: a lost connection is retried from where it broke, without a permit or an open partial meanwhile")
     func lost() {
         var stage = MachineStage.receiving()
         stage.lose()
-        #expect(stage.done == ["save 50", "release the permit"])
+        #expect(stage.done == ["close with 50", "release the permit"])
         #expect(stage.story == ["retrying 1 connectionLost"])
         stage.forget()
         stage.pass(.seconds(8))
-        #expect(stage.done == ["ask for a permit", "exchange 2 bytes=50-"])
-        #expect(stage.story.isEmpty)
+        #expect(stage.done == ["ask for a permit", "open", "exchange 2 bytes=50-"])
+        #expect(stage.story == ["waiting"])
         stage.head(206, ["Content-Range": "bytes 50-99/100"])
-        #expect(stage.story == ["resumed 50"])
+        #expect(stage.story == ["waiting", "resumed 50"])
+    }
+
+    @Test("where the policy draws short delays only, the permit and the open partial are kept")
+    func shortDelay() {
+        var stage = MachineStage.receiving { $0.retryPolicy.baseDelay = .milliseconds(100) }
+        stage.lose()
+        #expect(stage.done.isEmpty)
+        #expect(stage.story == ["retrying 1 connectionLost"])
+        stage.pass(.milliseconds(100))
+        #expect(stage.done == ["exchange 2 bytes=50-"])
+        stage.forget()
+        stage.end(.failed(DownloadError(.tooManyOpenFiles)))
+        #expect(stage.done == ["close with 50", "release the permit"], "there is something to give back")
+    }
+
+    @Test("a pause that comes while the partial is closed for a delay is obeyed when it is closed")
+    func pauseWhileClosing() {
+        var stage = MachineStage.receiving()
+        stage.automatic.remove(.closing)
+        stage.lose()
+        #expect(stage.done == ["close with 50"])
+        stage.stop(.pause)
+        stage.catchUp()
+        #expect(stage.machine.state == .paused)
+        #expect(stage.delay == nil)
+    }
+
+    @Test("the time that closing takes is part of the delay")
+    func slowClosing() throws {
+        var stage = MachineStage.receiving()
+        stage.automatic.remove(.closing)
+        stage.end(.failed(DownloadError(.httpStatus, isRetryable: true, retryAfter: .seconds(30))))
+        stage.pass(.seconds(20))
+        stage.catchUp()
+        #expect(stage.delay == .seconds(10))
     }
 
     @Test("rules 20 and 29: a body that ends in order but short is a failure like a lost connection")
@@ -38,7 +73,7 @@ struct TransferRetryTests {
     func final(_ code: DownloadError.Code) {
         var stage = MachineStage.receiving()
         stage.end(.failed(DownloadError(code)))
-        #expect(stage.done == ["release the permit", "close with 50", "end \(code), 50 kept"])
+        #expect(stage.done == ["close with 50", "release the permit", "end \(code), 50 kept"])
     }
 
     @Test("the retries are counted, and the last failure is the one that is reported")
@@ -48,7 +83,8 @@ struct TransferRetryTests {
             stage.lose()
             stage.pass(.seconds(60))
         }
-        #expect(stage.story == ["retrying 1 connectionLost", "retrying 2 connectionLost"])
+        #expect(
+            stage.story == ["retrying 1 connectionLost", "waiting", "retrying 2 connectionLost", "waiting"])
         #expect(stage.failure?.code == .connectionLost)
         #expect(stage.failure?.isRetryable == true)
     }
@@ -118,22 +154,13 @@ struct TransferRetryTests {
         }
     }
 
-    @Test("rule 37: a delay that passes the deadline is not waited for")
-    func deadline() {
-        var stage = MachineStage.connecting { $0.deadline = .seconds(20) }
-        stage.head(503, ["Retry-After": "20"])
-        #expect(stage.failure?.code == .deadlineExceeded)
-        #expect((stage.failure?.underlyingError as? DownloadError)?.statusCode == 503)
-        #expect(stage.delay == nil)
-    }
-
     @Test("rule 31: a status that will not pass is final, and its body never reaches the file")
     func refused() {
         var stage = MachineStage.resuming()
         stage.head(404, ["Content-Length": "9"])
         #expect(stage.bytes(9) == nil)
         stage.end()
-        #expect(stage.done == ["release the permit", "close with 50", "end httpStatus, 50 kept"])
+        #expect(stage.done == ["close with 50", "release the permit", "end httpStatus, 50 kept"])
         #expect(stage.failure?.statusCode == 404)
     }
 

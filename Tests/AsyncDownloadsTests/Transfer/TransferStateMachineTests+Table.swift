@@ -7,44 +7,41 @@ internal import Testing
 struct TransferStateTableTests {
     /// What callers and the clock may do at any time.
     enum Input: String, CaseIterable, Sendable {
-        case run, pause, park, discard, deadline, tick
+        case run, pause, park, discard, tick
     }
 
     /// Each state, and where each of ``Input`` leads from there before anything else answers; "" for nowhere.
     static let successors: [(Standing, [String])] = [
-        (.ready, ["waiting", "paused", "ended", "opening", "", ""]),
-        (.waiting, ["", "paused", "ended", "opening", "ended", ""]),
-        (.opening, ["", "", "", "", "", ""]),
-        (
-            .connecting,
-            ["", "draining connect", "draining connect", "draining connect", "draining fail", "draining retry"]
-        ),
-        (.preparing, ["", "draining connect", "draining connect", "draining connect", "draining fail", ""]),
-        (
-            .receiving,
-            ["", "draining connect", "draining connect", "draining connect", "draining fail", "draining retry"]
-        ),
-        (.drainingToConnect, ["", "", "", "", "draining fail", ""]),
-        (.drainingToRetry, ["", "", "", "", "draining fail", ""]),
-        (.drainingToFail, ["", "", "", "", "", ""]),
-        (.backingOff, ["", "closing keeping", "closing keeping", "closing discarding", "closing failing", ""]),
-        (.closingToKeep, ["", "", "", "", "", ""]),
-        (.closingToFail, ["", "", "", "", "", ""]),
-        (.closingToDiscard, ["", "", "", "", "", ""]),
-        (.paused, ["waiting", "", "ended", "opening", "", ""]),
-        (.finishing, ["", "", "", "", "", ""]),
-        (.ended, ["", "", "", "", "", ""]),
+        (.ready, ["waiting", "paused", "ended", "opening", ""]),
+        (.waiting, ["", "paused", "ended", "opening", ""]),
+        (.opening, ["", "", "", "", ""]),
+        (.connecting, ["", "draining connect", "draining connect", "draining connect", "draining retry"]),
+        (.preparing, ["", "draining connect", "draining connect", "draining connect", ""]),
+        (.receiving, ["", "draining connect", "draining connect", "draining connect", "draining retry"]),
+        (.drainingToConnect, ["", "", "", "", ""]),
+        (.drainingToRetry, ["", "", "", "", ""]),
+        (.drainingToFail, ["", "", "", "", ""]),
+        (.closingToRetry, ["", "", "", "", ""]),
+        (.backingOff, ["", "paused", "ended", "opening", ""]),
+        (.backingOffBriefly, ["", "closing keeping", "closing keeping", "closing discarding", ""]),
+        (.refreshing, ["", "paused", "ended", "opening", ""]),
+        (.closingToKeep, ["", "", "", "", ""]),
+        (.closingToFail, ["", "", "", "", ""]),
+        (.closingToDiscard, ["", "", "", "", ""]),
+        (.paused, ["waiting", "", "ended", "opening", ""]),
+        (.finishing, ["", "", "", "", ""]),
+        (.ended, ["", "", "", "", ""]),
     ]
 
     @Test("an input leads where the state's documentation says, and nowhere else", arguments: successors)
     func successor(_ standing: Standing, _ successors: [String]) {
         for (input, successor) in zip(Input.allCases, successors) {
             var stage = standing.stage()
-            #expect(stage.machine.state.name == standing.rawValue)
+            #expect(stage.machine.name == standing.rawValue)
             stage.now = .seconds(11)
             Self.give(input, to: &stage)
             let expected = successor.isEmpty ? standing.rawValue : successor
-            #expect(stage.machine.state.name == expected, "\(input)")
+            #expect(stage.machine.name == expected, "\(input)")
         }
     }
 
@@ -68,7 +65,7 @@ struct TransferStateTableTests {
 
     @Test("who comes late may join while the file can still be his", arguments: Standing.allCases)
     func joinable(_ standing: Standing) {
-        let closed: Set<Standing> = [.drainingToFail, .closingToFail, .closingToDiscard, .finishing, .ended]
+        let closed: Set<Standing> = [.drainingToFail, .closingToFail, .closingToDiscard, .ended]
         #expect(standing.stage().machine.isJoinable == !closed.contains(standing))
     }
 
@@ -89,7 +86,6 @@ struct TransferStateTableTests {
         case .pause: stage.stop(.pause)
         case .park: stage.stop(.park)
         case .discard: stage.stop(.discard)
-        case .deadline: stage.feed(stage.machine.deadlineReached(at: stage.now))
         case .tick: stage.feed(stage.machine.tick(at: stage.now))
         }
     }
@@ -101,7 +97,10 @@ enum Standing: String, CaseIterable, Sendable {
     case drainingToConnect = "draining connect"
     case drainingToRetry = "draining retry"
     case drainingToFail = "draining fail"
+    case closingToRetry = "closing retrying"
     case backingOff = "backingOff"
+    case backingOffBriefly = "backingOff with a permit"
+    case refreshing = "refreshing"
     case closingToKeep = "closing keeping"
     case closingToFail = "closing failing"
     case closingToDiscard = "closing discarding"
@@ -109,8 +108,8 @@ enum Standing: String, CaseIterable, Sendable {
 
     func stage() -> MachineStage {
         var stage = MachineStage {
-            $0.deadline = .seconds(10)
             $0.idleTimeout = .seconds(4)
+            if self == .backingOffBriefly { $0.retryPolicy.baseDelay = .milliseconds(1) }
         }
         lead(&stage)
         stage.automatic = []
@@ -123,7 +122,7 @@ enum Standing: String, CaseIterable, Sendable {
         case .waiting: stage.automatic.remove(.permit)
         case .opening: stage.automatic.remove(.opening)
         case .preparing: stage.automatic.remove(.beginning)
-        case .closingToKeep, .closingToFail, .closingToDiscard: stage.automatic.remove(.closing)
+        case .closingToKeep, .closingToFail, .closingToDiscard, .closingToRetry: stage.automatic.remove(.closing)
         case .finishing: stage.automatic.remove(.finishing)
         default: break
         }
@@ -138,7 +137,12 @@ enum Standing: String, CaseIterable, Sendable {
         guard self != .preparing else { return }
         stage.bytes(50)
         switch self {
-        case .backingOff: stage.lose()
+        case .backingOff, .backingOffBriefly, .closingToRetry: stage.lose()
+        case .refreshing:
+            stage.machine.demands.isRefreshable = true
+            stage.lose()
+            stage.pass(stage.delay ?? .zero)
+            stage.head(403)
         case .closingToKeep, .paused: stage.stop(.pause)
         case .closingToDiscard: stage.stop(.discard)
         case .closingToFail: stage.end(.failed(DownloadError(.unsupported)))
@@ -150,15 +154,18 @@ enum Standing: String, CaseIterable, Sendable {
     }
 }
 
-extension TransferStateMachine.State {
+extension TransferStateMachine {
     /// The state's name, without numbers.
     var name: String {
-        switch self {
+        switch state {
+        case .closing(.retrying): "closing retrying"
+        case .backingOff where isPartialOpen: "backingOff with a permit"
+        case .refreshing: "refreshing"
         case .draining(let next): "draining \(next)"
         case .closing(let closing): "closing \(closing)"
         case .backingOff: "backingOff"
         case .preparing: "preparing"
-        default: "\(self)"
+        default: "\(state)"
         }
     }
 }

@@ -52,13 +52,19 @@ extension Partial {
     /// Begins with the bytes of `body`, and makes them as durable as the store promises.
     func fill(from body: MemoryBody) throws(DownloadError) {
         try begin(body.representation)
-        for range in body.received.ranges {
-            let bytes = body.prefix(range.upperBound).dropFirst(Int(range.lowerBound))
+        try append(body, from: 0)
+        try save(body.received)
+    }
+
+    /// Writes the bytes of `body` from `offset` on.
+    func append(_ body: MemoryBody, from offset: Int64) throws(DownloadError) {
+        for range in body.received.ranges where range.upperBound > offset {
+            let start = max(offset, range.lowerBound)
+            let bytes = body.prefix(range.upperBound).dropFirst(Int(start))
             let result = bytes.withUnsafeBytes { buffer in
-                Result { () throws(DownloadError) in try write(buffer, at: range.lowerBound) }
+                Result { () throws(DownloadError) in try write(buffer, at: start) }
             }
             try result.get()
         }
-        try save(body.received)
     }
 }

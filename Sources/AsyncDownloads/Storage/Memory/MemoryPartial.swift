@@ -2,9 +2,8 @@ internal import Foundation
 
 /// One open partial whose bytes are in memory, and go to disk when they have to.
 ///
-/// They have to when somebody wants a file of them: a body in memory is bounded by what its callers accept, a file is
-/// not. They move with the next call that writes, whose failure is a failure to write. When the partial is closed, what
-/// is still in memory goes to the ``PartialBodyStore``.
+/// They have to when a subscriber wants a file of them: a body in memory is bounded by what its subscribers accept, a file
+/// is not. When the partial is closed, what is still in memory goes to the ``PartialBodyStore``.
 final class MemoryPartial: Partial {
     let finding: PartialFinding
 
@@ -13,7 +12,8 @@ final class MemoryPartial: Partial {
         var body: MemoryBody?
         /// Where they went.
         var disk: (any Partial)?
-        var wantsDisk = false
+        /// Counts the changes but for bytes at the end.
+        var version = 0
         var isClosed = false
     }
 
@@ -34,15 +34,44 @@ final class MemoryPartial: Partial {
         self.store = store
         self.site = site
         self.finding = finding
-        state = Mutex(State(disk: disk, wantsDisk: true))
+        state = Mutex(State(disk: disk))
     }
 
     deinit {
         close()
     }
 
-    func leaveMemory() {
-        state.withLock { $0.wantsDisk = true }
+    var isInMemory: Bool { state.withLock { $0.disk == nil && !$0.isClosed } }
+
+    var volume: UInt64? { state.withLock { $0.disk }?.volume }
+
+    func leaveMemory() throws(DownloadError) {
+        guard isInMemory else { return }
+        let partial = try store.disk.open(site.onDisk)
+        do throws(DownloadError) {
+            while try !move(to: partial) {}
+        } catch {
+            partial.discard()
+            throw error
+        }
+        // Closed meanwhile, with the body in memory as the one to keep.
+        if state.withLock({ $0.isClosed }) { partial.discard() }
+    }
+
+    /// Copies the bytes to `partial` without holding up the thread that writes more, then those that came meanwhile.
+    ///
+    /// - Returns: Whether the bytes are on disk now; false where another representation was begun meanwhile.
+    private func move(to partial: any Partial) throws(DownloadError) -> Bool {
+        let (body, version) = state.withLock { ($0.body, $0.version) }
+        if let body { try partial.fill(from: body) }
+        return try state.withLock { state throws(DownloadError) in
+            guard !state.isClosed else { return true }
+            guard state.version == version else { return false }
+            if let newer = state.body { try partial.append(newer, from: body?.received.upperBound ?? 0) }
+            state.disk = partial
+            state.body = nil
+            return true
+        }
     }
 
     func begin(_ representation: Representation) throws(DownloadError) {
@@ -51,6 +80,7 @@ final class MemoryPartial: Partial {
                 try disk.begin(representation)
             } else {
                 state.body = MemoryBody(representation)
+                state.version += 1
             }
         }
     }
@@ -58,6 +88,7 @@ final class MemoryPartial: Partial {
     func adopt(_ representation: Representation) {
         state.withLock { state in
             state.body?.representation = representation
+            state.version += 1
             state.disk?.adopt(representation)
         }
     }
@@ -82,6 +113,7 @@ final class MemoryPartial: Partial {
     func retract(to received: IntervalSet) throws(DownloadError) {
         let disk = state.withLock { state in
             state.body?.retract(to: received)
+            state.version += 1
             return state.disk
         }
         try disk?.retract(to: received)
@@ -105,7 +137,7 @@ final class MemoryPartial: Partial {
 
     func place(at destinations: [String], length: Int64) -> [Result<Void, DownloadError>] {
         do throws(DownloadError) {
-            leaveMemory()
+            try leaveMemory()
             let disk = try withMedium { state throws(DownloadError) in state.disk }
             guard let disk else { throw DownloadError(.storageFailure, "not begun") }
             return disk.place(at: destinations, length: length)
@@ -136,27 +168,12 @@ final class MemoryPartial: Partial {
         }
     }
 
-    /// Runs `body` on the state, after the bytes have moved if they have to.
-    ///
-    /// They move under the lock, so that none is written in between; there are no more of them than callers accept.
+    /// Runs `body` on the state of a partial that is not closed.
     private func withMedium<Value: Sendable>(
         _ body: (inout State) throws(DownloadError) -> Value
     ) throws(DownloadError) -> Value {
         try state.withLock { state throws(DownloadError) in
             if state.isClosed { throw DownloadError(.storageFailure, "the partial body is closed") }
-            if state.wantsDisk, state.disk == nil {
-                let partial = try store.disk.open(site.onDisk)
-                if let body = state.body {
-                    do throws(DownloadError) {
-                        try partial.fill(from: body)
-                    } catch {
-                        partial.discard()
-                        throw error
-                    }
-                }
-                state.disk = partial
-                state.body = nil
-            }
             return try body(&state)
         }
     }

@@ -38,6 +38,12 @@ package struct TieredStore: PartialStore {
 
     package func holds(_ site: PartialSite) -> Bool { disk.holds(site) }
 
+    package func place(
+        copyOf path: String, at destinations: [String], for site: PartialSite
+    ) -> [Result<Void, DownloadError>] {
+        disk.place(copyOf: path, at: destinations, for: site.onDisk)
+    }
+
     package func unfinished(in directory: String) throws(DownloadError) -> [UnfinishedPartial] {
         try disk.unfinished(in: directory)
     }

@@ -31,7 +31,7 @@ extension Property {
         }
         try demand(FileName.sanitised(name)?.hasSameBytes(as: name) == true, "another name the second time")
         // The way in which a path is made of it, and what a file system makes of that.
-        let path = DestinationLedger().choose(name, in: "/d", for: TransferKey(url: anyURL, headers: [:]))
+        let path = DestinationReservations().choose(name, in: "/d", for: TransferKey(url: anyURL, headers: [:]))
         try demand(path.utf8.elementsEqual("/d/\(name)".utf8), "another path")
         try demand(PartialNames.directory(of: path) == "/d", "another directory")
         try demand(URL(fileURLWithPath: path).standardizedFileURL.path.utf8.starts(with: "/d/".utf8), "another place")

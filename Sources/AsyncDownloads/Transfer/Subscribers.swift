@@ -1,0 +1,325 @@
+internal import Foundation
+
+/// One handle that is attached to a transfer: what it asked for, what it still has to be told, and how it ended.
+///
+/// A value without effects: whoever is to be woken is returned, to be called when no lock is held.
+struct Subscriber: Sendable {
+    typealias Outcome = Result<DownloadedFile, DownloadError>
+
+    let request: DownloadRequest
+    let terms: SubscriberTerms
+    fileprivate(set) var isPaused = false
+    /// Whether the handle is still there.
+    var isHeld = true
+    fileprivate(set) var outcome: Outcome?
+    var mailboxes: [Int: Mailbox]
+    /// The state that onlookers were woken for last.
+    private var shownState: Download.State?
+    /// What to call with the outcome.
+    var waiters: [Int: @Sendable (Outcome) -> Void] = [:]
+    /// The path that is reserved for its file.
+    var reservedPath: String?
+    fileprivate(set) var deadline: DeadlineClock?
+    /// What goes off at the deadline.
+    var deadlineTimer: (any ScheduledAction)?
+
+    init(request: DownloadRequest, terms: SubscriberTerms, firstMailbox: Int) {
+        self.request = request
+        self.terms = terms
+        deadline = terms.deadline.map { DeadlineClock(limit: $0) }
+        mailboxes = [firstMailbox: Mailbox()]
+    }
+
+    /// Whether anybody listens or awaits, onlookers not counted.
+    var hasConsumers: Bool {
+        !waiters.isEmpty || mailboxes.values.contains { $0.isClaimed && !$0.isOnlooker }
+    }
+
+    /// Whether it is paused, and nobody can resume it but by resuming all downloads.
+    var isUnreachable: Bool { isPaused && !isHeld && !hasConsumers }
+
+    /// Whether nothing can ask for it any more: it has its outcome, its handle is gone, and nobody reads or waits.
+    var isForgettable: Bool {
+        outcome != nil && !isHeld && waiters.isEmpty && !mailboxes.values.contains(where: \.isClaimed)
+    }
+
+    mutating func tell(_ event: DownloadEvent) -> [Wakeup] {
+        var wakeups: [Wakeup] = []
+        for id in mailboxes.keys { wakeups += mailboxes[id]?.put(event) ?? [] }
+        return wakeups
+    }
+
+    /// Wakes those who look on when the state has changed, since not every change is an event.
+    mutating func show(_ state: Download.State, _ progress: DownloadProgress) -> [Wakeup] {
+        guard state != shownState else { return [] }
+        shownState = state
+        var wakeups: [Wakeup] = []
+        for (id, mailbox) in mailboxes where mailbox.isOnlooker {
+            wakeups += mailboxes[id]?.put(.progress(progress)) ?? []
+        }
+        return wakeups
+    }
+
+    fileprivate mutating func end(_ outcome: Outcome) -> [Wakeup] {
+        self.outcome = outcome
+        var wakeups: [Wakeup] = []
+        for id in mailboxes.keys {
+            switch outcome {
+            case .success(let file):
+                wakeups += mailboxes[id]?.put(.finished(file)) ?? []
+                wakeups += mailboxes[id]?.finish(nil) ?? []
+            case .failure(let error):
+                wakeups += mailboxes[id]?.finish(error) ?? []
+            }
+        }
+        for waiter in waiters.values { wakeups.append(Wakeup { waiter(outcome) }) }
+        waiters = [:]
+        if let timer = takeDeadlineTimer() { wakeups.append(Wakeup { timer.cancel() }) }
+        return wakeups
+    }
+
+    mutating func takeReservedPath() -> String? {
+        defer { reservedPath = nil }
+        return reservedPath
+    }
+
+    mutating func takeDeadlineTimer() -> (any ScheduledAction)? {
+        defer { deadlineTimer = nil }
+        return deadlineTimer
+    }
+}
+
+/// The subscribers of one transfer, and what they demand together.
+///
+/// What they demand is kept up to date by each change, so that attaching and leaving cost the same whether there are two
+/// subscribers or a hundred thousand. One that has its outcome is forgotten when its handle and its streams are gone.
+struct Subscribers: Sendable {
+    typealias Outcome = Subscriber.Outcome
+
+    private(set) var all: [Int: Subscriber] = [:]
+    /// The numbers of those without an outcome in the order in which they came, among numbers of others.
+    private var order: [Int] = []
+    private(set) var attachedCount = 0
+    private var pausedCount = 0
+    private var refreshableCount = 0
+    private var priorities = Tally<DownloadRequest.Priority>()
+    private var byteLimits = Tally<Int64?>()
+    private var idleTimeouts = Tally<Duration?>()
+    private var retryPolicies = Tally<RetryPolicy>()
+    /// The last one that left although the transfer went on.
+    private(set) var lastToLeave: (number: Int, request: DownloadRequest)?
+
+    /// The algorithms of the checksums that were given, also by subscribers that have left since.
+    private(set) var algorithms: Set<Checksum.Algorithm> = []
+    /// Whether a subscriber gave no checksum, so that the server's has to do.
+    private(set) var isAnyUnchecked = false
+    /// Whether a subscriber wanted a file, also one that has left since.
+    private(set) var wantsFile = false
+    /// Whether anybody has looked on.
+    var hasOnlookers = false {
+        didSet { version += 1 }
+    }
+    /// Counts the changes by which the state of a subscriber may change.
+    private(set) var version = 0
+    private var lastNumber = 0
+
+    /// Those whose outcome is open, in the order in which they came.
+    var attached: [(number: Int, subscriber: Subscriber)] {
+        order.compactMap { number in
+            guard let subscriber = all[number], subscriber.outcome == nil else { return nil }
+            return (number, subscriber)
+        }
+    }
+
+    /// Whether nobody waits for the file any more.
+    var isEmpty: Bool { attachedCount == 0 }
+
+    /// Whether everyone who waits for the file has paused.
+    var arePaused: Bool { attachedCount > 0 && pausedCount == attachedCount }
+
+    /// The most urgent priority of those who wait.
+    var priority: DownloadRequest.Priority { priorities.values.max() ?? .low }
+
+    /// What those who wait demand; `last` where nobody does.
+    func demands(after last: SubscriberDemands) -> SubscriberDemands {
+        guard attachedCount > 0 else { return last }
+        return SubscriberDemands(
+            byteLimit: Self.most(byteLimits), idleTimeout: Self.most(idleTimeouts),
+            retryPolicy: retryPolicies.values.reduce(into: .never) { if $1.isMorePatient(than: $0) { $0 = $1 } },
+            isRefreshable: refreshableCount > 0)
+    }
+
+    /// The largest value, where nil is larger than any other.
+    private static func most<Value: Comparable>(_ tally: Tally<Value?>) -> Value? {
+        var most: Value?
+        for value in tally.values {
+            guard let value else { return nil }
+            if most.map({ value > $0 }) ?? true { most = value }
+        }
+        return most
+    }
+
+    /// Those who wait and accept less than `count` bytes, where others accept more.
+    func oversized(_ count: Int64) -> [(number: Int, limit: Int64)] {
+        guard byteLimits.values.count > 1, byteLimits.values.contains(where: { $0.map { $0 < count } ?? false }) else {
+            return []
+        }
+        return attached.compactMap { caller in
+            guard let limit = caller.subscriber.request.maximumByteCount, limit < count else { return nil }
+            return (caller.number, limit)
+        }
+    }
+
+    /// Those whose time is up at the end of a delay that begins now.
+    func late(after delay: Duration, at now: Duration) -> [(number: Int, clock: DeadlineClock)] {
+        attached.compactMap { caller in
+            guard let clock = caller.subscriber.deadline, let left = clock.timeLeft(at: now), left <= delay else {
+                return nil
+            }
+            return (caller.number, clock)
+        }
+    }
+
+    /// The time that is left to a subscriber; nil without a deadline, in a pause, and after its end.
+    func timeLeft(of number: Int, at now: Duration) -> Duration? {
+        guard let subscriber = all[number], subscriber.outcome == nil else { return nil }
+        return subscriber.deadline?.timeLeft(at: now)
+    }
+
+    /// A number that nothing else of this transfer has.
+    mutating func newNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// Adds a subscriber; its first mailbox collects from now on, and its time counts unless it is paused.
+    mutating func add(
+        _ request: DownloadRequest, _ terms: SubscriberTerms = SubscriberTerms(), isPaused: Bool = false,
+        at now: Duration = .zero
+    ) -> Int {
+        let number = newNumber()
+        if request.destination != .memory { wantsFile = true }
+        if let checksum = request.checksum {
+            algorithms.insert(checksum.algorithm)
+        } else {
+            isAnyUnchecked = true
+        }
+        all[number] = Subscriber(request: request, terms: terms, firstMailbox: newNumber())
+        version += 1
+        order.append(number)
+        attachedCount += 1
+        if request.refreshURL != nil { refreshableCount += 1 }
+        priorities.insert(request.priority)
+        byteLimits.insert(request.maximumByteCount)
+        idleTimeouts.insert(terms.idleTimeout)
+        retryPolicies.insert(terms.retryPolicy)
+        all[number]?.deadline?.start(at: now)
+        if isPaused { _ = setPaused(true, number, at: now) }
+        return number
+    }
+
+    /// Pauses or resumes for one subscriber; false where nothing changes.
+    mutating func setPaused(_ isPaused: Bool, _ number: Int, at now: Duration) -> Bool {
+        guard let subscriber = all[number], subscriber.outcome == nil, subscriber.isPaused != isPaused else {
+            return false
+        }
+        pausedCount += isPaused ? 1 : -1
+        version += 1
+        all[number]?.isPaused = isPaused
+        if isPaused {
+            all[number]?.deadline?.stop(at: now)
+        } else {
+            all[number]?.deadline?.start(at: now)
+        }
+        return true
+    }
+
+    /// Gives one subscriber its outcome, which is final.
+    mutating func end(_ number: Int, _ outcome: Outcome) -> [Wakeup] {
+        guard let subscriber = all[number], subscriber.outcome == nil else { return [] }
+        attachedCount -= 1
+        version += 1
+        if subscriber.isPaused { pausedCount -= 1 }
+        if subscriber.request.refreshURL != nil { refreshableCount -= 1 }
+        priorities.remove(subscriber.request.priority)
+        byteLimits.remove(subscriber.request.maximumByteCount)
+        idleTimeouts.remove(subscriber.terms.idleTimeout)
+        retryPolicies.remove(subscriber.terms.retryPolicy)
+        lastToLeave = (number, subscriber.request)
+        let wakeups = all[number]?.end(outcome) ?? []
+        forgetIfPossible(number)
+        if order.count > 2 * attachedCount + 16 { order.removeAll { all[$0].map { $0.outcome != nil } ?? true } }
+        return wakeups
+    }
+
+    /// Changes one subscriber's record; it is forgotten when nothing can ask for it any more.
+    mutating func update<Value>(_ number: Int, _ body: (inout Subscriber) -> Value) -> Value? {
+        guard let index = all.index(forKey: number) else { return nil }
+        // In place, since changing a copy would copy its mailboxes.
+        let value = body(&all.values[index])
+        forgetIfPossible(number)
+        return value
+    }
+
+    private mutating func forgetIfPossible(_ number: Int) {
+        if all[number]?.isForgettable == true { all[number] = nil }
+    }
+
+    /// Tells everyone who waits; the paused hear no progress.
+    mutating func tell(_ event: DownloadEvent) -> [Wakeup] {
+        var wakeups: [Wakeup] = []
+        for number in order {
+            guard let subscriber = all[number], subscriber.outcome == nil else { continue }
+            if subscriber.isPaused, case .progress = event { continue }
+            wakeups += update(number) { $0.tell(event) } ?? []
+        }
+        return wakeups
+    }
+
+    /// Tells everyone who waits and has paused.
+    mutating func tellPaused(_ event: DownloadEvent) -> [Wakeup] {
+        guard pausedCount > 0 else { return [] }
+        return attached.filter(\.subscriber.isPaused).flatMap { caller in
+            update(caller.number) { $0.tell(event) } ?? []
+        }
+    }
+
+    /// Ends it for everyone who waits.
+    mutating func end(_ ending: TransferEnding) -> [Wakeup] {
+        var wakeups: [Wakeup] = []
+        for (number, subscriber) in attached {
+            let outcome: Outcome
+            switch ending {
+            case .finished(let results):
+                outcome = results[number] ?? .failure(DownloadError(.storageFailure, "the file was not placed"))
+            case .failed(let error):
+                outcome = .failure(error)
+            case .parked, .discarded:
+                outcome = .failure(DownloadError(.cancelled))
+            }
+            wakeups += end(number, outcome.concerning(subscriber.request.url))
+        }
+        return wakeups
+    }
+
+    /// The timers of all deadlines, which go off no more.
+    mutating func takeDeadlineTimers() -> [any ScheduledAction] {
+        order.compactMap { all[$0]?.deadlineTimer == nil ? nil : all[$0]?.takeDeadlineTimer() }
+    }
+
+    /// The paths that are reserved for those who wait, which give them up.
+    mutating func takeReservedPaths() -> [String] {
+        order.compactMap { all[$0]?.reservedPath == nil ? nil : all[$0]?.takeReservedPath() }
+    }
+}
+
+extension Result where Failure == DownloadError {
+    /// The same, with the URL that the caller asked for in the error.
+    func concerning(_ url: URL) -> Self {
+        mapError { error in
+            var error = error
+            error.url = url
+            return error
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// The time that each subscriber gives its download. A deadline ends its own subscriber and no other.
+extension Transfer {
+    /// Sets the timer of a subscriber's deadline; does nothing where time does not count.
+    func watchDeadline(of number: Int) {
+        guard let left = withState({ $0.subscribers.timeLeft(of: number, at: now) }) else { return }
+        let timer = environment.time.schedule(after: max(.zero, left)) { [self] in deadlineReached(of: number) }
+        let unneeded = update { state, _ -> (any ScheduledAction)? in
+            // A pause or the end came meanwhile.
+            guard state.subscribers.timeLeft(of: number, at: now) != nil else { return timer }
+            return state.subscribers.update(number) { subscriber in
+                defer { subscriber.deadlineTimer = timer }
+                return subscriber.deadlineTimer
+            } ?? timer
+        }
+        unneeded?.cancel()
+    }
+
+    private func deadlineReached(of number: Int) {
+        let now = now
+        update { state, decision in
+            guard let left = state.subscribers.timeLeft(of: number, at: now),
+                let clock = state.subscribers.all[number]?.deadline
+            else { return }
+            guard left <= .zero else {
+                // A timer that was set before a pause.
+                return decision.wakeups.append(Wakeup { [self] in watchDeadline(of: number) })
+            }
+            // Every byte is there, and only verified and put in place.
+            guard state.machine.state != .finishing else { return }
+            outOfTime(number, clock.error, &state, &decision, at: now)
+        }
+    }
+
+    /// Ends the subscribers whose time is up before the next attempt would begin (rule 37).
+    func leaveLate(_ state: inout State, _ decision: inout Decision) {
+        for case .tell(.retrying(_, let delay, let error)) in decision.actions {
+            let now = now
+            for (number, clock) in state.subscribers.late(after: delay, at: now) {
+                var late = clock.error
+                late.underlyingError = error
+                outOfTime(number, late, &state, &decision, at: now)
+            }
+        }
+    }
+
+    /// Unlike a subscriber that leaves of its own accord, one whose time is up wants no work to be done without it.
+    private func outOfTime(
+        _ number: Int, _ error: DownloadError, _ state: inout State, _ decision: inout Decision, at now: Duration
+    ) {
+        leave(number, error, policy: .pause, &state, &decision, at: now)
+    }
+}

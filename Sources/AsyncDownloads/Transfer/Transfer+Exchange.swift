@@ -1,0 +1,97 @@
+internal import Dispatch
+
+/// What the engine reports, and the writing of what it brings.
+extension Transfer {
+    func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, number: Int) -> Readiness {
+        let (reply, gate, partial) = update { state, decision in
+            decision.actions += state.machine.headArrived(
+                head, exchange: number, at: now, date: environment.time.date)
+            endOversized(&state, &decision, at: now)
+            let reply = state.machine.headReply(exchange: number)
+            let isAside = reply != .proceed && (reply == .holdBack || writesAside(state))
+            if isAside, case .begin(let representation) = reply {
+                decision.actions.append(.beginPartial(representation, exchange: number))
+            }
+            // Shut before anybody may want to open it.
+            return (reply, isAside ? receiver.shutGate() : nil, state.partial)
+        }
+        if let gate { return .notYet(gate) }
+        if case .begin(let representation) = reply, let partial {
+            let result = timed(partial) {
+                Result { () throws(DownloadError) in try partial.begin(representation) }
+            }
+            input { $0.began(result, exchange: number, at: now) }
+        }
+        return .ready
+    }
+
+    /// Writes the bytes on the engine's thread: they are valid during the call only, and a hop would cost a copy.
+    ///
+    /// Where that would hold the thread up, they are copied and written on the transfer's queue, and nothing more is
+    /// delivered until they are written.
+    func bytesArrived(
+        _ bytes: UnsafeRawBufferPointer, from receiver: ExchangeReceiver, number: Int
+    ) -> Readiness {
+        let (decision, partial, isAside) = updateQuietly { state in
+            let isAside = writesAside(state)
+            return (state.machine.bytesArrived(bytes.count, exchange: number, at: now), state.partial, isAside)
+        }
+        guard case .write(let skipping, let count, let offset) = decision, let partial else { return .ready }
+        let wanted = UnsafeRawBufferPointer(rebasing: bytes[skipping..<skipping + count])
+        guard isAside, let end = receiver.holdEnd() else {
+            write(wanted, at: offset, to: partial, number)
+            return .ready
+        }
+        let copy = [UInt8](wanted)
+        let gate = Gate()
+        queue.async { [self] in
+            copy.withUnsafeBytes { write($0, at: offset, to: partial, number) }
+            gate.open()
+            end.release()
+        }
+        return .notYet(gate)
+    }
+
+    func exchangeEnded(_ end: ExchangeEnd, number: Int) {
+        input { $0.exchangeEnded(end, exchange: number, at: now) }
+    }
+
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: any Partial, _ number: Int
+    ) {
+        let result = timed(partial) {
+            Result { () throws(DownloadError) in try partial.write(bytes, at: offset) }
+        }
+        if case .failure(let error) = result {
+            return input { $0.writeFailed(error, exchange: number, at: now) }
+        }
+        let isDigestDue = update { state, decision in
+            for action in state.machine.wrote(bytes.count, exchange: number, at: now) {
+                if case .markPartial(let received) = action {
+                    // At once, and before anybody is told of the bytes: the queue may be busy with a sync.
+                    decision.wakeups.insert(Wakeup { [self] in timed(partial) { partial.mark(received) } }, at: 0)
+                } else {
+                    decision.actions.append(action)
+                }
+            }
+            endOversized(&state, &decision, at: now)
+            return state.beginDigesting()
+        }
+        if isDigestDue { digestOnQueue() }
+    }
+
+    /// Whether bytes are not to be written on an engine's thread.
+    ///
+    /// An engine that delivers although it was asked to wait has its bytes written behind those before.
+    private func writesAside(_ state: State) -> Bool {
+        state.isLeavingMemory || state.machine.exchange?.isWriting == true
+            || environment.slowDisks.contains(state.partial?.volume, at: now)
+    }
+
+    /// Runs a call that waits for a disk, and takes note of how long it did.
+    private func timed<Value>(_ partial: any Partial, _ body: () -> Value) -> Value {
+        let start = now
+        defer { environment.slowDisks.took(from: start, to: now, on: partial.volume) }
+        return body()
+    }
+}
