@@ -9,8 +9,8 @@ extension Download {
     /// call makes another one.
     ///
     /// On Linux, where `Progress` has no lock, the changes are serialized for all downloads. Use
-    /// ``makeProgress(under:pendingUnitCount:)`` there to collect several under a parent, and read them when the downloads
-    /// have ended, or from the task that reads their events.
+    /// ``makeProgress(under:pendingUnitCount:)`` there to collect several under a parent. Reading a `Progress` while it
+    /// changes is a race there, which this package cannot prevent; ``progress`` and ``events`` may be read at any time.
     public func makeProgress() -> Progress {
         makeProgress { _ in }
     }
@@ -69,13 +69,13 @@ extension Download {
 ///
 /// A change reaches the parent, so that children of one parent must not change at once. Nothing is called back from a
 /// change on Linux, so a lock may be held.
-private enum ProgressChanges {
+enum ProgressChanges {
     #if canImport(Darwin)
-    static func inTurn(_ change: () -> Void) { change() }
+    static func inTurn<Value>(_ change: () -> Value) -> Value { change() }
     #else
     private static let lock = Mutex(())
 
-    static func inTurn(_ change: () -> Void) {
+    static func inTurn<Value>(_ change: () -> Value) -> Value {
         lock.withLock { _ in change() }
     }
     #endif

@@ -56,7 +56,7 @@ struct ExchangeProgress: Sendable {
     /// itself is taken off as well, so that the result may be too small by that and is never too large.
     mutating func look(at now: Duration, callbackTime: Duration) {
         if let lastLook {
-            if lastLook.at < lastActivity { callbackTimeBefore = lastLook.callbackTime }
+            if lastLook.at <= lastActivity { callbackTimeBefore = lastLook.callbackTime }
         } else {
             callbackTimeBefore = callbackTime
         }

@@ -102,4 +102,24 @@ struct ObservingTests {
             #expect(error?.code == .cancelled)
         }
     }
+
+    @Test func `many downloads change one parent in turn`() async throws {
+        try await Workshop.with(configure: {
+            $0.maximumConcurrentTransfers = 50
+            $0.maximumConcurrentTransfersPerHost = 50
+        }) { shop async throws in
+            let content = Content(seed: 4, length: 400_000)
+            let parent = Progress(totalUnitCount: 50)
+            let downloads = (0..<50).map { number -> Download in
+                shop.server.serve(Resource(content, entityTag: "\"a\""), at: "/\(number)")
+                let download = shop.downloader.start(shop.request("/\(number)", to: "\(number).bin"))
+                download.makeProgress(under: parent, pendingUnitCount: 1)
+                return download
+            }
+            for download in downloads { _ = try await download.file }
+            // The last changes come on tasks of their own.
+            while ProgressChanges.inTurn({ parent.fractionCompleted }) < 1 { await Task.yield() }
+            #expect(ProgressChanges.inTurn { parent.completedUnitCount } == 50)
+        }
+    }
 }

@@ -91,6 +91,27 @@ struct ResponseInterpreterTests {
     }
 
     @Test(
+        "rule 35: a digest speaks for the bytes at hand where nothing contradicts it, known lengths included",
+        arguments: [
+            (Int64?(100), "100", true), (100, "101", false), (100, nil, true), (nil, "100", true), (nil, nil, true),
+        ] as [(Int64?, String?, Bool)])
+    func agreeing(_ known: Int64?, _ told: String?, _ isAsked: Bool) {
+        var representation = Representation.sample()
+        representation.length = known
+        representation.digests = [.sha256(String(repeating: "00", count: 32))]
+        let zeros = String(repeating: "A", count: 43) + "="
+        var headers: HeaderFields = ["ETag": "\"v2\"", "Repr-Digest": "sha-256=:\(zeros):"]
+        headers["Content-Length"] = told
+        let length = told.flatMap { Int64($0) }
+        let verdict: Verdict =
+            isAsked
+            ? .ask(.withoutCondition)
+            : .begin(length: length, end: length, .contentChanged, validator: "\"v2\"")
+        let exchange = InterpretedExchange.rest(of: representation, 200, headers, verdict)
+        #expect(exchange.droppable(verdict).actualVerdict == verdict)
+    }
+
+    @Test(
         "rule 34: a whole body with the same entity tag and length is no reason yet to give the bytes up",
         arguments: [
             .rest(200, ["Content-Length": "100", "ETag": "\"v1\""], .ask(.withoutCondition)),

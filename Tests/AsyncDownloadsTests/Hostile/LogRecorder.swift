@@ -13,6 +13,16 @@ final class LogRecorder: Sendable {
     }()
 
     private let recorded = Mutex([String]())
+    private let hooks = Mutex<[String: @Sendable () -> Void]>([:])
+
+    /// Calls `body` inside the backend for each line that contains `mark`.
+    func whenLogged(_ mark: String, _ body: @escaping @Sendable () -> Void) {
+        hooks.withLock { $0[mark] = body }
+    }
+
+    private func call(_ line: String) {
+        for hook in hooks.withLock({ hooks in hooks.filter { line.contains($0.key) }.map(\.value) }) { hook() }
+    }
 
     /// The lines that contain `mark`.
     func lines(with mark: String) -> [String] {
@@ -30,7 +40,9 @@ final class LogRecorder: Sendable {
         }
 
         func log(event: LogEvent) {
-            recorder.recorded.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
+            let line = "\(event.message) \(event.metadata ?? [:])"
+            recorder.recorded.withLock { $0.append(line) }
+            recorder.call(line)
         }
     }
 }

@@ -7,6 +7,7 @@
 struct AuditingFileSystem: ForwardingFileSystem {
     private struct State {
         var open: Set<Int32> = []
+        var largestOpenCount = 0
         var violations: [String] = []
         var createdPartialCount = 0
         var whenPartialIsCreated: (@Sendable () -> Void)?
@@ -23,6 +24,8 @@ struct AuditingFileSystem: ForwardingFileSystem {
     var violations: [String] { record.state.withLock { $0.violations } }
     /// How many descriptors are open.
     var openCount: Int { record.state.withLock { $0.open.count } }
+    /// How many descriptors have been open at once.
+    var largestOpenCount: Int { record.state.withLock { $0.largestOpenCount } }
     /// How many partial files were created.
     var createdPartialCount: Int { record.state.withLock { $0.createdPartialCount } }
 
@@ -42,6 +45,7 @@ struct AuditingFileSystem: ForwardingFileSystem {
             Result { () throws(FileFailure) in
                 let file = try base.open(path, purpose)
                 state.open.insert(file.number)
+                state.largestOpenCount = max(state.largestOpenCount, state.open.count)
                 return file
             }
         }

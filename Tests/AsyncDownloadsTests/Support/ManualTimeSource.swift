@@ -49,6 +49,12 @@ final class ManualTimeSource: TimeSource {
         }
     }
 
+    /// How many timers are pending.
+    var pendingCount: Int { state.withLock { $0.timers.count } }
+
+    /// The delays of the pending timers.
+    var delays: [Duration] { state.withLock { $0.timers.values.map(\.delay) } }
+
     /// Calls `body` with the delay of each timer that is cancelled, pending or not, on the thread that does it.
     func whenCancelled(_ body: @escaping @Sendable (Duration) -> Void) {
         state.withLock { $0.whenCancelled = body }

@@ -1,0 +1,29 @@
+#if !canImport(os)
+import Foundation
+import LoopbackServer
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// A log backend that asks for the state of the download that it is told of.
+@Suite(.endsWhenHung)
+struct LogHandlerTests {
+    @Test func `a log handler may use the download`() async throws {
+        // The backend has to be there before a downloader makes its log.
+        let recorder = LogRecorder.shared
+        let mark = "log-handler-\(UUID())"
+        try await LifecycleStage.with { stage async throws in
+            let download = stage.downloader.start(try stage.request("/\(mark)"))
+            let states = Mutex<[Download.State]>([])
+            recorder.whenLogged(mark) { states.withLock { $0.append(download.state) } }
+            await stage.settle()
+            try #require(stage.transport.open.first).end(.failed(DownloadError(.connectionLost)))
+            await stage.settle()
+            #expect(!recorder.lines(with: mark).isEmpty)
+            #expect(!states.withLock { $0 }.isEmpty)
+            await stage.finish(download, Moment.object)
+        }
+    }
+}
+#endif

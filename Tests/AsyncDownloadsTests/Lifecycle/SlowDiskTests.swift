@@ -1,0 +1,162 @@
+import Foundation
+import LoopbackServer
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// Disks that take long, and what must not wait for them.
+@Suite(.endsWhenHung)
+struct SlowDiskTests {
+    /// A disk on whose writes the clock moves, and of which it is known which threads write.
+    private final class SlowDisk: ForwardingFileSystem {
+        let time: ManualTimeSource
+        let writers = Mutex<[Bool]>([])
+        let delay = Mutex(Duration.zero)
+        let syncing = Hold()
+
+        init(_ time: ManualTimeSource) {
+            self.time = time
+        }
+
+        func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileFailure) {
+            if file.name.hasSuffix(".partial") {
+                writers.withLock { $0.append(Thread.current.threadDictionary[SlowDiskTests.engineThread] != nil) }
+                let delay = delay.withLock { $0 }
+                if delay > .zero { time.advance(by: delay) }
+            }
+            try base.write(bytes, to: file, at: offset)
+        }
+
+        func synchronize(_ file: OpenFile) throws(FileFailure) {
+            if file.name.hasSuffix(".partial") { syncing.pass() }
+            try base.synchronize(file)
+        }
+    }
+
+    private static let engineThread = "engine"
+    private static let object = Moment.object
+
+    private struct Stage {
+        let transport = SteppedTransport()
+        let time = ManualTimeSource()
+        let disk: SlowDisk
+        let directory: TemporaryDirectory
+        let downloader: Downloader
+
+        init(_ durability: Durability = .processCrash) throws {
+            disk = SlowDisk(time)
+            directory = try TemporaryDirectory()
+            var configuration = Downloader.Configuration()
+            configuration.memoryPressure = .none
+            configuration.idleTimeout = nil
+            configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
+            configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
+            let store = DiskStore(disk: disk, durability: durability, bootID: POSIXFileSystem.bootID())
+            downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
+        }
+
+        func request(_ path: String, to name: String? = nil) throws -> DownloadRequest {
+            let url = try #require(URL(string: "https://origin.example\(path)"))
+            guard let name else { return DownloadRequest(from: url) }
+            return DownloadRequest(from: url, to: URL(fileURLWithPath: "\(directory.path)/\(name)"))
+        }
+
+        /// Runs `body` on the thread that stands for the engine's, and waits until it has returned.
+        func onEngine(_ body: @escaping @Sendable () -> Void) async {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    Thread.current.threadDictionary[SlowDiskTests.engineThread] = true
+                    body()
+                    continuation.resume()
+                }
+            }
+        }
+
+        func close() async {
+            disk.syncing.open()
+            transport.close()
+            await downloader.shutdown()
+        }
+    }
+
+    @Test func `after a slow write the engine's thread writes no more to that disk`() async throws {
+        let stage = try Stage()
+        let download = stage.downloader.start(try stage.request("/0", to: "0.bin"))
+        let exchange = await stage.transport.exchange(0)
+        await stage.onEngine {
+            exchange.answer(Self.object)
+            exchange.deliver(10_000)
+        }
+        stage.disk.delay.withLock { $0 = .seconds(4) }
+        await stage.onEngine { exchange.deliver(10_000) }
+        await stage.onEngine { exchange.deliver(10_000) }
+        while exchange.isHeldBack { await Task.yield() }
+        // Another download of the same disk begins there, too.
+        let other = stage.downloader.start(try stage.request("/1", to: "1.bin"))
+        let otherExchange = await stage.transport.exchange(1)
+        await stage.onEngine { otherExchange.answer(Self.object) }
+        while otherExchange.isHeldBack { await Task.yield() }
+        await stage.onEngine { otherExchange.deliver(10_000) }
+        while otherExchange.isHeldBack { await Task.yield() }
+        #expect(stage.disk.writers.withLock { $0 } == [true, true, false, false])
+        // When the disk has been quick for a while, everything is as before.
+        stage.disk.delay.withLock { $0 = .zero }
+        stage.time.advance(by: .seconds(61))
+        await stage.onEngine { exchange.deliver(Self.object.content.length) }
+        #expect(stage.disk.writers.withLock { $0.last } == true)
+        exchange.end(.complete)
+        #expect(try await download.file.byteCount == Self.object.content.length)
+        let bytes = try #require(stage.directory.bytes(at: "\(stage.directory.path)/0.bin"))
+        #expect(bytes.withUnsafeBytes { Self.object.content.matches($0, at: 0) })
+        other.cancel()
+        await stage.close()
+    }
+
+    @Test func `an end that comes while bytes are written elsewhere waits for them`() async throws {
+        let stage = try Stage()
+        stage.disk.delay.withLock { $0 = .seconds(4) }
+        let download = stage.downloader.start(try stage.request("/0", to: "0.bin"))
+        let exchange = await stage.transport.exchange(0)
+        await stage.onEngine {
+            exchange.answer(Self.object)
+            exchange.deliver(10_000)
+            exchange.deliver(20_000)
+            exchange.end(.failed(DownloadError(.unsupported)))
+        }
+        let error = await #expect(throws: DownloadError.self) { try await download.file }
+        #expect(error?.bytesKept == 30_000)
+        await stage.close()
+    }
+
+    @Test func `asking for a file of a body in memory waits for no sync, nor does the engine`() async throws {
+        let stage = try Stage(.powerLoss)
+        let inMemory = stage.downloader.start(try stage.request("/0"))
+        let exchange = await stage.transport.exchange(0)
+        exchange.answer(Self.object)
+        exchange.deliver(10_000)
+        stage.disk.syncing.shut()
+        let file = stage.downloader.start(try stage.request("/0", to: "0.bin"))
+        #expect(file.isCoalesced)
+        while !stage.disk.syncing.hasVisitor { await Task.yield() }
+        // The engine is asked to wait, and is not kept waiting.
+        await stage.onEngine { exchange.deliver(10_000) }
+        #expect(exchange.isHeldBack)
+        let other = stage.downloader.start(try stage.request("/1"))
+        let otherExchange = await stage.transport.exchange(1)
+        await stage.onEngine {
+            otherExchange.answer(Self.object)
+            otherExchange.deliver(Self.object.content.length)
+            otherExchange.end(.complete)
+        }
+        #expect(try await other.file.byteCount == Self.object.content.length)
+        stage.disk.syncing.open()
+        exchange.deliver(Self.object.content.length)
+        exchange.end(.complete)
+        #expect(try await file.file.byteCount == Self.object.content.length)
+        #expect(try await inMemory.file.data?.count == Int(Self.object.content.length))
+        let bytes = try #require(stage.directory.bytes(at: "\(stage.directory.path)/0.bin"))
+        #expect(bytes.withUnsafeBytes { Self.object.content.matches($0, at: 0) })
+        await stage.close()
+    }
+}

@@ -1,0 +1,90 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("ExchangeProgress", .endsWhenHung)
+struct ExchangeProgressTests {
+    private func progress(at now: Duration = .zero) -> ExchangeProgress {
+        ExchangeProgress(number: 1, asked: .everything, position: 0, lastActivity: now)
+    }
+
+    @Test("idle is the time since the last activity")
+    func idle() {
+        var progress = progress()
+        progress.look(at: .seconds(1), callbackTime: .zero)
+        #expect(progress.idleTime == .seconds(1))
+        progress.lastActivity = .milliseconds(1500)
+        progress.look(at: .seconds(2), callbackTime: .zero)
+        #expect(progress.idleTime == .milliseconds(500))
+    }
+
+    @Test("the time that the thread spends in callbacks is not the server's")
+    func busy() {
+        var progress = progress()
+        // The thread has been busy before this exchange.
+        progress.look(at: .seconds(1), callbackTime: .seconds(50))
+        #expect(progress.idleTime == .seconds(1))
+        progress.look(at: .seconds(5), callbackTime: .seconds(54))
+        #expect(progress.idleTime == .seconds(1))
+        progress.look(at: .seconds(9), callbackTime: .seconds(54))
+        #expect(progress.idleTime == .seconds(5))
+        progress.lastActivity = .seconds(9)
+        progress.look(at: .seconds(10), callbackTime: .seconds(54))
+        #expect(progress.idleTime == .seconds(1))
+        progress.look(at: .seconds(30), callbackTime: .seconds(60))
+        #expect(progress.idleTime == .seconds(15))
+    }
+
+    @Test("a server is silent for long, whatever the callback time was before its last byte")
+    func silent() {
+        var progress = progress()
+        for second in 1...20 { progress.look(at: .seconds(second), callbackTime: .seconds(second)) }
+        #expect(progress.idleTime == .seconds(1))
+        for second in 21...40 { progress.look(at: .seconds(second), callbackTime: .seconds(20)) }
+        #expect(progress.idleTime == .seconds(21))
+    }
+
+    @Test("writes that are pending count for the place of what arrives next")
+    func pending() {
+        var progress = progress()
+        progress.beginWrite(10)
+        #expect(progress.nextOffset == 10)
+        progress.beginWrite(5)
+        #expect(progress.nextOffset == 15)
+        #expect(progress.endWrite(10) == 0..<10)
+        #expect(progress.isWriting)
+        #expect(progress.endWrite(5) == 10..<15)
+        #expect(!progress.isWriting)
+        #expect(progress.position == 15)
+    }
+
+    @Test("rule 59: a thread that is busy for others does not make a healthy exchange look stalled")
+    func machine() {
+        var stage = MachineStage.receiving { $0.idleTimeout = .seconds(4) }
+        for second in 1...20 {
+            stage.feed(stage.machine.tick(at: .seconds(second), callbackTime: .seconds(second)))
+        }
+        #expect(stage.story.isEmpty)
+        for second in 21...24 {
+            stage.feed(stage.machine.tick(at: .seconds(second), callbackTime: .seconds(20)))
+        }
+        #expect(stage.story == ["retrying 1 timedOut"])
+    }
+
+    @Test("a clock of callbacks counts the one in progress")
+    func clock() {
+        let clock = CallbackClock()
+        #expect(clock.time == .zero)
+        let (inside, outside) = clock.measure {
+            let start = ContinuousClock.now
+            while ContinuousClock.now - start < .milliseconds(2) {}
+            return (clock.time, ContinuousClock.now - start)
+        }
+        #expect(inside >= .milliseconds(2))
+        #expect(inside >= outside - .milliseconds(1))
+        let after = clock.time
+        #expect(after >= inside)
+        #expect(clock.time == after, "it stands still between callbacks")
+    }
+}
