@@ -74,7 +74,7 @@ final class BatchWindow: Sendable {
             guard state.taking == nil, !isTaken, !state.isLeft else { return }
             state.taking = Task { [weak self] in
                 let request = await source.next()
-                self?.put(.request(request)) { $0.taking = nil }
+                self?.put(.request(request))
             }
         }
     }
@@ -98,20 +98,28 @@ final class BatchWindow: Sendable {
     }
 
     private func ended(_ outcome: BatchOutcome) {
-        put(.outcome(outcome)) { $0.running[outcome.index] = nil }
+        put(.outcome(outcome))
     }
 
-    private func put(_ event: Event, _ change: (inout State) -> Void) {
-        let delivery = state.withLock { state -> (waiter: CheckedContinuation<Event, Never>, event: Event)? in
-            change(&state)
-            guard !state.isLeft else { return nil }
+    private func put(_ event: Event) {
+        let (download, waiter, next) = state.withLock {
+            state -> (Download?, CheckedContinuation<Event, Never>?, Event) in
+            // Let go of outside of the lock: the end of a handle is an input of its transfer.
+            var download: Download?
+            switch event {
+            case .outcome(let outcome): download = state.running.removeValue(forKey: outcome.index)
+            case .request: state.taking = nil
+            case .cancelled, .idle: break
+            }
+            guard !state.isLeft else { return (download, nil, .cancelled) }
             if case .outcome = event { state.outcomeCount += 1 }
             state.events.append(event)
-            guard let waiter = state.waiter else { return nil }
+            guard let waiter = state.waiter else { return (download, nil, .idle) }
             state.waiter = nil
-            return (waiter, state.takeEvent())
+            return (download, waiter, state.takeEvent())
         }
-        delivery?.waiter.resume(returning: delivery?.event ?? .idle)
+        waiter?.resume(returning: next)
+        withExtendedLifetime(download) {}
     }
 
     /// Cancels what runs, and takes nothing more.

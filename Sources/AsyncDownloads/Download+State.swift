@@ -33,11 +33,13 @@ extension Download {
 extension Transfer.State {
     /// Wakes those who look on at a state that has changed.
     mutating func tellOnlookers() -> [Wakeup] {
-        // Most of what happens changes no state.
-        let shown = (state: machine.state, version: subscribers.version)
-        guard subscribers.hasOnlookers, lastShown.map({ $0 != shown }) ?? true else { return [] }
-        lastShown = shown
-        return subscribers.attached.flatMap { number, _ in
+        let changed = subscribers.takeChanged()
+        guard subscribers.hasOnlookers else { return [] }
+        // Most of what happens changes no state, and most of the rest one subscriber's.
+        let isAnyone = machine.state != lastShown
+        lastShown = machine.state
+        let numbers = isAnyone ? subscribers.attached.map(\.number) + changed : changed
+        return numbers.flatMap { number in
             let (state, progress) = (stateForCaller(number), machine.progress)
             return subscribers.update(number) { $0.show(state, progress) } ?? []
         }

@@ -59,7 +59,7 @@ final class DestinationReservations: Sendable {
         }
     }
 
-    /// One subscriber of `key` has left while its file may be placed; ``release(_:for:hasFile:)`` follows.
+    /// One subscriber of `key` has left while its file may be placed; ``release(_:for:wasClosing:hasFile:)`` follows.
     func close(_ path: String, for key: TransferKey) {
         state.withLock { state in
             if state.reservations[path]?.key == key { state.reservations[path]?.closingCount += 1 }
@@ -68,8 +68,10 @@ final class DestinationReservations: Sendable {
 
     /// Releases one reservation.
     ///
-    /// - Parameter hasFile: Whether a file may have been placed there.
-    func release(_ path: String, for key: TransferKey, hasFile: Bool) {
+    /// - Parameters:
+    ///   - wasClosing: Whether it is one for which ``close(_:for:)`` was called.
+    ///   - hasFile: Whether a file may have been placed there.
+    func release(_ path: String, for key: TransferKey, wasClosing: Bool, hasFile: Bool) {
         let waiters: [DispatchSemaphore] = state.withLock { state in
             guard var present = state.reservations[path] else { return [] }
             if hasFile { state.give(path, to: key.resource) }
@@ -80,7 +82,7 @@ final class DestinationReservations: Sendable {
                 return []
             }
             present.count -= 1
-            present.closingCount = min(present.closingCount, present.count)
+            if wasClosing { present.closingCount -= 1 }
             guard present.count == 0 else {
                 state.reservations[path] = present
                 return []

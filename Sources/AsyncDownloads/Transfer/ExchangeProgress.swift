@@ -2,10 +2,12 @@
 struct ExchangeProgress: Sendable {
     let number: Int
     let asked: AskedRange
-    /// Where the first byte belongs that is not written.
+    /// Where the next byte that arrives belongs.
     var position: Int64
-    /// How many bytes are being written from there on, in how many writes, which end in order.
-    private(set) var pending = (byteCount: Int64(0), writeCount: 0)
+    /// How many writes have begun and not ended.
+    private(set) var pendingWriteCount = 0
+    /// Whether a write has failed, after which no other one counts.
+    private(set) var hasFailed = false
     /// One past the last byte that the head promised; nil while unknown.
     var end: Int64?
     /// Bytes at the body's beginning that are there already.
@@ -33,28 +35,35 @@ struct ExchangeProgress: Sendable {
     }
 
     /// Whether bytes are being written, so that the engine is held up.
-    var isWriting: Bool { pending.writeCount > 0 }
+    var isWriting: Bool { pendingWriteCount > 0 }
 
-    /// Where the next byte that arrives belongs.
-    var nextOffset: Int64 { position + pending.byteCount }
-
-    /// `count` bytes are going to be written.
-    mutating func beginWrite(_ count: Int64) {
-        pending = (pending.byteCount + count, pending.writeCount + 1)
+    /// `count` bytes are going to be written; answers where.
+    mutating func beginWrite(_ count: Int64) -> Int64 {
+        pendingWriteCount += 1
+        defer { position += count }
+        return position
     }
 
-    /// `count` bytes are written; answers where.
-    mutating func endWrite(_ count: Int64) -> Range<Int64> {
-        defer { position += count }
-        pending = (pending.byteCount - count, pending.writeCount - 1)
-        return position..<position + count
+    /// A write has ended.
+    mutating func endWrite() {
+        pendingWriteCount -= 1
+    }
+
+    /// A write has failed.
+    mutating func failWrite() {
+        pendingWriteCount -= 1
+        hasFailed = true
     }
 
     /// Finds out for how long the server has brought nothing, without the time that callbacks took meanwhile.
     ///
     /// The callback time is known at looks only. What passed between the look before the last activity and the activity
     /// itself is taken off as well, so that the result may be too small by that and is never too large.
-    mutating func look(at now: Duration, callbackTime: Duration) {
+    mutating func look(at now: Duration, callbackTime: Duration?) {
+        // Unknown before the engine has handed the exchange over, and after its end.
+        guard let callbackTime = callbackTime ?? lastLook?.callbackTime else {
+            return idleTime = now - lastActivity
+        }
         if let lastLook {
             if lastLook.at <= lastActivity { callbackTimeBefore = lastLook.callbackTime }
         } else {

@@ -82,7 +82,12 @@ final class ExchangeReceiver: ExchangeHandler {
     }
 
     /// Holds the end until what is returned is released, for work that a callback has left to another thread.
-    func holdEnd() -> HeldEnd? { enterCallback() ? HeldEnd { [self] in leaveCallback() } : nil }
+    ///
+    /// Called inside the callback, so that the end has not passed yet, whether or not it was reported.
+    func holdEnd() -> HeldEnd {
+        state.withLock { $0.callbackCount += 1 }
+        return HeldEnd { [self] in leaveCallback() }
+    }
 
     /// An end that is not given to the transfer yet.
     struct HeldEnd: Sendable {
@@ -92,8 +97,12 @@ final class ExchangeReceiver: ExchangeHandler {
         func release() { body() }
     }
 
-    /// How long the thread of the exchange's callbacks has spent in callbacks so far.
-    var callbackTime: Duration { state.withLock { $0.exchange }?.callbackTime ?? .zero }
+    /// Whether a callback, or work that one has left to another thread, is in progress.
+    var isInCallback: Bool { state.withLock { $0.callbackCount > 0 } }
+
+    /// How long the thread of the exchange's callbacks has spent in callbacks so far; nil before the engine has handed
+    /// the exchange over, and after its end.
+    var callbackTime: Duration? { state.withLock { $0.exchange }?.callbackTime }
 
     /// Counts a callback as in progress; false after the end, when nothing more is taken.
     private func enterCallback() -> Bool {

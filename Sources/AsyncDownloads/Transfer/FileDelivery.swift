@@ -24,6 +24,7 @@ struct FileDelivery {
     private(set) var results: [Int: Subscriber.Outcome] = [:]
     /// Where the file is, after it was placed.
     private var placedPath: String?
+    private var data: Result<Data, DownloadError>?
     /// Why the partial cannot serve anyone any more.
     private var failure: DownloadError?
 
@@ -57,6 +58,9 @@ struct FileDelivery {
             let expected = recipient.request.checksum
             do throws(DownloadError) {
                 if let failure { throw failure }
+                if let limit = recipient.request.maximumByteCount, limit < length {
+                    throw DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
+                }
                 if let wanted = expected ?? serverDigest { try check(wanted, isServers: expected == nil) }
             } catch {
                 results[recipient.number] = .failure(error)
@@ -97,7 +101,7 @@ struct FileDelivery {
 
     private mutating func digestOfPlacedFile(_ algorithm: Checksum.Algorithm) throws(DownloadError) -> String {
         // A digest that was finished before needs no bytes.
-        let file = digests.position(of: [algorithm]) < length ? try contentsOfPlacedFile() : Data()
+        let file = digests.position(of: [algorithm]) < length ? try contentsOfPlacedFile(isMapped: true) : Data()
         return try digests.finish(algorithm, length: length) { buffer, offset in
             let start = min(Int(offset), file.count)
             let count = min(buffer.count, file.count - start)
@@ -106,15 +110,21 @@ struct FileDelivery {
         }
     }
 
-    private func contents() -> Result<Data, DownloadError> {
-        Result { () throws(DownloadError) in
-            try placedPath == nil ? partial.contents(length: length) : contentsOfPlacedFile()
-        }
+    /// The bytes for those who want them in memory, read once.
+    private mutating func contents() -> Result<Data, DownloadError> {
+        let result =
+            data
+            ?? Result { () throws(DownloadError) in
+                try placedPath == nil ? partial.contents(length: length) : contentsOfPlacedFile()
+            }
+        if case .success = result { data = result }
+        return result
     }
 
-    private func contentsOfPlacedFile() throws(DownloadError) -> Data {
+    /// - Parameter isMapped: Whether the bytes are used up before anybody may change the file.
+    private func contentsOfPlacedFile(isMapped: Bool = false) throws(DownloadError) -> Data {
         do {
-            return try Data(contentsOf: URL(fileURLWithPath: placedPath ?? ""), options: .mappedIfSafe)
+            return try Data(contentsOf: URL(fileURLWithPath: placedPath ?? ""), options: isMapped ? .mappedIfSafe : [])
         } catch {
             throw DownloadError(.storageFailure, "the file that was placed cannot be read", underlyingError: error)
         }
@@ -196,6 +206,7 @@ extension Transfer {
         _ delivery: FileDelivery, of representation: Representation
     ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
         update { state, _ in
+            releaseClosingPaths(&state)
             var recipients = state.subscribers.attached.filter { delivery.results[$0.number] == nil }.map {
                 FileDelivery.Recipient(number: $0.number, request: $0.subscriber.request)
             }
@@ -216,6 +227,12 @@ extension Transfer {
         update { state, decision in
             state.partial = nil
             decision.actions += state.machine.finished(result, at: now)
+            // Everything begins again, and so do the deadlines that have passed meanwhile.
+            guard state.machine.state != .ended else { return }
+            state.isServed = false
+            for (number, subscriber) in state.subscribers.attached where subscriber.deadline != nil {
+                decision.wakeups.append(Wakeup { [self] in watchDeadline(of: number) })
+            }
         }
     }
 }

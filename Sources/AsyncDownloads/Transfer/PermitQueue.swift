@@ -9,12 +9,10 @@ struct PermitQueue: Sendable {
     /// Names one request for a permit; tickets rise and never repeat.
     typealias Ticket = Int
 
-    /// What a request has, and what it waits for.
+    /// What a request has.
     enum Stage: Sendable {
-        /// It waits for a permit, and for room at its host.
+        /// It waits for a permit.
         case waiting
-        /// It has a permit, and waits for room at another host than before.
-        case moving
         /// It has a permit, and runs at its host.
         case running
     }
@@ -28,11 +26,11 @@ struct PermitQueue: Sendable {
     /// What waits for or runs at one host; none is kept of a host without either.
     private struct Host: Sendable {
         var runningCount = 0
-        var lines = Lines<Ticket>()
+        var line = Line<Ticket>()
         /// How often in a row the host was filled up, and its oldest request still waited.
         var passedOver = 0
 
-        var isIdle: Bool { runningCount == 0 && lines.isEmpty }
+        var isIdle: Bool { runningCount == 0 && line.isEmpty }
     }
 
     /// One grant in so many goes by age instead of priority.
@@ -42,8 +40,8 @@ struct PermitQueue: Sendable {
     private let limitPerHost: Int
     private var requests: [Ticket: Request] = [:]
     private var hosts: [String: Host] = [:]
-    /// What is first in the lines of each host that has room.
-    private var heads = Lines<String>()
+    /// What is first in the line of each host that has room.
+    private var heads = Line<String>()
     private var lastTicket = 0
     private var permitCount = 0
     /// The next permit goes by age.
@@ -51,7 +49,7 @@ struct PermitQueue: Sendable {
     /// The last grant went by age.
     private var wasByAge = false
 
-    /// How many have a permit, those that move to another host included.
+    /// How many have a permit.
     private(set) var holderCount = 0
 
     /// How many wait for a permit.
@@ -63,7 +61,7 @@ struct PermitQueue: Sendable {
         self.limitPerHost = max(1, limitPerHost)
     }
 
-    /// What a ticket has and waits for; nil for a ticket that is not in the queue.
+    /// What a ticket has; nil for a ticket that is not in the queue.
     func stage(of ticket: Ticket) -> Stage? { requests[ticket]?.stage }
 
     /// Asks for a permit, which comes through ``grant()``.
@@ -76,36 +74,42 @@ struct PermitQueue: Sendable {
         return lastTicket
     }
 
-    /// Changes the priority of a request that waits; for one that runs it counts when the request moves to another host.
+    /// Changes the priority of a request that waits.
     mutating func setPriority(_ priority: DownloadRequest.Priority, of ticket: Ticket) {
-        guard var request = requests[ticket] else { return }
+        guard var request = requests[ticket], request.stage == .waiting else { return }
         request.position.rank = priority.rank
         lineUp(request)
     }
 
-    /// Gives up the room at one host and asks for room at another, which comes through ``grant()``.
+    /// Lets the holder of a permit go on at another host where that has room; otherwise the permit is given back.
     ///
-    /// The permit is kept meanwhile, so that transfers that move to each other's hosts cannot block each other. A request
-    /// without a permit goes on waiting for one, at the new host. Nothing happens when `host` is the present one.
-    mutating func move(_ ticket: Ticket, to host: String) {
-        guard var request = requests[ticket], request.host != host else { return }
+    /// - Returns: Whether the ticket still has a permit.
+    mutating func move(_ ticket: Ticket, to name: String) -> Bool {
+        guard var request = requests[ticket], request.stage == .running else { return false }
+        guard request.host != name else { return true }
+        guard hosts[name]?.runningCount ?? 0 < limitPerHost else {
+            release(ticket)
+            return false
+        }
         leaveHost(request)
-        request.host = host
-        if request.stage == .running { request.stage = .moving }
-        lineUp(request)
+        request.host = name
+        requests[ticket] = request
+        hosts[name, default: Host()].runningCount += 1
+        hostChanged(name)
+        return true
     }
 
     /// Gives a permit back, or leaves the queue; unknown tickets are no error.
     mutating func release(_ ticket: Ticket) {
         guard let request = requests.removeValue(forKey: ticket) else { return }
-        if request.stage != .waiting { holderCount -= 1 }
+        if request.stage == .running { holderCount -= 1 }
         leaveHost(request)
     }
 
     /// Gives out everything that can be given out now, in this order.
     mutating func grant() -> [Ticket] {
         var granted: [Ticket] = []
-        while let ticket = next() {
+        while holderCount < limit, let ticket = next() {
             run(ticket)
             granted.append(ticket)
         }
@@ -118,15 +122,14 @@ struct PermitQueue: Sendable {
     /// of all is due, as happens when hosts free up in a regular order. Two grants in a row never go by age, so that the
     /// most urgent request is one of the next two.
     private mutating func next() -> Ticket? {
-        let hasPermit = holderCount < limit
-        guard let urgent = heads.mostUrgent(withWaiting: hasPermit) else { return nil }
+        guard let urgent = heads.byPriority.first else { return nil }
         var chosen = urgent.order.ticket
         if !wasByAge {
-            if isOldestDue, hasPermit, let oldest = heads.waiting.byPlace.first {
+            if isOldestDue, let oldest = heads.byPlace.first {
                 isOldestDue = false
                 chosen = oldest.order.ticket
             } else if let host = hosts[urgent.key], host.passedOver >= Self.period - 1,
-                let oldest = host.lines.oldest(withWaiting: hasPermit)
+                let oldest = host.line.byPlace.first
             {
                 chosen = oldest.key
             }
@@ -137,13 +140,11 @@ struct PermitQueue: Sendable {
 
     private mutating func run(_ ticket: Ticket) {
         guard var request = requests[ticket], var host = hosts.removeValue(forKey: request.host) else { return }
-        let isOldest = host.lines.oldest(withWaiting: true)?.key == ticket
-        if request.stage == .waiting {
-            holderCount += 1
-            permitCount += 1
-            if permitCount % Self.period == Self.period - 1 { isOldestDue = true }
-        }
-        host.lines.set(nil, for: ticket, in: request.stage)
+        let isOldest = host.line.byPlace.first?.key == ticket
+        holderCount += 1
+        permitCount += 1
+        if permitCount % Self.period == Self.period - 1 { isOldestDue = true }
+        host.line.set(nil, for: ticket)
         host.runningCount += 1
         if isOldest {
             host.passedOver = 0
@@ -158,20 +159,21 @@ struct PermitQueue: Sendable {
 
     private mutating func lineUp(_ request: Request) {
         requests[request.position.ticket] = request
-        hosts[request.host, default: Host()].lines.set(
-            request.position, for: request.position.ticket, in: request.stage)
+        hosts[request.host, default: Host()].line.set(request.position, for: request.position.ticket)
         hostChanged(request.host)
     }
 
     private mutating func leaveHost(_ request: Request) {
-        if request.stage == .running { hosts[request.host]?.runningCount -= 1 }
-        hosts[request.host]?.lines.set(nil, for: request.position.ticket, in: request.stage)
+        switch request.stage {
+        case .running: hosts[request.host]?.runningCount -= 1
+        case .waiting: hosts[request.host]?.line.set(nil, for: request.position.ticket)
+        }
         hostChanged(request.host)
     }
 
     private mutating func hostChanged(_ name: String) {
         guard let host = hosts[name] else { return }
-        heads.setHeads(of: host.runningCount < limitPerHost ? host.lines : Lines(), for: name)
+        heads.setHeads(of: host.runningCount < limitPerHost ? host.line : Line(), for: name)
         if host.isIdle { hosts[name] = nil }
     }
 }
@@ -189,11 +191,13 @@ extension PermitQueue {
         }
     }
 
-    /// One line, in both of its orders.
+    /// A line, in both of its orders.
     private struct Line<Key: Hashable & Sendable>: Sendable {
         var byPriority = Heap<Key, Position>()
         /// All ranks are 0 here.
         var byPlace = Heap<Key, Position>()
+
+        var isEmpty: Bool { byPlace.isEmpty }
 
         mutating func set(_ position: Position?, for key: Key) {
             byPriority[key] = position
@@ -203,42 +207,6 @@ extension PermitQueue {
         mutating func setHeads<Other>(of line: Line<Other>, for key: Key) {
             byPriority[key] = line.byPriority.first?.order
             byPlace[key] = line.byPlace.first?.order
-        }
-    }
-
-    /// Two lines, since those that move need room at a host only, and the others a permit as well.
-    private struct Lines<Key: Hashable & Sendable>: Sendable {
-        var waiting = Line<Key>()
-        var moving = Line<Key>()
-
-        var isEmpty: Bool { waiting.byPlace.isEmpty && moving.byPlace.isEmpty }
-
-        func mostUrgent(withWaiting: Bool) -> Heap<Key, Position>.Element? {
-            Self.first(moving.byPriority.first, withWaiting ? waiting.byPriority.first : nil)
-        }
-
-        func oldest(withWaiting: Bool) -> Heap<Key, Position>.Element? {
-            Self.first(moving.byPlace.first, withWaiting ? waiting.byPlace.first : nil)
-        }
-
-        mutating func set(_ position: Position?, for key: Key, in stage: Stage) {
-            switch stage {
-            case .waiting: waiting.set(position, for: key)
-            case .moving: moving.set(position, for: key)
-            case .running: break
-            }
-        }
-
-        mutating func setHeads<Other>(of lines: Lines<Other>, for key: Key) {
-            waiting.setHeads(of: lines.waiting, for: key)
-            moving.setHeads(of: lines.moving, for: key)
-        }
-
-        private static func first(
-            _ left: Heap<Key, Position>.Element?, _ right: Heap<Key, Position>.Element?
-        ) -> Heap<Key, Position>.Element? {
-            guard let left, let right else { return left ?? right }
-            return left.order < right.order ? left : right
         }
     }
 }

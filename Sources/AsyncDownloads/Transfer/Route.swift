@@ -17,6 +17,9 @@ struct Route: Sendable {
     private var trusted: Origin?
     /// Whether the present target has answered with bytes.
     var isProven = false
+    /// Whether the present target had to wait until its host had room, so that it may have expired before it was asked.
+    var hasWaited = false
+    private var returnCount = 0
 
     init(origin: URL) {
         self.origin = origin
@@ -39,16 +42,18 @@ struct Route: Sendable {
     mutating func reset() {
         current = origin
         hops = 0
+        hasWaited = false
         hasLeftOrigin = Origin(origin) != trusted
     }
 
     /// Whether `status` may mean that the target of a redirect is not valid any more, after it was.
     func hasExpired(_ status: StatusCode) -> Bool {
-        isProven && current != origin && [401, 403, 404, 410].contains(status.code)
+        (isProven || hasWaited && returnCount < 3) && current != origin && [401, 403, 404, 410].contains(status.code)
     }
 
     /// Back to the URL that was asked for, after its target has expired; once until the next has answered.
     mutating func returnToOrigin() {
+        if !isProven { returnCount += 1 }
         reset()
         isProven = false
     }

@@ -1,29 +1,53 @@
-/// The volumes whose disk has lately taken long to write, so that no engine's thread should wait for it.
+/// The volumes whose disk takes long to write, so that no engine's thread should wait for it.
 ///
 /// Bytes are written on the thread that delivers them, which is fastest; but other exchanges of that thread stand still
-/// meanwhile. After a slow write the bytes for that volume are copied and written on the queue of their transfer.
+/// meanwhile. While a write takes long, and for a while after it, the bytes for that volume are copied and written on the
+/// queues of their transfers.
 final class SlowDisks: Sendable {
+    private struct Volume {
+        /// When the calls began that have not ended.
+        var running: [Int: Duration] = [:]
+        var slowUntil: Duration?
+    }
+
+    private struct State {
+        var volumes: [UInt64: Volume] = [:]
+        var lastNumber = 0
+    }
+
     /// How long a write may take on an engine's thread.
     private static let longestWrite = Duration.milliseconds(100)
     /// For how long a volume counts as slow after its last slow write.
     private static let memory = Duration.seconds(60)
 
-    private let slowUntil = Mutex<[UInt64: Duration]>([:])
+    private let state = Mutex(State())
 
     /// Whether bytes for `volume` should not be written on an engine's thread; false for nil.
     func contains(_ volume: UInt64?, at now: Duration) -> Bool {
         guard let volume else { return false }
-        return slowUntil.withLock { slowUntil in
-            guard let end = slowUntil[volume] else { return false }
-            if now < end { return true }
-            slowUntil[volume] = nil
-            return false
+        return state.withLock { state in
+            guard let known = state.volumes[volume] else { return false }
+            if let end = known.slowUntil, now < end { return true }
+            return known.running.values.contains { now - $0 >= Self.longestWrite }
         }
     }
 
-    /// Takes note of how long a call of the disk took that ended at `end`.
-    func took(from start: Duration, to end: Duration, on volume: UInt64?) {
-        guard let volume, end - start >= Self.longestWrite else { return }
-        slowUntil.withLock { $0[volume] = end + Self.memory }
+    /// Runs `body`, which waits for the disk of `volume`, and takes note of how long it does.
+    func measure<Value>(_ volume: UInt64?, _ time: any TimeSource, _ body: () -> Value) -> Value {
+        guard let volume else { return body() }
+        let start = time.now
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            state.volumes[volume, default: Volume()].running[state.lastNumber] = start
+            return state.lastNumber
+        }
+        defer {
+            let end = time.now
+            state.withLock { state in
+                state.volumes[volume]?.running[number] = nil
+                if end - start >= Self.longestWrite { state.volumes[volume]?.slowUntil = end + Self.memory }
+            }
+        }
+        return body()
     }
 }

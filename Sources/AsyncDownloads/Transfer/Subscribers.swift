@@ -116,11 +116,9 @@ struct Subscribers: Sendable {
     /// Whether a subscriber wanted a file, also one that has left since.
     private(set) var wantsFile = false
     /// Whether anybody has looked on.
-    var hasOnlookers = false {
-        didSet { version += 1 }
-    }
-    /// Counts the changes by which the state of a subscriber may change.
-    private(set) var version = 0
+    private(set) var hasOnlookers = false
+    /// Those whose state may have changed since ``takeChanged()``, apart from the transfer's own.
+    private var changed: [Int] = []
     private var lastNumber = 0
 
     /// Those whose outcome is open, in the order in which they came.
@@ -186,6 +184,18 @@ struct Subscribers: Sendable {
         return subscriber.deadline?.timeLeft(at: now)
     }
 
+    /// One more looks on at a subscriber.
+    mutating func noteOnlooker(_ number: Int) {
+        hasOnlookers = true
+        changed.append(number)
+    }
+
+    /// Those whose state may have changed since the last call.
+    mutating func takeChanged() -> [Int] {
+        defer { changed = [] }
+        return changed
+    }
+
     /// A number that nothing else of this transfer has.
     mutating func newNumber() -> Int {
         lastNumber += 1
@@ -205,7 +215,6 @@ struct Subscribers: Sendable {
             isAnyUnchecked = true
         }
         all[number] = Subscriber(request: request, terms: terms, firstMailbox: newNumber())
-        version += 1
         order.append(number)
         attachedCount += 1
         if request.refreshURL != nil { refreshableCount += 1 }
@@ -224,7 +233,7 @@ struct Subscribers: Sendable {
             return false
         }
         pausedCount += isPaused ? 1 : -1
-        version += 1
+        changed.append(number)
         all[number]?.isPaused = isPaused
         if isPaused {
             all[number]?.deadline?.stop(at: now)
@@ -238,7 +247,7 @@ struct Subscribers: Sendable {
     mutating func end(_ number: Int, _ outcome: Outcome) -> [Wakeup] {
         guard let subscriber = all[number], subscriber.outcome == nil else { return [] }
         attachedCount -= 1
-        version += 1
+        changed.append(number)
         if subscriber.isPaused { pausedCount -= 1 }
         if subscriber.request.refreshURL != nil { refreshableCount -= 1 }
         priorities.remove(subscriber.request.priority)

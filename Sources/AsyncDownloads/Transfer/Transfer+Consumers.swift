@@ -65,7 +65,7 @@ extension Transfer {
         update { state, decision in
             let machine = state.machine
             let id = state.subscribers.newNumber()
-            if isOnlooker { state.subscribers.hasOnlookers = true }
+            if isOnlooker { state.subscribers.noteOnlooker(number) }
             let wakeups = state.subscribers.update(number) { subscriber -> [Wakeup] in
                 if !isOnlooker, let first = subscriber.mailboxes.first(where: { !$0.value.isClaimed }) {
                     subscriber.mailboxes[first.key] = nil

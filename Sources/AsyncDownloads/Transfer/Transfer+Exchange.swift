@@ -38,14 +38,15 @@ extension Transfer {
         }
         guard case .write(let skipping, let count, let offset) = decision, let partial else { return .ready }
         let wanted = UnsafeRawBufferPointer(rebasing: bytes[skipping..<skipping + count])
-        guard isAside, let end = receiver.holdEnd() else {
-            write(wanted, at: offset, to: partial, number)
+        guard isAside else {
+            write(wanted, at: offset, to: partial, number, isAside: false)
             return .ready
         }
         let copy = [UInt8](wanted)
+        let end = receiver.holdEnd()
         let gate = Gate()
         queue.async { [self] in
-            copy.withUnsafeBytes { write($0, at: offset, to: partial, number) }
+            copy.withUnsafeBytes { write($0, at: offset, to: partial, number, isAside: true) }
             gate.open()
             end.release()
         }
@@ -57,7 +58,7 @@ extension Transfer {
     }
 
     private func write(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: any Partial, _ number: Int
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: any Partial, _ number: Int, isAside: Bool
     ) {
         let result = timed(partial) {
             Result { () throws(DownloadError) in try partial.write(bytes, at: offset) }
@@ -66,8 +67,8 @@ extension Transfer {
             return input { $0.writeFailed(error, exchange: number, at: now) }
         }
         let isDigestDue = update { state, decision in
-            for action in state.machine.wrote(bytes.count, exchange: number, at: now) {
-                if case .markPartial(let received) = action {
+            for action in state.machine.wrote(bytes.count, at: offset, exchange: number, at: now) {
+                if case .markPartial(let received) = action, isAside || !writesAside(state) {
                     // At once, and before anybody is told of the bytes: the queue may be busy with a sync.
                     decision.wakeups.insert(Wakeup { [self] in timed(partial) { partial.mark(received) } }, at: 0)
                 } else {
@@ -90,8 +91,6 @@ extension Transfer {
 
     /// Runs a call that waits for a disk, and takes note of how long it did.
     private func timed<Value>(_ partial: any Partial, _ body: () -> Value) -> Value {
-        let start = now
-        defer { environment.slowDisks.took(from: start, to: now, on: partial.volume) }
-        return body()
+        environment.slowDisks.measure(partial.volume, environment.time, body)
     }
 }

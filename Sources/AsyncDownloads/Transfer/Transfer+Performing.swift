@@ -4,8 +4,8 @@ internal import Foundation
 extension Transfer {
     func perform(_ action: TransferAction) {
         switch action {
-        case .requestPermit(let host): requestPermit(host: host)
-        case .movePermit(let host): movePermit(to: host)
+        case .requestPermit(let host, let number): requestPermit(host: host, number)
+        case .movePermit(let host, let number): movePermit(to: host, number)
         case .releasePermit: releasePermit()
         case .openPartial: openPartial()
         case .beginPartial(let representation, let number): beginPartial(representation, exchange: number)
@@ -36,11 +36,10 @@ extension Transfer {
 
     // MARK: The scheduler
 
-    private func requestPermit(host: String) {
-        let (priority, number, place) = update { state, _ in
-            state.permit.number += 1
+    private func requestPermit(host: String, _ number: Int) {
+        let (priority, place) = update { state, _ in
             state.permit.priority = state.subscribers.priority
-            return (state.permit.priority, state.permit.number, state.permit.place)
+            return (state.permit.priority, state.permit.place)
         }
         environment.scheduler.request(
             host: host, priority: priority, place: place,
@@ -48,35 +47,29 @@ extension Transfer {
                 update { state, _ in
                     state.permit.ticket = ticket
                     if state.permit.place == nil { state.permit.place = ticket }
+                    // A subscriber may have come or gone before the ticket was known.
+                    if !state.subscribers.isEmpty { state.permit.priority = state.subscribers.priority }
                 }
-                // A subscriber may have come or gone before the ticket was known.
-                let now = withState { $0.subscribers.priority }
-                if now != priority { environment.scheduler.setPriority(now, of: ticket) }
+                tellPriority(of: ticket)
             },
-            granted: { [self] in permitGranted(number) })
+            granted: { [self] in input { $0.permitGranted(number, at: now) } })
     }
 
-    private func movePermit(to host: String) {
-        let (ticket, number) = update { state, _ in
-            state.permit.number += 1
-            return (state.permit.ticket, state.permit.number)
-        }
-        guard let ticket else { preconditionFailure("a move without a permit") }
-        environment.scheduler.move(ticket, to: host) { [self] in permitGranted(number) }
-    }
-
-    private func permitGranted(_ number: Int) {
-        update { state, decision in
-            // A grant that crossed its release is not the answer to a later request.
-            guard state.permit.number == number else { return }
-            decision.actions += state.machine.permitGranted(at: now)
+    private func movePermit(to host: String, _ number: Int) {
+        guard let ticket = withState({ $0.permit.ticket }) else { preconditionFailure("a move without a permit") }
+        if environment.scheduler.move(ticket, to: host) {
+            input { $0.permitGranted(number, at: now) }
+        } else {
+            update { state, decision in
+                state.permit.ticket = nil
+                decision.actions += state.machine.moveRefused(number, at: now)
+            }
         }
     }
 
     private func releasePermit() {
         let ticket = update { state, _ in
             defer { state.permit.ticket = nil }
-            state.permit.number += 1
             return state.permit.ticket
         }
         if let ticket { environment.scheduler.release(ticket) }
@@ -101,8 +94,9 @@ extension Transfer {
 
     private func scheduleTick(after delay: Duration) {
         let action = environment.time.schedule(after: delay) { [self] in
-            let callbackTime = withState { $0.receiver }?.callbackTime ?? .zero
-            input { $0.tick(at: now, callbackTime: callbackTime) }
+            let receiver = withState { $0.receiver }
+            let (callbackTime, isHeldUp) = (receiver?.callbackTime, receiver?.isInCallback ?? false)
+            input { $0.tick(at: now, callbackTime: callbackTime, isHeldUp: isHeldUp) }
         }
         update { state, _ in state.tick = action }
     }

@@ -39,14 +39,13 @@ extension Transfer {
 
     private func leaveMemory() {
         let partial = withState { $0.partial }
-        let result = Result { () throws(DownloadError) in try partial?.leaveMemory() }
-        update { state, decision in
-            state.isLeavingMemory = false
-            // Without its bytes on disk, the file could grow beyond what memory is meant for.
-            if case .failure(let error) = result, let number = state.machine.exchange?.number {
-                decision.actions += state.machine.writeFailed(error, exchange: number, at: now)
-            }
+        do throws(DownloadError) {
+            try partial?.leaveMemory()
+        } catch {
+            // The next write reports it.
+            environment.log.notice("a body stays in memory: \(error)")
         }
+        update { state, _ in state.isLeavingMemory = false }
     }
 
     func markPartial(_ received: IntervalSet) {
@@ -77,6 +76,8 @@ extension Transfer {
     func closePartial(saving received: IntervalSet?) {
         onPartial { [self] partial in
             if let received, !received.isEmpty {
+                // A mark needs no descriptor and no space, if the checkpoint should fail for lack of one.
+                partial.mark(received)
                 do throws(DownloadError) {
                     try partial.save(received)
                 } catch {

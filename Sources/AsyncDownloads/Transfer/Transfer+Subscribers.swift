@@ -45,8 +45,8 @@ extension Transfer {
                 decision.wakeups += state.tellPauseTakenBack()
                 decision.actions += state.machine.run(at: now)
                 if terms.deadline != nil { decision.wakeups.append(Wakeup { [self] in watchDeadline(of: number) }) }
-            } else if state.machine.wish == .park {
-                // The transfer was about to go, and is wanted again.
+            } else if state.subscribers.arePaused, state.machine.wish == .park || state.machine.wish == .run {
+                // The transfer was about to go and is wanted again, or runs for nobody else.
                 decision.actions += state.machine.stop(.pause, at: now)
             }
             endOversized(&state, &decision, at: now)
@@ -64,7 +64,16 @@ extension Transfer {
         let priority = state.subscribers.priority
         guard priority != state.permit.priority else { return }
         state.permit.priority = priority
-        decision.wakeups.append(Wakeup { [environment] in environment.scheduler.setPriority(priority, of: ticket) })
+        decision.wakeups.append(Wakeup { [self] in tellPriority(of: ticket) })
+    }
+
+    /// Tells the scheduler the priority until it knows the present one, whatever other threads have told it meanwhile.
+    func tellPriority(of ticket: PermitQueue.Ticket) {
+        var told: DownloadRequest.Priority?
+        while let priority = withState({ $0.permit.ticket == ticket ? $0.permit.priority : nil }), priority != told {
+            environment.scheduler.setPriority(priority, of: ticket)
+            told = priority
+        }
     }
 
     /// Ends it for those who accept fewer bytes than there are, where others accept more.
@@ -115,15 +124,15 @@ extension Transfer {
         var error = error
         error.url = subscriber.request.url
         error.bytesKept = keepingBytes ? state.machine.received.count : 0
-        if let path = subscriber.reservedPath {
+        if let path = state.subscribers.update(number, { $0.takeReservedPath() }) ?? nil {
             if keepingPath {
-                state.heldPaths.append(path)
+                state.heldPaths.append(HeldPath(path: path, isClosing: false))
             } else if state.machine.state == .finishing {
                 // The file may be placed there at this moment.
-                state.heldPaths.append(path)
+                state.heldPaths.append(HeldPath(path: path, isClosing: true))
                 environment.destinations.close(path, for: key)
             } else {
-                environment.destinations.release(path, for: key, hasFile: false)
+                environment.destinations.release(path, for: key, wasClosing: false, hasFile: false)
             }
         }
         decision.wakeups += state.subscribers.end(number, .failure(error))
@@ -132,11 +141,24 @@ extension Transfer {
 
     /// Frees the paths of all subscribers, when nothing is placed any more.
     func releasePaths() {
-        let paths = update { state, _ in
+        let (held, reserved) = update { state, _ in
             defer { state.heldPaths = [] }
-            return state.heldPaths + state.subscribers.takeReservedPaths()
+            return (state.heldPaths, state.subscribers.takeReservedPaths())
         }
-        for path in paths { environment.destinations.release(path, for: key, hasFile: true) }
+        for held in held {
+            environment.destinations.release(held.path, for: key, wasClosing: held.isClosing, hasFile: true)
+        }
+        for path in reserved { environment.destinations.release(path, for: key, wasClosing: false, hasFile: true) }
+    }
+
+    /// Frees the paths of subscribers that left while the file was placed, between two rounds of the delivery.
+    ///
+    /// Another transfer may wait for one of them while this one waits for a path of that transfer.
+    func releaseClosingPaths(_ state: inout State) {
+        for held in state.heldPaths where held.isClosing {
+            environment.destinations.release(held.path, for: key, wasClosing: true, hasFile: true)
+        }
+        state.heldPaths.removeAll(where: \.isClosing)
     }
 
     /// Ends the subscribers whose destination is `path` if nobody can resume them any more; true if that frees it.
@@ -146,7 +168,7 @@ extension Transfer {
         let now = environment.time.now
         return decideLater { state, decision -> Int? in
             let holders = state.subscribers.attached.filter { $0.subscriber.reservedPath == path }
-            guard !holders.isEmpty, state.heldPaths.allSatisfy({ $0 != path }),
+            guard !holders.isEmpty, state.heldPaths.allSatisfy({ $0.path != path }),
                 holders.allSatisfy({ $0.subscriber.isUnreachable })
             else { return nil }
             for (number, _) in holders { leave(number, DownloadError(.cancelled), &state, &decision, at: now) }

@@ -23,14 +23,21 @@ final class Transfer: Sendable {
         var receiver: ExchangeReceiver?
         var permit = Permit()
         /// The reserved paths of subscribers that have left, for which a file may still be placed.
-        var heldPaths: [String] = []
+        var heldPaths: [HeldPath] = []
         var tick: (any ScheduledAction)?
         var retry: (any ScheduledAction)?
         var mark: (any ScheduledAction)?
         /// What asks a subscriber for a fresh URL.
         var refresh: Task<Void, Never>?
         /// What observers were woken for last.
-        var lastShown: (state: TransferStateMachine.State, version: Int)?
+        var lastShown: TransferStateMachine.State?
+    }
+
+    /// The reserved path of a subscriber that has left.
+    struct HeldPath {
+        let path: String
+        /// Whether its file may be placed in the present round of the delivery, and not in a later one.
+        let isClosing: Bool
     }
 
     /// The transfer's request at the scheduler.
@@ -40,8 +47,6 @@ final class Transfer: Sendable {
         var place: PermitQueue.Ticket?
         /// The priority that the scheduler knows.
         var priority = DownloadRequest.Priority.normal
-        /// Counts requests, moves and releases, to tell grants apart.
-        var number = 0
     }
 
     let key: TransferKey
@@ -139,7 +144,7 @@ final class Transfer: Sendable {
                 state.pending.append(action)
             }
         }
-        if let retry = state.retry, !state.machine.isBackingOff {
+        if let retry = state.retry, !state.machine.awaitsTimer {
             // A timer that nobody waits for any more would hold the transfer until it goes off.
             state.retry = nil
             wakeups.append(Wakeup { retry.cancel() })

@@ -4,10 +4,10 @@
 enum TransferAction: Sendable {
     // The scheduler.
 
-    /// Ask for a permit to talk to this host; answered by `permitGranted`.
-    case requestPermit(host: String)
-    /// Ask for room at another host, keeping the permit; answered by `permitGranted`.
-    case movePermit(host: String)
+    /// Ask for a permit to talk to this host; answered by `permitGranted` with this number.
+    case requestPermit(host: String, number: Int)
+    /// Use the permit for another host; answered by `permitGranted`, or by `moveRefused` when the permit is gone.
+    case movePermit(host: String, number: Int)
     /// Give the permit back, or withdraw the request for one.
     case releasePermit
 

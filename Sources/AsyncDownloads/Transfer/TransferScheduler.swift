@@ -49,23 +49,18 @@ final class TransferScheduler: Sendable {
         state.withLock { $0.queue.setPriority(priority, of: ticket) }
     }
 
-    /// Asks for room at another host, for a transfer that keeps its permit.
+    /// Lets the holder of a permit go on at another host where that has room; otherwise the permit is given back.
     ///
-    /// `granted` takes the place of an earlier one that was not called yet. It is called once, from any thread and perhaps
-    /// before this returns, unless the ticket is released before. For the host at which the transfer runs already it is
-    /// called at once.
-    func move(_ ticket: PermitQueue.Ticket, to host: String, granted: @escaping @Sendable () -> Void) {
-        let due = state.withLock { state in
-            state.queue.move(ticket, to: host)
-            switch state.queue.stage(of: ticket) {
-            case nil: return [Grant]()
-            case .running: return [granted]
-            case .waiting, .moving:
-                state.grants[ticket] = granted
-                return Self.due(&state)
-            }
+    /// It is not kept while the other host is full: the permits of transfers that wait there would be missing elsewhere.
+    ///
+    /// - Returns: Whether the ticket still holds a permit.
+    func move(_ ticket: PermitQueue.Ticket, to host: String) -> Bool {
+        let (isMoved, due) = state.withLock { state in
+            let isMoved = state.queue.move(ticket, to: host)
+            return (isMoved, Self.due(&state))
         }
         for grant in due { grant() }
+        return isMoved
     }
 
     /// Gives a permit back, or withdraws the request for it.

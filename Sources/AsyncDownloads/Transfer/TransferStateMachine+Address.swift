@@ -27,7 +27,7 @@ extension TransferStateMachine {
         case .backingOff:
             return isPartialOpen ? connect(at: now) : queue(at: now)
         case .refreshing:
-            return [.cancelRefresh] + queue(at: now)
+            return [.cancelRefresh] + (isPartialOpen ? connect(at: now) : queue(at: now))
         case .closing(.retrying), .closing(.refreshing):
             state = .closing(.keeping)
             return []
@@ -82,36 +82,67 @@ extension TransferStateMachine {
         return now >= expiresAt
     }
 
-    /// Asks for a fresh URL, after the partial was closed; no exchange is under way.
+    /// Asks for a fresh URL; no exchange is under way.
     mutating func refresh(_ reason: URLRefresh.Reason, at now: Duration) -> [TransferAction] {
         refreshCount += 1
-        return close(.refreshing(reason), at: now)
-    }
-
-    /// Asks for a fresh URL.
-    mutating func askForURL(_ reason: URLRefresh.Reason) -> [TransferAction] {
         delayCount += 1
         state = .refreshing(delayCount)
         let context = URLRefresh.Context(url: route.origin, reason: reason, receivedByteCount: received.count)
-        return [.refreshURL(context, number: delayCount)]
+        return [
+            .refreshURL(context, number: delayCount),
+            .scheduleRetry(Self.longestRefreshWithPermit, number: delayCount),
+        ]
     }
+
+    /// How long the permit and the open partial are kept while a caller looks for a fresh URL.
+    static let longestRefreshWithPermit = Duration.seconds(2)
 
     /// The answer to `refreshURL` of this number.
     mutating func refreshed(
         _ result: Result<Address, DownloadError>, number: Int, at now: Duration
     ) -> [TransferAction] {
+        switch state {
+        case .refreshing(number): break
+        // Looked at when the partial is closed.
+        case .closing(.refreshing(number)): return refreshedWhileClosing(result, at: now)
         // A stop, or another URL, came first.
-        guard state == .refreshing(number) else { return [] }
+        default: return []
+        }
         switch result {
         case .success(let address):
-            move(to: address)
-            // A URL that has expired when it comes is used all the same: the clocks may differ.
-            if hasExpired(at: now) { expiresAt = nil }
-            return queue(at: now)
+            accept(address, at: now)
+            return isPartialOpen ? connect(at: now) : queue(at: now)
         case .failure(let error):
             // The next attempt finds the URL refused, or expired, and asks again.
             refreshCount = 0
             return retry(error, at: now)
         }
+    }
+
+    private mutating func refreshedWhileClosing(
+        _ result: Result<Address, DownloadError>, at now: Duration
+    ) -> [TransferAction] {
+        switch result {
+        case .success(let address):
+            accept(address, at: now)
+            state = .closing(.keeping)
+            return []
+        case .failure(let error):
+            refreshCount = 0
+            guard let attempt = nextAttempt(after: error) else {
+                pendingError = error
+                state = .closing(.failing)
+                return []
+            }
+            state = .closing(.retrying(at: now + attempt.delay))
+            return [attempt.event]
+        }
+    }
+
+    private mutating func accept(_ address: Address, at now: Duration) {
+        move(to: address)
+        refreshedAt = now
+        // A URL that has expired when it comes is used all the same: the clocks may differ.
+        if hasExpired(at: now) { expiresAt = nil }
     }
 }

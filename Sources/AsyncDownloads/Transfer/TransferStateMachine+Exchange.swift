@@ -139,7 +139,7 @@ extension TransferStateMachine {
                     ? drain(.connect, at: now) : askForEverything(.invalidPartialResponse, at: now)
             }
         }
-        if route.hasExpired(head.status), !received.isEmpty {
+        if route.hasExpired(head.status), !received.isEmpty || route.hasWaited {
             // Signed targets last for minutes; the URL that was asked for leads to a fresh one.
             route.returnToOrigin()
             return drain(.connect, cancelling: !hasShortBody(head), at: now)
@@ -214,25 +214,28 @@ extension TransferStateMachine {
         var wanted = Int64(count) - skipped
         // Rule 30: never a byte beyond the promised end, nor beyond the caller's limit.
         if let limit = [current.end, demands.byteLimit].compactMap({ $0 }).min() {
-            let room = max(0, limit - current.nextOffset)
+            let room = max(0, limit - current.position)
             if wanted > room {
                 wanted = room
                 current.overflowed = true
             }
         }
-        let offset = current.nextOffset
-        current.beginWrite(wanted)
+        let offset = current.beginWrite(wanted)
         exchange = current
         return .write(skipping: Int(skipped), count: Int(wanted), offset: offset)
     }
 
-    /// The bytes that `bytesArrived` said to write are written.
-    mutating func wrote(_ count: Int, exchange number: Int, at now: Duration) -> [TransferAction] {
+    /// The bytes that `bytesArrived` said to write at `offset` are written.
+    mutating func wrote(_ count: Int, at offset: Int64, exchange number: Int, at now: Duration) -> [TransferAction] {
         guard exchange?.number == number, var current = exchange else { return [] }
-        received.insert(current.endWrite(Int64(count)))
+        current.endWrite()
+        // After a failure the bytes behind would leave a gap.
+        if !current.hasFailed { received.insert(offset..<offset + Int64(count)) }
         current.lastActivity = now
         exchange = current
         isPartialFilled = true
+        // What an engine has delivered although it was told to wait is written first.
+        if current.isWriting { return [] }
         if current.overflowed, let end = current.end, current.position >= end { return exceeded(current, at: now) }
         // A stop came while the bytes were being written: they count, and nothing more happens here.
         guard state == .receiving else { return [] }
@@ -255,7 +258,9 @@ extension TransferStateMachine {
     mutating func writeFailed(
         _ error: DownloadError, exchange number: Int, at now: Duration
     ) -> [TransferAction] {
-        guard exchange?.number == number, state == .receiving else { return [] }
+        guard exchange?.number == number else { return [] }
+        exchange?.failWrite()
+        guard state == .receiving else { return [] }
         return drainToFail(error, at: now)
     }
 

@@ -5,7 +5,9 @@ extension TransferStateMachine {
         takeOffer()
         let host = route.host
         permitHost = host
-        return [.tell(.waiting), .requestPermit(host: host)]
+        permitCount += 1
+        // Who waits for another process was told so the first time.
+        return (isPollingOwner ? [] : [.tell(.waiting)]) + [.requestPermit(host: host, number: permitCount)]
     }
 
     /// Gives the permit back, or withdraws the request for one; nothing is open any more.
@@ -13,6 +15,7 @@ extension TransferStateMachine {
         meter.stop()
         guard permitHost != nil else { return [] }
         permitHost = nil
+        permitCount += 1
         return [.releasePermit]
     }
 
@@ -33,12 +36,16 @@ extension TransferStateMachine {
                 .tell(.progress(progress)), .tell(.verifying), .finishPartial(length: length, representation),
             ]
         }
+        // A URL that has waited for a permit may be too old by now.
+        if let refreshedAt, now - refreshedAt > Self.longestRefreshWithPermit { refreshCount = 0 }
+        refreshedAt = nil
         if hasExpired(at: now) { return actions + refresh(.expired, at: now) }
         // Rule 58: the limit is that of the host that is talked to, which a redirect or a fresh URL changes.
         if permitHost != route.host {
             state = .waiting
             permitHost = route.host
-            return actions + [.movePermit(host: route.host)]
+            permitCount += 1
+            return actions + [.movePermit(host: route.host, number: permitCount)]
         }
         if !received.isEmpty, representation?.validator == nil || representation?.contentCoding != nil {
             actions += restart(.noValidator)
@@ -97,22 +104,37 @@ extension TransferStateMachine {
     }
 
     mutating func retry(_ error: DownloadError, at now: Duration) -> [TransferAction] {
+        guard let attempt = nextAttempt(after: error) else { return fail(error, at: now) }
+        route.reset()
+        // Nothing of use can be opened while descriptors are short, so those at hand are given back.
+        let isShort = attempt.longestDelay <= Self.longestDelayWithPermit && error.code != .tooManyOpenFiles
+        return [attempt.event] + backOff(for: attempt.delay, keepingOpen: isShort, at: now)
+    }
+
+    /// An attempt that follows a failure.
+    struct Attempt {
+        let delay: Duration
+        /// The longest delay that could have been drawn.
+        let longestDelay: Duration
+        let event: TransferAction
+    }
+
+    /// Counts a failure; nil when no attempt follows.
+    mutating func nextAttempt(after error: DownloadError) -> Attempt? {
         if received.count > mostReceived {
             // Rule 37: an attempt that brought something new is no failure to count.
             mostReceived = received.count
             retriesUsed = 0
         }
         let policy = demands.retryPolicy
-        guard error.isRetryable, retriesUsed < policy.maximumRetries else { return fail(error, at: now) }
+        guard error.isRetryable, retriesUsed < policy.maximumRetries else { return nil }
         retriesUsed += 1
         let delay = policy.delay(
             beforeRetry: retriesUsed, jitter: jitter.nextFraction(), retryAfter: error.retryAfter)
-        route.reset()
-        let retrying = TransferAction.tell(.retrying(attempt: retriesUsed, delay: delay, error: error))
-        let longest = policy.delay(beforeRetry: retriesUsed, jitter: 1, retryAfter: error.retryAfter)
-        // Nothing of use can be opened while descriptors are short, so those at hand are given back.
-        let isShort = longest <= Self.longestDelayWithPermit && error.code != .tooManyOpenFiles
-        return [retrying] + backOff(for: delay, keepingOpen: isShort, at: now)
+        return Attempt(
+            delay: delay,
+            longestDelay: policy.delay(beforeRetry: retriesUsed, jitter: 1, retryAfter: error.retryAfter),
+            event: .tell(.retrying(attempt: retriesUsed, delay: delay, error: error)))
     }
 
     /// The permit and the open partial are kept where the retry policy draws no longer delay than this.

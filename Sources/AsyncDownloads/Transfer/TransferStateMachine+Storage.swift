@@ -1,10 +1,19 @@
 /// What the scheduler and the store answer.
 extension TransferStateMachine {
-    /// The scheduler's permit came.
-    mutating func permitGranted(at now: Duration) -> [TransferAction] {
-        // The permit crossed a stop: it has been given back already.
-        guard state == .waiting else { return [] }
+    /// The permit that was asked for under this number came.
+    mutating func permitGranted(_ number: Int, at now: Duration) -> [TransferAction] {
+        // The permit crossed a stop: it has been given back already, or will be.
+        guard state == .waiting, permitCount == number else { return [] }
         return obey(at: now)
+    }
+
+    /// The host that is to be talked to next has no room, and the permit is gone.
+    mutating func moveRefused(_ number: Int, at now: Duration) -> [TransferAction] {
+        // A stop came first, and has given the permit back.
+        guard state == .waiting, permitCount == number else { return [] }
+        permitHost = nil
+        route.hasWaited = true
+        return close(.moving, at: now)
     }
 
     /// The store opened the partial, or could not.
@@ -16,6 +25,7 @@ extension TransferStateMachine {
         }
         switch result {
         case .failure(let error) where error.code == .partialInUse && wish == .run && settings.waitsForOwner:
+            isPollingOwner = true
             return backOff(for: settings.ownerPollInterval, keepingOpen: false, at: now)
         case .failure(let error) where error.code == .tooManyOpenFiles && wish == .run:
             // Of the last opening; there is nothing to save now.
@@ -26,6 +36,7 @@ extension TransferStateMachine {
             return wish == .pause || wish == .park ? close(.keeping, at: now) : fail(error, at: now)
         case .success(let finding):
             isPartialOpen = true
+            isPollingOwner = false
             saving = SavingSchedule()
             guard isPurging else { return take(finding, at: now) + obey(at: now) }
             isPurging = false
@@ -91,9 +102,10 @@ extension TransferStateMachine {
             var error = pendingError ?? DownloadError(.storageFailure)
             error.bytesKept = received.count
             return released + end(.failed(error))
-        case .keeping, .retrying, .refreshing:
+        case .keeping, .retrying, .refreshing, .moving:
             continuesWindows = false
-            route.reset()
+            // A redirect's target is kept while its host has no room.
+            if closing != .moving || wish != .run { route.reset() }
             // Rule 56: what could not be saved is told before anything is told of the rest.
             let restart = DownloadEvent.restarted(reason: .checkpointNotSaved, discardedByteCount: lost)
             return released + (lost > 0 ? [.tell(restart)] : []) + closedKeeping(closing, at: now)
@@ -101,12 +113,15 @@ extension TransferStateMachine {
     }
 
     mutating func closedKeeping(_ closing: Closing = .keeping, at now: Duration) -> [TransferAction] {
+        if wish != .run, case .refreshing = closing { return [.cancelRefresh] + closedKeeping(at: now) }
         switch wish {
         case .run:
             switch closing {
             case .retrying(let due): return wait(for: max(.zero, due - now))
-            case .refreshing(let reason): return askForURL(reason)
-            case .keeping, .failing, .discarding, .purging: return queue(at: now)
+            case .refreshing(let number):
+                state = .refreshing(number)
+                return []
+            case .keeping, .moving, .failing, .discarding, .purging: return queue(at: now)
             }
         case .pause:
             state = .paused

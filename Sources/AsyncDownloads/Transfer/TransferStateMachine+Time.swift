@@ -2,6 +2,8 @@
 extension TransferStateMachine {
     /// The delay of this number is over.
     mutating func retryDue(number: Int, at now: Duration) -> [TransferAction] {
+        // The fresh URL takes long.
+        if state == .refreshing(number), isPartialOpen { return close(.refreshing(number), at: now) }
         // A stop, or a later delay, came first.
         guard state == .backingOff(number) else { return [] }
         return isPartialOpen ? connect(at: now) : queue(at: now)
@@ -19,16 +21,24 @@ extension TransferStateMachine {
 
     /// A second or so has passed: looks for a stalled exchange, and tells what progress is left to tell.
     ///
-    /// - Parameter callbackTime: How long the thread that delivers the exchange's callbacks has spent in callbacks so far,
-    ///   those of other exchanges included. Nothing can be delivered meanwhile, so that time is not the server's.
-    mutating func tick(at now: Duration, callbackTime: Duration = .zero) -> [TransferAction] {
+    /// - Parameters:
+    ///   - callbackTime: How long the thread that delivers the exchange's callbacks has spent in callbacks so far, those of
+    ///     other exchanges included. Nothing can be delivered meanwhile, so that time is not the server's.
+    ///   - isHeldUp: Whether what the exchange has brought is still being taken in, so that it can bring nothing more.
+    mutating func tick(
+        at now: Duration, callbackTime: Duration? = nil, isHeldUp: Bool = false
+    ) -> [TransferAction] {
         isTicking = false
+        if isHeldUp { exchange?.lastActivity = now }
         exchange?.look(at: now, callbackTime: callbackTime)
         guard let exchange else { return [] }
         var actions = keepTicking()
         switch state {
         case .connecting, .receiving:
-            if meter.shouldTell(at: now) { actions.append(.tell(.progress(progress))) }
+            if meter.shouldTell(at: now) {
+                if marks.isDue(at: now) { actions.append(.markPartial(received)) }
+                actions.append(.tell(.progress(progress)))
+            }
             if let idle = demands.idleTimeout, !exchange.isWriting, exchange.idleTime >= idle {
                 pendingError = DownloadError(.timedOut, "no byte for \(idle)")
                 actions += drain(.retry, at: now)

@@ -24,8 +24,10 @@ struct TransferStateMachine: Sendable {
         case receiving
         /// The exchange is of no more use; its end is awaited, so that it cannot touch what comes next.
         case draining(Next)
-        /// A fresh URL was asked for under this number; there is no exchange, no permit and no open partial, since nobody
-        /// knows when the answer comes. Goes to `waiting`, `backingOff`, `paused`, `opening` to discard, `ended`.
+        /// A fresh URL was asked for under this number, and no exchange is under way. The permit and the open partial are
+        /// kept for two seconds: a URL that is signed for a minute must not wait for a permit, and a caller who does not
+        /// answer must not keep one. Goes to `connecting`, `waiting`, `backingOff`, `closing`, `paused`, `opening` to
+        /// discard, `ended`.
         case refreshing(Int)
         /// No exchange, until the delay of this number is over. The permit and the open partial are kept together or not
         /// at all: see `backOff`. Goes to `waiting`, `connecting`, `closing`.
@@ -72,8 +74,10 @@ struct TransferStateMachine: Sendable {
         case purging
         /// The next attempt follows at this time.
         case retrying(at: Duration)
-        /// A fresh URL is asked for next.
-        case refreshing(URLRefresh.Reason)
+        /// The fresh URL that was asked for under this number takes long.
+        case refreshing(Int)
+        /// The host that is to be talked to next has no room.
+        case moving
     }
 
     /// What the callers want.
@@ -130,6 +134,12 @@ struct TransferStateMachine: Sendable {
     var retriesUsed = 0
     /// The host that a permit was asked for or granted for; nil without either.
     var permitHost: String?
+    /// Counts requests and releases of permits, to tell grants apart.
+    var permitCount = 0
+    /// When the URL that was refreshed came.
+    var refreshedAt: Duration?
+    /// Whether another process owns the partial, which is looked for again and again.
+    var isPollingOwner = false
     /// When the URL's time is over.
     var expiresAt: Duration?
     /// The URLs that are known of the resource, those that are of no use any more included.
@@ -164,8 +174,14 @@ struct TransferStateMachine: Sendable {
         meter.progress(received: received.count, expected: representation?.length)
     }
 
-    /// Whether the next attempt waits for its delay.
-    var isBackingOff: Bool { if case .backingOff = state { true } else { false } }
+    /// Whether the timer of `scheduleRetry` is still of use.
+    var awaitsTimer: Bool {
+        switch state {
+        case .backingOff: true
+        case .refreshing: isPartialOpen
+        default: false
+        }
+    }
 
     /// Whether a new caller may still get this transfer's file.
     var isJoinable: Bool {

@@ -14,7 +14,8 @@ final class Hold: Sendable {
     var hasVisitor: Bool { state.withLock { $0.hasVisitor } }
 
     func shut() {
-        state.withLock { $0 = State(gate: Gate()) }
+        // Those who wait at a gate that is shut already wait for the same one.
+        state.withLock { $0 = State(gate: $0.gate ?? Gate()) }
     }
 
     func open() {

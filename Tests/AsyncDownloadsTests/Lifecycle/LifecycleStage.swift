@@ -117,7 +117,7 @@ struct LifecycleStage: Sendable {
 
 extension Transfer {
     /// Whether only the engine, the clock or a caller can bring it further.
-    fileprivate var isAtRest: Bool {
+    var isAtRest: Bool {
         withState { state in
             guard state.pending.isEmpty, !state.isPerforming, !state.isLeavingMemory,
                 state.machine.exchange?.isWriting != true

@@ -19,6 +19,8 @@ struct AuditingFileSystem: ForwardingFileSystem {
     }
 
     private let record = Record()
+    /// Holds up whoever renames or syncs a file, as a slow disk does.
+    let pace = Hold()
 
     /// Each use of a descriptor that was not open.
     var violations: [String] { record.state.withLock { $0.violations } }
@@ -94,8 +96,14 @@ struct AuditingFileSystem: ForwardingFileSystem {
     }
 
     func synchronize(_ file: OpenFile) throws(FileFailure) {
+        pace.pass()
         guard isOpen(file, "synced") else { return }
         try base.synchronize(file)
+    }
+
+    func rename(_ path: String, to destination: String) throws(FileFailure) {
+        pace.pass()
+        try base.rename(path, to: destination)
     }
 
     private func isOpen(_ file: OpenFile, _ use: String) -> Bool {

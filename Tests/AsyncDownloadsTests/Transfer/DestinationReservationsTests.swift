@@ -15,9 +15,9 @@ struct DestinationReservationsTests {
         #expect(reservations.reserve("/d/f", for: first) == nil)
         #expect(reservations.reserve("/d/f", for: second) == first)
         #expect(reservations.reserve("/d/g", for: second) == nil)
-        reservations.release("/d/f", for: first, hasFile: false)
+        reservations.release("/d/f", for: first, wasClosing: false, hasFile: false)
         #expect(reservations.reserve("/d/f", for: second) == first)
-        reservations.release("/d/f", for: first, hasFile: false)
+        reservations.release("/d/f", for: first, wasClosing: false, hasFile: false)
         #expect(reservations.reserve("/d/f", for: second) == nil)
         #expect(reservations.reserve("/d/g", for: first) == second)
     }
@@ -39,15 +39,27 @@ struct DestinationReservationsTests {
             reservations.waitUntilFree("/d/f", for: second)
             return isFree.withLock { $0 }
         }
-        reservations.release("/d/f", for: first, hasFile: true)
+        reservations.release("/d/f", for: first, wasClosing: true, hasFile: true)
         isFree.withLock { $0 = true }
-        reservations.release("/d/f", for: first, hasFile: true)
+        reservations.release("/d/f", for: first, wasClosing: true, hasFile: true)
         #expect(await waiting.value)
         reservations.waitUntilFree("/d/f", for: second)
-        reservations.release("/d/f", for: second, hasFile: false)
+        reservations.release("/d/f", for: second, wasClosing: false, hasFile: false)
         #expect(reservations.reserve("/d/f", for: third) == second)
-        reservations.release("/d/f", for: second, hasFile: false)
+        reservations.release("/d/f", for: second, wasClosing: false, hasFile: false)
         #expect(reservations.reserve("/d/f", for: third) == nil)
+    }
+
+    @Test("a reservation beside one that is closing keeps the path when that one is released")
+    func activeBesideClosing() {
+        let reservations = DestinationReservations()
+        #expect(reservations.reserve("/d/f", for: first) == nil)
+        reservations.close("/d/f", for: first)
+        #expect(reservations.reserve("/d/f", for: first) == nil)
+        reservations.release("/d/f", for: first, wasClosing: true, hasFile: false)
+        #expect(reservations.reserve("/d/f", for: second) == first)
+        reservations.release("/d/f", for: first, wasClosing: false, hasFile: false)
+        #expect(reservations.reserve("/d/f", for: second) == nil)
     }
 
     @Test("a next resource that leaves before the path is free leaves no trace")
@@ -56,10 +68,10 @@ struct DestinationReservationsTests {
         #expect(reservations.reserve("/d/f", for: first) == nil)
         reservations.close("/d/f", for: first)
         #expect(reservations.reserve("/d/f", for: second) == nil)
-        reservations.release("/d/f", for: second, hasFile: false)
+        reservations.release("/d/f", for: second, wasClosing: false, hasFile: false)
         let third = TransferKey(url: .sample("https://a.example/3"), headers: [:])
         #expect(reservations.reserve("/d/f", for: third) == nil)
-        reservations.release("/d/f", for: first, hasFile: true)
+        reservations.release("/d/f", for: first, wasClosing: true, hasFile: true)
         #expect(reservations.reserve("/d/f", for: second) == third)
     }
 
@@ -95,7 +107,7 @@ struct DestinationReservationsTests {
         let reservations = DestinationReservations()
         #expect(reservations.choose("f", in: "/d", for: first) == "/d/f")
         #expect(reservations.reserve("/d/g", for: first) == nil)
-        reservations.release("/d/g", for: first, hasFile: true)
+        reservations.release("/d/g", for: first, wasClosing: false, hasFile: true)
         #expect(reservations.choose("f", in: "/d", for: second) == "/d/f-1")
         #expect(reservations.choose("g", in: "/d", for: second) == "/d/g-1")
     }

@@ -45,18 +45,41 @@ struct ExchangeProgressTests {
         #expect(progress.idleTime == .seconds(21))
     }
 
-    @Test("writes that are pending count for the place of what arrives next")
+    @Test("what arrives while bytes are written belongs behind them, and nothing counts after a failure")
     func pending() {
         var progress = progress()
-        progress.beginWrite(10)
-        #expect(progress.nextOffset == 10)
-        progress.beginWrite(5)
-        #expect(progress.nextOffset == 15)
-        #expect(progress.endWrite(10) == 0..<10)
-        #expect(progress.isWriting)
-        #expect(progress.endWrite(5) == 10..<15)
-        #expect(!progress.isWriting)
+        #expect(progress.beginWrite(10) == 0)
+        #expect(progress.beginWrite(5) == 10)
         #expect(progress.position == 15)
+        progress.endWrite()
+        #expect(progress.isWriting)
+        progress.failWrite()
+        #expect(!progress.isWriting)
+        #expect(progress.hasFailed)
+    }
+
+    @Test("a callback time that nobody knows changes nothing")
+    func unknown() {
+        var progress = progress()
+        progress.look(at: .seconds(1), callbackTime: nil)
+        #expect(progress.idleTime == .seconds(1))
+        progress.look(at: .seconds(2), callbackTime: .seconds(7200))
+        #expect(progress.idleTime == .seconds(2))
+        progress.look(at: .seconds(30), callbackTime: .seconds(7200))
+        #expect(progress.idleTime == .seconds(30))
+        progress.look(at: .seconds(40), callbackTime: nil)
+        #expect(progress.idleTime == .seconds(40))
+    }
+
+    @Test("a write that fails leaves what is written behind it out")
+    func gap() {
+        var stage = MachineStage.receiving()
+        #expect(stage.machine.bytesArrived(10, exchange: 1, at: .zero) == .write(skipping: 0, count: 10, offset: 50))
+        #expect(stage.machine.bytesArrived(10, exchange: 1, at: .zero) == .write(skipping: 0, count: 10, offset: 60))
+        stage.automatic = []
+        stage.feed(stage.machine.writeFailed(DownloadError(.diskFull), exchange: 1, at: .zero))
+        stage.feed(stage.machine.wrote(10, at: 60, exchange: 1, at: .zero))
+        #expect(stage.machine.received.count == 50)
     }
 
     @Test("rule 59: a thread that is busy for others does not make a healthy exchange look stalled")
@@ -70,6 +93,15 @@ struct ExchangeProgressTests {
             stage.feed(stage.machine.tick(at: .seconds(second), callbackTime: .seconds(20)))
         }
         #expect(stage.story == ["retrying 1 timedOut"])
+    }
+
+    @Test("rule 59: an exchange that is held up here is not stalled")
+    func heldUp() {
+        var stage = MachineStage.receiving { $0.idleTimeout = .seconds(4) }
+        for second in 1...20 {
+            stage.feed(stage.machine.tick(at: .seconds(second), callbackTime: .zero, isHeldUp: true))
+        }
+        #expect(stage.story.isEmpty)
     }
 
     @Test("a clock of callbacks counts the one in progress")

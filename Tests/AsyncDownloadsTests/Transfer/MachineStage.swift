@@ -17,6 +17,8 @@ struct MachineStage {
     /// What the store finds when it opens the partial.
     var finding = Result<PartialFinding, DownloadError>.success(.nothing)
     var beginning = Result<Void, DownloadError>.success(())
+    /// Whether the host that a redirect leads to has room.
+    var hasRoom = true
     /// What the store says it has kept when it closes the partial; nil for everything.
     var kept: IntervalSet?
     /// What comes of the finished file.
@@ -111,7 +113,7 @@ extension MachineStage {
         guard case .write(_, let wanted, let offset) = machine.bytesArrived(count, exchange: number, at: now) else {
             return nil
         }
-        feed(machine.wrote(wanted, exchange: number, at: now))
+        feed(machine.wrote(wanted, at: offset, exchange: number, at: now))
         return offset..<offset + Int64(wanted)
     }
 
@@ -207,7 +209,9 @@ extension MachineStage {
 
     private mutating func answer(_ action: TransferAction) -> [TransferAction]? {
         switch action {
-        case .requestPermit, .movePermit: return machine.permitGranted(at: now)
+        case .requestPermit(_, let number): return machine.permitGranted(number, at: now)
+        case .movePermit(_, let number):
+            return hasRoom ? machine.permitGranted(number, at: now) : machine.moveRefused(number, at: now)
         case .openPartial: return machine.opened(finding, at: now)
         case .beginPartial(_, let number): return machine.began(beginning, exchange: number, at: now)
         case .recordPartial(_, let number): return machine.prepared(beginning, exchange: number, at: now)

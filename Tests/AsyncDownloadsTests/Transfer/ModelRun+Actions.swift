@@ -4,17 +4,19 @@
 extension ModelRun {
     mutating func perform(_ action: TransferAction) {
         switch action {
-        case .requestPermit:
+        case .requestPermit(_, let number):
             check(permit == .none, "a second permit")
             check(!store.isOpen, "waits with an open partial")
             permit = .requested
-        case .movePermit:
+            (permitNumber, movingHost) = (number, nil)
+        case .movePermit(let host, let number):
+            (permitNumber, movingHost) = (number, host)
             check(permit == .held, "a move without a permit")
             check(exchange == nil, "a move beside an exchange")
             permit = .requested
         case .releasePermit:
             check(exchange == nil, "the permit went before the exchange")
-            check(!store.isOpen, "the permit went before the partial")
+            check(!store.isOpen || permit == .none, "the permit went before the partial")
             permit = .none
         case .startExchange(let number, let request):
             check(exchange == nil, "two exchanges at once")
@@ -31,8 +33,7 @@ extension ModelRun {
         case .openGate(let number):
             if exchange?.number == number { exchange?.isHeldBack = false }
         case .refreshURL(_, let number):
-            check(permit == .none, "a permit is kept while a fresh URL is awaited")
-            check(!store.isOpen, "a partial is open while a fresh URL is awaited")
+            check((permit == .held) == store.isOpen, "a permit without an open partial, or the reverse")
             check(exchange == nil, "a fresh URL beside an exchange")
             refreshes.append(number)
         // The answer may be on the way.
@@ -97,8 +98,9 @@ extension ModelRun {
         } else if let index = retries.firstIndex(where: { $0.due == due }) {
             let number = retries.remove(at: index).number
             let (isDue, before) = (machine.state == .backingOff(number), machine.state)
+            let waitsLong = machine.state == .refreshing(number) && store.isOpen
             take("retry \(number)", machine.retryDue(number: number, at: now))
-            check(isDue == (machine.state != before), "a superseded delay ended another, or none ended")
+            check((isDue || waitsLong) == (machine.state != before), "a superseded delay ended another, or none ended")
         } else {
             mark = nil
             take("mark", machine.markDue(at: now))

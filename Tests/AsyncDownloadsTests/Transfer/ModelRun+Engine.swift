@@ -82,7 +82,7 @@ extension ModelRun {
             return take("not written", machine.writeFailed(DownloadError(.diskFull), exchange: number, at: now))
         }
         interrupt()
-        take("wrote \(count)", machine.wrote(count, exchange: number, at: now))
+        take("wrote \(count)", machine.wrote(count, at: offset, exchange: number, at: now))
     }
 
     private mutating func leaveCallback() {

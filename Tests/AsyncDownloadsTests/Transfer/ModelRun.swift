@@ -45,6 +45,9 @@ struct ModelRun {
     private(set) var restarts: Set<RestartReason> = []
 
     var permit = Permit.none
+    var permitNumber = 0
+    /// The other host that a permit is to be used for.
+    var movingHost: String?
     var actions: [TransferAction] = []
     var storeQueue: [TransferAction] = []
     /// The timers of every delay, also of those that were cut short.
@@ -118,7 +121,12 @@ struct ModelRun {
         case .action: perform(actions.removeFirst())
         case .scheduler:
             permit = .held
-            take("permit", machine.permitGranted(at: now))
+            if let host = movingHost, Bool.random(using: &generator) {
+                permit = .none
+                take("no room at \(host)", machine.moveRefused(permitNumber, at: now))
+            } else {
+                take("permit", machine.permitGranted(permitNumber, at: now))
+            }
         case .store: storeAnswers()
         case .engine: engineReports()
         case .time: timeGoesOn()
@@ -179,7 +187,8 @@ struct ModelRun {
 
     private mutating func callerRefreshes() {
         let number = refreshes.removeFirst()
-        let (isAwaited, before) = (machine.state == .refreshing(number), machine.state)
+        let isAwaited = machine.state == .refreshing(number) || machine.state == .closing(.refreshing(number))
+        let before = machine.state
         let isFailure = !isPassing && Int.random(in: 0..<4, using: &generator) == 0
         let result: Result<TransferStateMachine.Address, DownloadError> =
             isFailure ? .failure(DownloadError(.urlRefreshFailed)) : .success(freshAddress())
@@ -215,7 +224,7 @@ struct ModelRun {
         take("late", machine.run(at: now))
         take("late", machine.tick(at: now))
         take("late", machine.markDue(at: now))
-        take("late", machine.permitGranted(at: now))
+        take("late", machine.permitGranted(permitNumber, at: now))
         take("late", machine.retryDue(number: 1, at: now))
         take("late", machine.replaceAddress(.init(url: .sample("https://c.example/")), at: now))
         take("late", machine.purge(at: now))

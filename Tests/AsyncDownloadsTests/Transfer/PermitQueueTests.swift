@@ -83,7 +83,7 @@ struct PermitQueueTests {
         #expect(queue.runEach() == [2, 1, 3, 0].map { tickets[$0] })
     }
 
-    @Test("the priority of a running request gives it nothing, and counts when it moves")
+    @Test("the priority of a running request gives it nothing")
     func priorityOfHolder() {
         var queue = PermitQueue(limit: 3, limitPerHost: 1)
         let tickets = ["a", "b", "c"].map { queue.enqueue(host: $0, priority: .low) }
@@ -91,10 +91,6 @@ struct PermitQueueTests {
         queue.setPriority(.high, of: tickets[2])
         #expect(queue.grant() == [])
         #expect((queue.holderCount, queue.waitingCount) == (3, 0))
-        queue.move(tickets[1], to: "a")
-        queue.move(tickets[2], to: "a")
-        queue.release(tickets[0])
-        #expect(queue.grant() == [tickets[2]])
     }
 }
 
@@ -173,114 +169,71 @@ extension PermitQueueTests {
         #expect(patient.isEmpty)
     }
 
-    @Test("grants to requests that move do not use up the turn of the oldest request")
-    func ageAmongMoves() {
-        var queue = PermitQueue(limit: 1, limitPerHost: 1)
-        let patient = queue.enqueue(host: "a", priority: .low)
-        var permits: [Int] = []
-        while permits.count < 8 {
-            _ = queue.enqueue(host: "b", priority: .high)
-            guard let ticket = queue.grant().first else { break }
-            permits.append(ticket)
-            queue.move(ticket, to: "c")
-            #expect(queue.grant() == [ticket])
-            queue.release(ticket)
-        }
-        #expect(permits.firstIndex(of: patient) == 7)
-    }
 }
 
 // MARK: - Moving to another host
 
 extension PermitQueueTests {
-    @Test("requests that move to each other's hosts keep their permits and block nobody")
-    func exchangedHosts() {
-        var queue = PermitQueue(limit: 2, limitPerHost: 1)
-        let first = queue.enqueue(host: "a", priority: .normal)
-        let second = queue.enqueue(host: "b", priority: .normal)
-        let other = queue.enqueue(host: "c", priority: .high)
-        #expect(queue.grant() == [other, first])
-        queue.release(other)
-        #expect(queue.grant() == [second])
-        let waiting = queue.enqueue(host: "c", priority: .high)
-        queue.move(first, to: "b")
-        #expect(queue.stage(of: first) == .moving)
+    @Test("a request that moves makes room at the host that it leaves, and takes room at the other one")
+    func moving() {
+        var queue = PermitQueue(limit: 3, limitPerHost: 1)
+        let mover = queue.enqueue(host: "a", priority: .normal)
+        let successor = queue.enqueue(host: "a", priority: .normal)
+        let other = queue.enqueue(host: "b", priority: .normal)
+        #expect(queue.grant() == [mover, other])
+        do {
+            let isMoved = queue.move(mover, to: "c")
+            #expect(isMoved)
+        }
+        #expect(queue.grant() == [successor])
+        let late = queue.enqueue(host: "c", priority: .normal)
         #expect(queue.grant() == [])
-        #expect((queue.holderCount, queue.waitingCount) == (2, 1))
-        queue.move(second, to: "a")
-        #expect(queue.grant() == [first, second])
-        #expect((queue.holderCount, queue.waitingCount) == (2, 1))
-        queue.release(first)
-        #expect(queue.grant() == [waiting])
+        queue.release(mover)
+        #expect(queue.grant() == [late])
+        #expect((queue.holderCount, queue.waitingCount) == (3, 0))
     }
 
-    @Test("a request that moves gives up its room, and waits at the new host by priority and place like any other")
-    func movingInLine() {
-        var queue = PermitQueue(limit: 5, limitPerHost: 1)
+    @Test("a request whose new host is full loses its permit, which others get")
+    func movingToFullHost() {
+        var queue = PermitQueue(limit: 2, limitPerHost: 1)
         let mover = queue.enqueue(host: "a", priority: .normal)
         let holder = queue.enqueue(host: "b", priority: .normal)
-        let older = queue.enqueue(host: "b", priority: .normal, place: 0)
+        let waiting = queue.enqueue(host: "c", priority: .normal)
+        #expect(queue.grant() == [mover, holder])
+        do {
+            let isMoved = queue.move(mover, to: "b")
+            #expect(!isMoved)
+        }
+        #expect(queue.stage(of: mover) == nil)
+        #expect(queue.grant() == [waiting])
+        let again = queue.enqueue(host: "b", priority: .normal, place: mover)
         let younger = queue.enqueue(host: "b", priority: .normal)
-        let urgent = queue.enqueue(host: "b", priority: .high)
-        let successor = queue.enqueue(host: "a", priority: .normal)
-        #expect(queue.grant() == [urgent, mover])
-        queue.move(mover, to: "b")
-        #expect(queue.grant() == [successor])
-        queue.release(urgent)
-        #expect(queue.runOne() == older)
-        #expect(queue.runOne() == mover)
-        #expect(queue.runOne() == holder)
-        #expect(queue.runOne() == younger)
+        queue.release(holder)
+        #expect(queue.grant() == [again])
+        queue.release(again)
+        #expect(queue.grant() == [younger])
     }
 
-    @Test("nothing happens when a request moves to the host where it is")
-    func sameHost() {
+    @Test("nothing happens when a request moves to its own host, and a request without a permit cannot move")
+    func movingNowhere() {
         var queue = PermitQueue(limit: 1, limitPerHost: 1)
         let holder = queue.enqueue(host: "a", priority: .normal)
         let waiting = queue.enqueue(host: "a", priority: .normal)
         #expect(queue.grant() == [holder])
-        queue.move(holder, to: "a")
-        queue.move(waiting, to: "a")
-        queue.move(99, to: "a")
+        do {
+            let isMoved = queue.move(holder, to: "a")
+            #expect(isMoved)
+        }
+        do {
+            let isMoved = queue.move(waiting, to: "b")
+            #expect(!isMoved)
+        }
+        do {
+            let isMoved = queue.move(99, to: "b")
+            #expect(!isMoved)
+        }
         #expect(queue.grant() == [])
-        #expect(queue.stage(of: holder) == .running)
         #expect((queue.holderCount, queue.waitingCount) == (1, 1))
-    }
-
-    @Test("a request without a permit goes on waiting at the new host")
-    func movedWhileWaiting() {
-        var queue = PermitQueue(limit: 2, limitPerHost: 1)
-        let tickets = (0..<3).map { _ in queue.enqueue(host: "a", priority: .normal) }
-        #expect(queue.grant() == [tickets[0]])
-        queue.move(tickets[2], to: "b")
-        #expect(queue.stage(of: tickets[2]) == .waiting)
-        #expect(queue.grant() == [tickets[2]])
-        queue.move(tickets[1], to: "c")
-        #expect(queue.grant() == [])
-        queue.release(tickets[0])
-        #expect(queue.grant() == [tickets[1]])
-    }
-
-    @Test("a request that waits for a new host can be sent to a third one, back, or away, and its priority can change")
-    func movedAgain() {
-        var queue = PermitQueue(limit: 4, limitPerHost: 1)
-        let tickets = ["a", "b", "c", "d"].map { queue.enqueue(host: $0, priority: .normal) }
-        #expect(queue.grant() == tickets)
-        for ticket in tickets[1...] { queue.move(ticket, to: "a") }
-        #expect(queue.grant() == [])
-        queue.move(tickets[1], to: "b")
-        #expect(queue.grant() == [tickets[1]])
-        queue.move(tickets[1], to: "a")
-        queue.move(tickets[1], to: "c")
-        #expect(queue.grant() == [tickets[1]])
-        queue.setPriority(.high, of: tickets[3])
-        queue.release(tickets[0])
-        #expect(queue.grant() == [tickets[3]])
-        queue.release(tickets[2])
-        #expect(queue.holderCount == 2)
-        queue.release(tickets[3])
-        #expect(queue.grant() == [])
-        #expect((queue.holderCount, queue.waitingCount) == (1, 0))
     }
 }
 
@@ -313,11 +266,11 @@ extension PermitQueueTests {
                 queue.setPriority(priority, of: ticket)
                 reference.setPriority(priority, of: ticket)
             case 4:
-                queue.move(ticket, to: host)
-                reference.move(ticket, to: host)
+                let isMoved = (queue.move(ticket, to: host), reference.move(ticket, to: host))
+                try #require(isMoved.0 == isMoved.1)
             case 5:
-                queue.move(holder ?? ticket, to: host)
-                reference.move(holder ?? ticket, to: host)
+                let isMoved = (queue.move(holder ?? ticket, to: host), reference.move(holder ?? ticket, to: host))
+                try #require(isMoved.0 == isMoved.1)
             case 6, 7:
                 try #require(queue.grant() == reference.grant(), "seed \(seed), step \(step)")
                 try #require((0...reference.lastTicket).allSatisfy { queue.stage(of: $0) == reference.stage(of: $0) })
@@ -469,15 +422,23 @@ private struct SimpleQueue {
     }
 
     mutating func setPriority(_ priority: DownloadRequest.Priority, of ticket: Int) {
-        for index in requests.indices where requests[index].ticket == ticket { requests[index].priority = priority }
+        for index in requests.indices where requests[index].ticket == ticket && requests[index].stage == .waiting {
+            requests[index].priority = priority
+        }
     }
 
-    mutating func move(_ ticket: Int, to host: String) {
-        for index in requests.indices where requests[index].ticket == ticket && requests[index].host != host {
-            requests[index].host = host
-            if requests[index].stage == .running { requests[index].stage = .moving }
+    mutating func move(_ ticket: Int, to host: String) -> Bool {
+        guard let index = requests.firstIndex(where: { $0.ticket == ticket && $0.stage == .running }) else {
+            return false
         }
+        if requests[index].host == host { return true }
+        guard runningCount(at: host) < limitPerHost else {
+            release(ticket)
+            return false
+        }
+        requests[index].host = host
         forgetIdleHosts()
+        return true
     }
 
     mutating func release(_ ticket: Int) {
@@ -494,7 +455,7 @@ private struct SimpleQueue {
     private mutating func grantOne() -> Int? {
         let hasPermit = holderCount < limit
         let candidates = requests.filter {
-            ($0.stage == .moving || $0.stage == .waiting && hasPermit) && runningCount(at: $0.host) < limitPerHost
+            $0.stage == .waiting && hasPermit && runningCount(at: $0.host) < limitPerHost
         }
         let urgent = candidates.min { ($1.priority, $0.place, $0.ticket) < ($0.priority, $1.place, $1.ticket) }
         guard let urgent else { return nil }

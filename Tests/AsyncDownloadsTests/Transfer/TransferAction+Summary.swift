@@ -5,7 +5,7 @@ extension TransferAction {
     var summary: String {
         switch self {
         case .requestPermit: "ask for a permit"
-        case .movePermit(let host): "move to \(host)"
+        case .movePermit(let host, _): "move to \(host)"
         case .releasePermit: "release the permit"
         case .openPartial: "open"
         case .beginPartial(let representation, let number):

@@ -81,7 +81,7 @@ struct TransferExcessTests {
         }
         stage.automatic.remove(.cancelling)
         stage.stop(.pause)
-        stage.feed(stage.machine.wrote(10, exchange: 1, at: stage.now))
+        stage.feed(stage.machine.wrote(10, at: 50, exchange: 1, at: stage.now))
         stage.end(.cancelled)
         #expect(stage.done.suffix(2) == ["close with 50", "release the permit"])
         #expect(stage.story.last == "paused 50")

@@ -32,6 +32,77 @@ struct TransferRetryTests {
         #expect(stage.done == ["close with 50", "release the permit"], "there is something to give back")
     }
 
+    /// A transfer with 50 bytes whose URL was refused, and a caller that looks for another one.
+    private func refreshing() -> MachineStage {
+        var stage = MachineStage.resuming()
+        stage.machine.demands.isRefreshable = true
+        stage.head(403)
+        stage.forget()
+        return stage
+    }
+
+    private static let fresh = TransferStateMachine.Address(url: .sample("https://a.example/fresh"))
+
+    @Test("a fresh URL that comes soon is used at once, with the permit and the partial that are there")
+    func soon() {
+        var stage = refreshing()
+        stage.pass(.seconds(1))
+        stage.feed(stage.machine.refreshed(.success(Self.fresh), number: 1, at: stage.now))
+        #expect(stage.done == ["exchange 2 bytes=50-"])
+        stage.pass(.seconds(2))
+        #expect(stage.machine.state == .connecting)
+    }
+
+    @Test("a caller that takes long to find a fresh URL keeps no permit, and may be asked again after the wait for one")
+    func long() {
+        var stage = refreshing()
+        stage.pass(.seconds(2))
+        #expect(stage.done == ["close with 50", "release the permit"])
+        stage.automatic.remove(.permit)
+        stage.feed(stage.machine.refreshed(.success(Self.fresh), number: 1, at: stage.now))
+        stage.pass(.seconds(600))
+        stage.catchUp()
+        #expect(stage.done.suffix(3) == ["ask for a permit", "open", "exchange 2 bytes=50-"])
+        stage.head(403)
+        #expect(stage.done.last == "refresh 2 status(403)" || stage.done.contains { $0.hasPrefix("refresh 2") })
+    }
+
+    @Test(
+        "a fresh URL, or none, that comes while the partial is closed is taken up when it is", arguments: [true, false])
+    func whileClosing(_ isFound: Bool) {
+        var stage = refreshing()
+        stage.automatic.remove(.closing)
+        stage.pass(.seconds(2))
+        #expect(stage.done == ["close with 50"])
+        let answer: Result<TransferStateMachine.Address, DownloadError> =
+            isFound ? .success(Self.fresh) : .failure(DownloadError(.urlRefreshFailed))
+        stage.feed(stage.machine.refreshed(answer, number: 1, at: stage.now))
+        stage.catchUp()
+        if isFound {
+            #expect(stage.requests.last?.url == Self.fresh.url)
+        } else if DownloadError(.urlRefreshFailed).isRetryable {
+            #expect(stage.machine.awaitsTimer)
+        } else {
+            #expect(stage.failure?.code == .urlRefreshFailed)
+        }
+    }
+
+    @Test(
+        "a redirect to a host without room waits there, without a permit; a target that has expired is asked for anew")
+    func redirectedToFullHost() {
+        var stage = MachineStage.connecting()
+        stage.hasRoom = false
+        stage.automatic.remove(.permit)
+        stage.head(302, ["Location": "https://b.example/signed"])
+        #expect(stage.done.suffix(1) == ["move to b.example"])
+        stage.catchUp()
+        #expect(stage.done.suffix(4) == ["close", "ask for a permit", "open", "exchange 2 whole"])
+        #expect(stage.requests.last?.url == .sample("https://b.example/signed"))
+        stage.hasRoom = true
+        stage.head(403)
+        #expect(stage.requests.last?.url == .sample("https://a.example/file"))
+    }
+
     @Test("a pause that comes while the partial is closed for a delay is obeyed when it is closed")
     func pauseWhileClosing() {
         var stage = MachineStage.receiving()

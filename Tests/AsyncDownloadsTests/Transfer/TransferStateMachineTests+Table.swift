@@ -24,7 +24,8 @@ struct TransferStateTableTests {
         (.closingToRetry, ["", "", "", "", ""]),
         (.backingOff, ["", "paused", "ended", "opening", ""]),
         (.backingOffBriefly, ["", "closing keeping", "closing keeping", "closing discarding", ""]),
-        (.refreshing, ["", "paused", "ended", "opening", ""]),
+        (.refreshing, ["", "closing keeping", "closing keeping", "closing discarding", ""]),
+        (.refreshingForLong, ["", "paused", "ended", "opening", ""]),
         (.closingToKeep, ["", "", "", "", ""]),
         (.closingToFail, ["", "", "", "", ""]),
         (.closingToDiscard, ["", "", "", "", ""]),
@@ -100,7 +101,8 @@ enum Standing: String, CaseIterable, Sendable {
     case closingToRetry = "closing retrying"
     case backingOff = "backingOff"
     case backingOffBriefly = "backingOff with a permit"
-    case refreshing = "refreshing"
+    case refreshing = "refreshing with a permit"
+    case refreshingForLong = "refreshing"
     case closingToKeep = "closing keeping"
     case closingToFail = "closing failing"
     case closingToDiscard = "closing discarding"
@@ -138,11 +140,12 @@ enum Standing: String, CaseIterable, Sendable {
         stage.bytes(50)
         switch self {
         case .backingOff, .backingOffBriefly, .closingToRetry: stage.lose()
-        case .refreshing:
+        case .refreshing, .refreshingForLong:
             stage.machine.demands.isRefreshable = true
             stage.lose()
             stage.pass(stage.delay ?? .zero)
             stage.head(403)
+            if self == .refreshingForLong { stage.pass(.seconds(2)) }
         case .closingToKeep, .paused: stage.stop(.pause)
         case .closingToDiscard: stage.stop(.discard)
         case .closingToFail: stage.end(.failed(DownloadError(.unsupported)))
@@ -160,7 +163,7 @@ extension TransferStateMachine {
         switch state {
         case .closing(.retrying): "closing retrying"
         case .backingOff where isPartialOpen: "backingOff with a permit"
-        case .refreshing: "refreshing"
+        case .refreshing: isPartialOpen ? "refreshing with a permit" : "refreshing"
         case .draining(let next): "draining \(next)"
         case .closing(let closing): "closing \(closing)"
         case .backingOff: "backingOff"

@@ -34,7 +34,7 @@ struct TransferTimeTests {
         }
         stage.pass(.seconds(20))
         #expect(stage.story.isEmpty)
-        stage.feed(stage.machine.wrote(10, exchange: 1, at: stage.now))
+        stage.feed(stage.machine.wrote(10, at: 50, exchange: 1, at: stage.now))
         stage.pass(.seconds(3))
         #expect(stage.story.isEmpty)
         stage.pass(.seconds(3))
@@ -84,7 +84,7 @@ struct TransferTimeTests {
         stage.stop(.pause)
         stage.pass(.seconds(60))
         #expect(!stage.done.contains("abandon 1"))
-        stage.feed(stage.machine.wrote(10, exchange: 1, at: stage.now))
+        stage.feed(stage.machine.wrote(10, at: 50, exchange: 1, at: stage.now))
         stage.pass(.seconds(5))
         #expect(stage.done.contains("abandon 1"))
         #expect(stage.machine.state == .paused)

@@ -14,12 +14,21 @@ final class MemoryPartial: Partial {
         var disk: (any Partial)?
         /// Counts the changes but for bytes at the end.
         var version = 0
+        /// Why the bytes could not go to disk, after which no more are taken.
+        var failure: DownloadError?
         var isClosed = false
     }
 
     private let store: TieredStore
     private let site: PartialSite
     private let state: Mutex<State>
+    /// Where the bytes are, apart from the state so that asking waits for no disk.
+    private let medium: Mutex<Medium>
+
+    private struct Medium {
+        var isInMemory: Bool
+        var volume: UInt64?
+    }
 
     /// Holds `body`, which was kept in memory, or begins without anything.
     init(_ body: MemoryBody?, store: TieredStore, site: PartialSite) {
@@ -27,6 +36,7 @@ final class MemoryPartial: Partial {
         self.site = site
         finding = body.map { .bytes($0.representation, $0.received) } ?? .nothing
         state = Mutex(State(body: body))
+        medium = Mutex(Medium(isInMemory: true))
     }
 
     /// Goes on with what has been moved to disk as `disk`, where `finding` is there.
@@ -35,27 +45,35 @@ final class MemoryPartial: Partial {
         self.site = site
         self.finding = finding
         state = Mutex(State(disk: disk))
+        medium = Mutex(Medium(isInMemory: false, volume: disk.volume))
     }
 
     deinit {
         close()
     }
 
-    var isInMemory: Bool { state.withLock { $0.disk == nil && !$0.isClosed } }
+    var isInMemory: Bool { medium.withLock { $0.isInMemory } }
 
-    var volume: UInt64? { state.withLock { $0.disk }?.volume }
+    var volume: UInt64? { medium.withLock { $0.volume } }
 
     func leaveMemory() throws(DownloadError) {
-        guard isInMemory else { return }
-        let partial = try store.disk.open(site.onDisk)
+        guard state.withLock({ $0.disk == nil && !$0.isClosed }) else { return }
         do throws(DownloadError) {
-            while try !move(to: partial) {}
+            let partial = try store.disk.open(site.onDisk)
+            do throws(DownloadError) {
+                while try !move(to: partial) {}
+            } catch {
+                partial.discard()
+                throw error
+            }
+            // Closed meanwhile, with the body in memory as the one to keep.
+            if state.withLock({ $0.isClosed }) { return partial.discard() }
+            medium.withLock { $0 = Medium(isInMemory: false, volume: partial.volume) }
         } catch {
-            partial.discard()
+            // The file could grow beyond what memory is meant for.
+            state.withLock { $0.failure = error }
             throw error
         }
-        // Closed meanwhile, with the body in memory as the one to keep.
-        if state.withLock({ $0.isClosed }) { partial.discard() }
     }
 
     /// Copies the bytes to `partial` without holding up the thread that writes more, then those that came meanwhile.
@@ -70,19 +88,16 @@ final class MemoryPartial: Partial {
             if let newer = state.body { try partial.append(newer, from: body?.received.upperBound ?? 0) }
             state.disk = partial
             state.body = nil
+            state.failure = nil
             return true
         }
     }
 
     func begin(_ representation: Representation) throws(DownloadError) {
-        try withMedium { state throws(DownloadError) in
-            if let disk = state.disk {
-                try disk.begin(representation)
-            } else {
-                state.body = MemoryBody(representation)
-                state.version += 1
-            }
-        }
+        try inMemory { state in
+            state.body = MemoryBody(representation)
+            state.version += 1
+        }?.begin(representation)
     }
 
     func adopt(_ representation: Representation) {
@@ -94,10 +109,7 @@ final class MemoryPartial: Partial {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
-        try withMedium { state throws(DownloadError) in
-            state.body?.write(bytes, at: offset)
-            try state.disk?.write(bytes, at: offset)
-        }
+        try inMemory { state in state.body?.write(bytes, at: offset) }?.write(bytes, at: offset)
     }
 
     func mark(_ received: IntervalSet) {
@@ -105,9 +117,7 @@ final class MemoryPartial: Partial {
     }
 
     func save(_ received: IntervalSet) throws(DownloadError) {
-        // Outside of the lock, since it may take long, and bytes are written meanwhile.
-        let disk = try withMedium { state throws(DownloadError) in state.disk }
-        try disk?.save(received)
+        try state.withLock { $0.disk }?.save(received)
     }
 
     func retract(to received: IntervalSet) throws(DownloadError) {
@@ -138,7 +148,7 @@ final class MemoryPartial: Partial {
     func place(at destinations: [String], length: Int64) -> [Result<Void, DownloadError>] {
         do throws(DownloadError) {
             try leaveMemory()
-            let disk = try withMedium { state throws(DownloadError) in state.disk }
+            let disk = state.withLock { $0.disk }
             guard let disk else { throw DownloadError(.storageFailure, "not begun") }
             return disk.place(at: destinations, length: length)
         } catch {
@@ -168,13 +178,15 @@ final class MemoryPartial: Partial {
         }
     }
 
-    /// Runs `body` on the state of a partial that is not closed.
-    private func withMedium<Value: Sendable>(
-        _ body: (inout State) throws(DownloadError) -> Value
-    ) throws(DownloadError) -> Value {
+    /// Runs `body` on the bytes in memory, or returns the partial on disk, whose calls may take long, to be used without
+    /// the lock.
+    private func inMemory(_ body: (inout State) -> Void) throws(DownloadError) -> (any Partial)? {
         try state.withLock { state throws(DownloadError) in
             if state.isClosed { throw DownloadError(.storageFailure, "the partial body is closed") }
-            return try body(&state)
+            if let disk = state.disk { return disk }
+            if let failure = state.failure { throw failure }
+            body(&state)
+            return nil
         }
     }
 }

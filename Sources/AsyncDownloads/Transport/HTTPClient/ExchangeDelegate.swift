@@ -12,12 +12,16 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
 
     private let handler: any ExchangeHandler
     private let clock: CallbackClock
+    private let whenEnded: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameter clock: The clock of the event loop on which the callbacks come.
-    init(handler: any ExchangeHandler, clock: CallbackClock) {
+    /// - Parameters:
+    ///   - clock: The clock of the event loop on which the callbacks come.
+    ///   - whenEnded: Called once, before the handler gets the end.
+    init(handler: any ExchangeHandler, clock: CallbackClock, whenEnded: @escaping @Sendable () -> Void) {
         self.handler = handler
         self.clock = clock
+        self.whenEnded = whenEnded
     }
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
@@ -52,7 +56,9 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
             defer { state.hasEnded = true }
             return !state.hasEnded
         }
-        if isFirst { clock.measure { handler.exchangeEnded(end) } }
+        guard isFirst else { return }
+        whenEnded()
+        clock.measure { handler.exchangeEnded(end) }
     }
 
     private func future(_ readiness: Readiness, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {

@@ -1,5 +1,6 @@
 #if ServerStack
 internal import AsyncHTTPClient
+internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -11,7 +12,8 @@ package final class HTTPClientTransport: Transport {
     /// client for all loops, every part of a body would cross from one thread to another.
     private enum Clients {
         case notMade
-        case made([Client], next: Int)
+        /// With the number of exchanges with each host.
+        case made([Client], running: [String: Int])
         case shutDown
     }
 
@@ -62,8 +64,9 @@ package final class HTTPClientTransport: Transport {
         for field in request.headers { headers.add(name: field.name, value: field.value) }
         do {
             let clientRequest = try HTTPClient.Request(url: request.url, method: .GET, headers: headers)
-            let client = try client()
-            let delegate = ExchangeDelegate(handler: handler, clock: client.clock)
+            let host = "\(request.url.host ?? ""):\(request.url.port ?? 0)"
+            let client = try client(for: host)
+            let delegate = ExchangeDelegate(handler: handler, clock: client.clock) { [self] in ended(at: host) }
             return HTTPClientExchange(
                 task: client.client.execute(request: clientRequest, delegate: delegate), clock: client.clock)
         } catch {
@@ -82,13 +85,17 @@ package final class HTTPClientTransport: Transport {
         for client in clients { try? await client.client.shutdown() }
     }
 
-    /// The clients in turn; they are made when the first is needed.
-    private func client() throws -> Client {
+    /// A client for one more exchange with `host`; the clients are made when the first is needed.
+    ///
+    /// Exchanges that follow each other use one client, and so its connections; those at the same time use all.
+    private func client(for host: String) throws -> Client {
         try state.withLock { state in
             switch state {
-            case .made(let clients, let next):
-                state = .made(clients, next: (next + 1) % clients.count)
-                return clients[next]
+            case .made(let clients, var running):
+                let count = running[host, default: 0]
+                running[host] = count + 1
+                state = .made(clients, running: running)
+                return clients[Int((UInt(bitPattern: host.hashValue) &+ UInt(count)) % UInt(clients.count))]
             case .shutDown: throw DownloadError(.shutDown)
             case .notMade: break
             }
@@ -99,8 +106,16 @@ package final class HTTPClientTransport: Transport {
                     client: HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration),
                     clock: clock)
             }
-            state = .made(clients, next: 1 % clients.count)
-            return clients[0]
+            state = .made(clients, running: [host: 1])
+            return clients[Int(UInt(bitPattern: host.hashValue) % UInt(clients.count))]
+        }
+    }
+
+    private func ended(at host: String) {
+        state.withLock { state in
+            guard case .made(let clients, var running) = state, let count = running[host] else { return }
+            running[host] = count == 1 ? nil : count - 1
+            state = .made(clients, running: running)
         }
     }
 }
