@@ -11,7 +11,10 @@ public struct AbandonmentPolicy: Sendable, Hashable {
     /// The default.
     public static let pause = Self(kind: .pause)
 
-    /// It goes on to its end, and the file is put at its destination.
+    /// It goes on to its end, and the file is put at the destination of the handle that left last.
+    ///
+    /// A handle that was ended by its deadline wants no work to be done without it: then the transfer stops, as with
+    /// ``pause``.
     public static let finish = Self(kind: .finish)
 
     /// It stops, and its bytes are removed.

@@ -26,6 +26,8 @@ public struct DownloadRequest: Sendable, Hashable {
     public var checksum: Checksum?
 
     /// Which waiting download goes first when there are more than may run at once.
+    ///
+    /// A transfer that several handles share has the highest priority of them.
     public var priority: Priority
 
     /// The most bytes to accept; a longer body fails with ``DownloadError/Code/bodyTooLarge``.
@@ -34,12 +36,20 @@ public struct DownloadRequest: Sendable, Hashable {
     public var maximumByteCount: Int64?
 
     /// What to do about failures that may pass; nil takes the downloader's ``Downloader/Configuration/retryPolicy``.
+    ///
+    /// Where several handles share a transfer, the most patient policy counts.
     public var retryPolicy: RetryPolicy?
 
     /// How long no byte may arrive before the attempt is given up; nil takes the downloader's.
+    ///
+    /// Where several handles share a transfer, the longest counts. Time in which this process cannot take bytes in, such as
+    /// that of a slow disk, does not count.
     public var idleTimeout: Duration?
 
     /// How long the whole download may take, retries and waiting included; nil takes the downloader's.
+    ///
+    /// It ends this handle with ``DownloadError/Code/deadlineExceeded`` and no other one of the same transfer. Time in which
+    /// the handle is paused does not count, nor does the verification of a complete file.
     public var deadline: Duration?
 
     /// What to do when the resource is being downloaded already; nil takes the downloader's.
@@ -127,7 +137,7 @@ extension DownloadRequest {
 
     /// The order in which waiting downloads get their turn.
     ///
-    /// A lower priority never starves: whoever has been passed over often enough goes next.
+    /// A lower priority never starves: every eighth turn goes to the oldest request.
     public struct Priority: Sendable, Hashable, Comparable {
         let rank: Int
 

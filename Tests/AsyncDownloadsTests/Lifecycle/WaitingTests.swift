@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Transfers that wait: for a delay, for their turn, for a fresh URL. None of them holds what others need.
+/// Transfers that wait for a delay, for their turn or for a fresh URL hold nothing that others need.
 @Suite(.endsWhenHung)
 struct WaitingTests {
     /// An engine that cannot connect.
