@@ -11,7 +11,7 @@ public struct AbandonmentPolicy: Sendable, Hashable {
     /// The default.
     public static let pause = Self(kind: .pause)
 
-    /// It goes on to its end, and the file is put at the destination of the handle that left last.
+    /// It runs to its end, and the file is placed at the destination of the handle that left last.
     ///
     /// A handle that was ended by its deadline wants no work to be done without it: then the transfer stops, as with
     /// ``pause``.

@@ -1,8 +1,8 @@
 /// The downloads of one batch that run, or have ended and wait for their outcome to be taken.
 ///
-/// Whoever lets go of it, or whose task is canceled in ``next()``, cancels the running ones.
+/// The running downloads are canceled when the window is released, and when the task that waits in ``next()`` is canceled.
 final class BatchWindow: Sendable {
-    /// What a batch has to go on with.
+    /// Something that a batch can continue with.
     enum Event: Sendable {
         case outcome(BatchOutcome)
         /// A request that was taken from an asynchronous source, or the end of the source.
@@ -66,8 +66,8 @@ final class BatchWindow: Sendable {
 
     /// Takes one request from `source`, unless one is being taken.
     ///
-    /// A task, since taking it goes on when ``next()`` has returned with an outcome. It only takes the request; what starts
-    /// it is the next call of ``next()``.
+    /// This needs a task, since ``next()`` may return with an outcome before the request is there. The task only takes the
+    /// request; the next call of ``next()`` starts its download.
     func take<Iterator: SendableMetatype>(from source: RequestSource<Iterator>) {
         state.withLock { state in
             let isTaken = state.events.contains { if case .request = $0 { true } else { false } }
@@ -104,7 +104,7 @@ final class BatchWindow: Sendable {
     private func put(_ event: Event) {
         let (download, waiter, next) = state.withLock {
             state -> (Download?, CheckedContinuation<Event, Never>?, Event) in
-            // Let go of outside of the lock: the end of a handle is an input of its transfer.
+            // Released outside the lock, since the release of a handle is an input of its transfer.
             var download: Download?
             switch event {
             case .outcome(let outcome): download = state.running.removeValue(forKey: outcome.index)
@@ -137,7 +137,7 @@ final class BatchWindow: Sendable {
     }
 }
 
-/// An asynchronous iterator of requests that tasks take turns with.
+/// An asynchronous iterator of requests that several tasks use, one at a time.
 final class RequestSource<Iterator: AsyncIteratorProtocol>: @unchecked Sendable
 where Iterator.Element == DownloadRequest {  // `iterator` is used by one task at a time: see `BatchWindow.take(from:)`.
     private var iterator: Iterator

@@ -69,7 +69,7 @@ extension DiskStore {
             defer { disk.close(handle) }
             let file = PartialFile(claim: .new(), handle: handle, information: try disk.information(of: handle))
             var placement = Placement(store: self, names: PartialNames(site), file: file, isTaken: true)
-            // The file itself, where somebody asks for the path that it has already.
+            // A subscriber may ask for the path at which the file is already.
             for destination in destinations where destination != path { placement.put(at: destination) }
             _ = placement.synchronizeOtherDirectories()
             placement.synchronizeOwnDirectory()

@@ -4,8 +4,8 @@ internal import Dispatch
 ///
 /// A path that a request names is reserved until its last subscriber has left. Where the transfer may be placing the file
 /// at that moment, the path is closing: the next resource's transfer may start, and waits with placing its own file. No
-/// name that is chosen from a response is that of a file that another resource has got from here, since nobody asked for
-/// that one to be replaced.
+/// name that is chosen from a response is that of a file of another resource that this downloader has placed, since no
+/// request asked for that file to be replaced.
 final class DestinationReservations: Sendable {
     private struct Reservation {
         let key: TransferKey

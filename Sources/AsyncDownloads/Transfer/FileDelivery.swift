@@ -79,10 +79,10 @@ struct FileDelivery {
         }
     }
 
-    /// Ends the partial where no destination took it; `isDiscarded` if nobody wants its bytes.
+    /// Ends the partial where no destination took it; `isDiscarded` if no subscriber wants its bytes.
     func finish(isDiscarded: Bool) {
         guard placedPath == nil, failure == nil else { return }
-        // Bytes that nobody needs any more are kept only if they might be right: when reading them failed.
+        // Bytes that are not needed any more are kept only if they may be right, that is, when reading them failed.
         let isOver = isDiscarded || results.values.contains { (try? $0.get()) != nil || $0.code == .checksumMismatch }
         if isOver { partial.discard() } else { partial.close() }
     }
