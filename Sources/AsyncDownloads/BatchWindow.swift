@@ -138,8 +138,8 @@ final class BatchWindow: Sendable {
 }
 
 /// An asynchronous iterator of requests that several tasks use, one at a time.
-final class RequestSource<Iterator: AsyncIteratorProtocol>: @unchecked Sendable
-where Iterator.Element == DownloadRequest {  // `iterator` is used by one task at a time: see `BatchWindow.take(from:)`.
+final class RequestSource<Iterator: AsyncIteratorProtocol>: @unchecked Sendable  // One task at a time uses `iterator`.
+where Iterator.Element == DownloadRequest {
     private var iterator: Iterator
 
     init(_ iterator: Iterator) {

@@ -206,12 +206,13 @@ extension Transfer {
         _ delivery: FileDelivery, of representation: Representation
     ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
         update { state, _ in
-            releaseClosingPaths(&state)
             var recipients = state.subscribers.attached.filter { delivery.results[$0.number] == nil }.map {
                 FileDelivery.Recipient(number: $0.number, request: $0.subscriber.request)
             }
             // Whoever was the last and discarded while the bytes were being checked wants no file of them.
             let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.wish != .discard
+            // The path of that one stays reserved until its file is there.
+            if !isForNobody { releaseClosingPaths(&state) }
             if isForNobody, let last = state.subscribers.lastToLeave {
                 recipients = [FileDelivery.Recipient(number: last.number, request: last.request)]
             }
