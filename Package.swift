@@ -52,8 +52,8 @@ let package = Package(
             // The catalogue Documentation.docc lies at the top level, and tools find one only below its target's path.
             path: ".",
             exclude: [
-                "CHANGELOG.md", "CONTRIBUTING.md", "Examples", "LICENSE", "README.md", "Sources/LoopbackServer",
-                "Tests",
+                "CHANGELOG.md", "CONTRIBUTING.md", "Examples", "LICENSE", "README.md", "SECURITY.md",
+                "Sources/LoopbackServer", "Tests",
             ],
             sources: ["Sources/AsyncDownloads"],
             resources: [.copy("Sources/PrivacyInfo.xcprivacy")],

@@ -3,7 +3,9 @@ internal import Foundation
 extension DownloadRequest {
     /// What makes the request unusable, found before anything is sent.
     var firstFault: DownloadError? {
-        if let fault = url.firstFault ?? headers.firstFault { return fault.concerning(url) }
+        if let fault = url.firstFault ?? headers.firstFault ?? nonsecretHeaders.firstFault {
+            return fault.concerning(url)
+        }
         if let checksum, !checksum.isWellFormed {
             return fault("a \(checksum.algorithm.rawValue) has \(checksum.algorithm.byteCount * 2) hexadecimal digits")
         }
@@ -11,6 +13,7 @@ extension DownloadRequest {
             return DownloadError(.unsupported, "checksums on Linux need the trait ServerStack", url: url)
         }
         if identity?.isEmpty == true { return fault("the identity is empty") }
+        if account?.isEmpty == true { return fault("the account is empty") }
         if let maximumByteCount, maximumByteCount < 0 { return fault("the maximum byte count is negative") }
         switch destination {
         case .file(let file):
@@ -32,7 +35,7 @@ extension DownloadRequest {
 
 extension FreshURL {
     /// What makes it unusable.
-    var firstFault: DownloadError? { url.firstFault ?? headers?.firstFault }
+    var firstFault: DownloadError? { url.firstFault ?? headers?.firstFault ?? nonsecretHeaders?.firstFault }
 }
 
 extension DownloadError {
@@ -64,5 +67,20 @@ extension HeaderFields {
         if let fault = firstFieldFault { return DownloadError(.invalidRequest, fault) }
         guard let reserved = first(where: { Self.isReserved($0.name) }) else { return nil }
         return DownloadError(.invalidRequest, "header \(reserved.name) is governed by the package")
+    }
+}
+
+extension Set<String> {
+    /// Why these cannot be names of headers that are no secret.
+    fileprivate var firstFault: DownloadError? {
+        for name in sorted() {
+            guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
+                return DownloadError(.invalidRequest, "a name among the nonsecret headers is not a token")
+            }
+            if HeaderFields.isCredential(name) {
+                return DownloadError(.invalidRequest, "header \(name) is always a secret")
+            }
+        }
+        return nil
     }
 }

@@ -17,10 +17,28 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Headers to send.
     ///
     /// Those that the package must govern itself (Range, If-Range, If-Match, Accept-Encoding, Host and the like) are
-    /// refused with ``DownloadError/Code/invalidRequest``. Credentials are dropped when a redirect leads to another
-    /// origin and are never written to disk: Authorization, Cookie and all others whose name holds a word like auth,
-    /// key, password, secret, session, signature or token.
+    /// refused with ``DownloadError/Code/invalidRequest``.
+    ///
+    /// Every field is taken for a secret except Accept, Accept-Language, User-Agent, Cache-Control, Pragma,
+    /// Want-Repr-Digest, Want-Content-Digest, DNT, Sec-GPC and those that ``nonsecretHeaders`` names. A secret stays with
+    /// the origin of ``url`` when a redirect leads to another one, and is never written to disk or to a log.
     public var headers: HeaderFields
+
+    /// The names of further ``headers`` that are no secret: they may cross origins, be recorded on disk and be logged.
+    ///
+    /// Case does not matter. Without such a name a header that selects a representation must be set anew when a later
+    /// process continues the download. Authorization, Cookie and Proxy-Authorization are refused here with
+    /// ``DownloadError/Code/invalidRequest``.
+    public var nonsecretHeaders: Set<String> = []
+
+    /// A stable name for whose credentials ``headers`` hold, such as a user's number; not a secret itself.
+    ///
+    /// It is recorded with the unfinished file. Requests of one account share a transfer and continue each other's bytes
+    /// although a token among their headers has changed; requests of two accounts never do. Without it the bytes of
+    /// requests with secret headers are continued under other values, or by another process, only after proof that the
+    /// object is the same: ``checksum``, an equal Repr-Digest, or equal first and last 64 KiB, which are fetched again.
+    /// Bytes that turn out to be different are given up with ``RestartReason/credentialsChanged``.
+    public var account: String?
 
     /// The digest that the whole file must have; the destination is not touched when it differs.
     public var checksum: Checksum?
@@ -85,6 +103,9 @@ public struct DownloadRequest: Sendable, Hashable {
     ///
     /// A request that joins a running transfer takes what that one began with.
     public var contentChangePolicy: ContentChangePolicy?
+
+    /// Where the request was restored from.
+    var origin = RestoredOrigin()
 
     /// Asks for `url` as a file at `destination`, a file URL whose directory exists or can be created.
     public init(

@@ -23,19 +23,20 @@ extension Downloader {
 
     /// Goes on with a download that URLSession has left, as `request`, whose URL may be another one.
     ///
-    /// The temporary file's bytes are cloned or copied to where those of `request` are kept, and are on disk before the
-    /// temporary file is removed: whatever fails, they are in one of the two places. Then the download runs like one of
-    /// ``start(_:)``. Three things are left to the server's answer or to what is there:
+    /// The temporary file's bytes are cloned or copied to where those of `request` are kept. Then the download runs like one
+    /// of ``start(_:)``. Three things are left to the server's answer or to what is there:
     ///
     /// - The bytes are used when the server still has the object by its strong validator. Under another URL than
     ///   ``ResumeData/downloadURL`` it has to say so itself. Otherwise the download begins again, with
     ///   ``RestartReason/contentChanged``.
     /// - Without a strong validator nothing could prove the bytes. Then the download begins at its first byte, with
     ///   ``RestartReason/noValidator``, and the temporary file stays where it is.
-    /// - Where as many bytes, or more, are kept for `request` already, these are gone on from, and the temporary file
-    ///   stays where it is.
+    /// - Where as many bytes, or more, are kept for `request` already, these are continued, and the temporary file stays
+    ///   where it is.
     ///
-    /// So the temporary file is gone when its bytes were taken over, and in no other case.
+    /// The temporary file is removed when the server has confirmed its bytes, provided that its name is one that URLSession
+    /// gives (`CFNetworkDownload_….tmp`). Any other file stays where it is in every case. Where all bytes are there
+    /// already, the last one is fetched again for the server to confirm the others, unless the request has a checksum.
     ///
     /// - Parameters:
     ///   - resumeData: What URLSession produced; no task may go on with it any more.
@@ -75,7 +76,9 @@ extension Downloader {
     /// ``start(_:)`` with ``ResumeToken/request(into:)`` needs no copy.
     ///
     /// The token is believed as far as the server confirms its validator; nothing but a checksum could tell that the
-    /// file's bytes are the right ones. All else is as in ``adopt(_:as:temporaryFileIn:responseDate:)``.
+    /// file's bytes are the right ones. The partial file is copied, and removed only after the server's confirmation and
+    /// only if its name is one that this package gives to partial files. All else is as in
+    /// ``adopt(_:as:temporaryFileIn:responseDate:)``.
     ///
     /// - Parameters:
     ///   - token: What the other side made with ``Download/resumeToken``.
@@ -100,20 +103,24 @@ extension Downloader {
         let key = TransferKey(request)
         let isElsewhere = TransferKey(url: source, headers: [:]).url != key.url
         let (store, site) = (environment.store, site(of: request, key))
-        let result: Result<UnfinishedPartial, DownloadError> = await withCheckedContinuation { continuation in
+        let result: Result<(UnfinishedPartial, ForeignFile), DownloadError> = await withCheckedContinuation {
+            continuation in
             DispatchQueue.global().async {
                 let result = Result { () throws(DownloadError) in
                     let disk = POSIXFileSystem()
                     var file = try open(disk)
                     defer { disk.close(file.handle) }
                     if isElsewhere { file.representation.isFromElsewhere = true }
-                    return try store.adopt(file, at: site)
+                    return (try store.adopt(file, at: site), file)
                 }
                 continuation.resume(returning: result)
             }
         }
-        let unfinished = try result.concerning(request.url).get()
-        let download = begin(request, isRunning: false) { $0.revive(unfinished) }
+        let (unfinished, file) = try result.concerning(request.url).get()
+        let download = begin(request, isRunning: false, continuing: unfinished)
+        if unfinished.representation.isImported, case .transfer(let transfer, _) = download.source {
+            transfer.awaitConfirmation(of: file)
+        }
         download.resume()
         return download
     }

@@ -51,6 +51,7 @@ public final class Downloader: Sendable {
                 limitPerHost: configuration.maximumConcurrentTransfersPerHost),
             time: time,
             destinations: destinations,
+            names: DirectoryNames(),
             slowDisks: SlowDisks(),
             log: log,
             abandonment: configuration.abandonmentPolicy,
@@ -107,13 +108,14 @@ public final class Downloader: Sendable {
     /// ``Download/events``, as ``DownloadError/Code/invalidRequest``.
     @discardableResult
     public func start(_ request: DownloadRequest) -> Download {
-        begin(request) { _ in }
+        begin(request)
     }
 
-    /// Starts a download, or with `isRunning` false a paused one, whose transfer, if it is a new one, is first given to
-    /// `prepare`.
+    /// Starts a download, or with `isRunning` false a paused one.
+    ///
+    /// - Parameter unfinished: What is on disk of the request, where something is known of it.
     func begin(
-        _ request: DownloadRequest, isRunning: Bool = true, prepare: (Transfer) -> Void
+        _ request: DownloadRequest, isRunning: Bool = true, continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
         var request = request
         if request.destination == .memory, request.maximumByteCount == nil {
@@ -131,8 +133,8 @@ public final class Downloader: Sendable {
             key, request, terms, policy: request.duplicatePolicy ?? configuration.duplicatePolicy,
             isRunning: isRunning
         ) { number in
-            let transfer = makeTransfer(number, key, request)
-            prepare(transfer)
+            let transfer = makeTransfer(number, key, request, at: unfinished?.site)
+            if let unfinished { transfer.revive(unfinished) }
             return transfer
         }
         switch joined.concerning(request.url) {
@@ -145,26 +147,31 @@ public final class Downloader: Sendable {
         }
     }
 
-    private func makeTransfer(_ number: Int, _ key: TransferKey, _ request: DownloadRequest) -> Transfer {
+    private func makeTransfer(
+        _ number: Int, _ key: TransferKey, _ request: DownloadRequest, at place: PartialSite?
+    ) -> Transfer {
         let settings = TransferSettings(
             url: URL(string: key.url) ?? request.url,
-            headers: request.headers,
+            headers: request.callerHeaders,
             checksum: request.checksum,
             contentChangePolicy: request.contentChangePolicy ?? configuration.contentChangePolicy,
             progressInterval: configuration.progressInterval,
             windowLength: environment.transport.windowLength,
             decodesContent: environment.transport.decodesContent,
             waitsForOwner: (request.inUsePolicy ?? configuration.inUsePolicy).waits)
-        let site = site(of: request, key)
+        let site = site(of: request, key, at: place)
         return Transfer(
             number: number, key: key, site: site, settings: settings, environment: environment,
             whenClosed: registry.free, whenOver: registry.remove)
     }
 
     /// Where the bytes of `request` are kept until they are all there.
-    func site(of request: DownloadRequest, _ key: TransferKey) -> PartialSite {
+    ///
+    /// - Parameter place: The site at which they were found, which counts more than where they would be put.
+    func site(of request: DownloadRequest, _ key: TransferKey, at place: PartialSite? = nil) -> PartialSite {
         PartialSite(
-            request, key: key, partialsDirectory: configuration.partialsDirectory, spillDirectory: spillDirectory)
+            request, key: key, partialsDirectory: configuration.partialsDirectory, spillDirectory: spillDirectory,
+            place: place)
     }
 
     /// The transfers of which anything is open.
@@ -205,8 +212,15 @@ public final class Downloader: Sendable {
     /// Lists what earlier processes left unfinished in `directory`, each as a paused download.
     ///
     /// ``Download/resume()`` continues one from its bytes; ``Download/discard()`` removes it. What is being downloaded
-    /// by this downloader already is joined. Credentials are never on disk: `prepare` may add them to a request
-    /// before it is used.
+    /// by this downloader already is joined.
+    ///
+    /// Secret headers are never on disk: `prepare` may add them to a request before it is used. It must look at
+    /// ``DownloadRequest/url`` first. What others can write to `directory`, such as the contents of an archive, may
+    /// include a checkpoint that asks for any URL, and would get the credentials that `prepare` adds.
+    ///
+    /// Listed are the unfinished files of this user whose destination is below `directory`, with no symbolic link on the
+    /// way. A destination elsewhere counts in ``Configuration/partialsDirectory`` only, and only if nobody but this user
+    /// can write to that directory.
     ///
     /// - Parameters:
     ///   - directory: Where the unfinished files are: the destinations' directory, or
@@ -217,16 +231,21 @@ public final class Downloader: Sendable {
         in directory: URL, prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
     ) async throws(DownloadError) -> [Download] {
         let (store, path) = (environment.store, directory.path)
+        let isConfigured =
+            configuration.partialsDirectory.map { $0.standardizedFileURL.path == directory.standardizedFileURL.path }
+            ?? false
         let found = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                let result = Result { () throws(DownloadError) in try store.unfinished(in: path) }
+                let result = Result { () throws(DownloadError) in
+                    try store.unfinished(in: path, trustsDestinations: isConfigured)
+                }
                 continuation.resume(returning: result)
             }
         }
         return try found.get().compactMap { unfinished in
             guard var request = DownloadRequest(unfinished) else { return nil }
             prepare(&request)
-            return begin(request, isRunning: false) { $0.revive(unfinished) }
+            return begin(request, isRunning: false, continuing: unfinished)
         }
     }
 

@@ -87,10 +87,10 @@ extension HeaderFields: Hashable {
 }
 
 extension HeaderFields: CustomStringConvertible {
-    /// The fields as text fit for a log: the values of credentials and cookies are left out.
+    /// The fields as text fit for a log: only the values that are public without further declaration are shown.
     public var description: String {
         let lines = fields.map { field in
-            "\(field.name): \(Self.isCredential(field.name) ? "<redacted>" : field.value)"
+            "\(field.name): \(Self.isPublic(field.name) ? field.value : "<redacted>")"
         }
         return "[\(lines.joined(separator: ", "))]"
     }

@@ -1,17 +1,23 @@
 /// Keeps the beginnings of bodies whose download into memory was left, so that the next request goes on from them.
 ///
 /// Bodies count by their bytes. When they are more than the limit allows, those that were not used for longest move to
-/// disk. Only what a strong validator names is kept, since nothing else can be continued. One store may serve several
+/// disk, where their bytes and their age are limited as well. A body that was received with secret headers
+/// (``DownloadRequest/headers``) moves to disk only if the request names its ``DownloadRequest/account``. Only what a strong validator names is kept, since nothing else can be continued. One store may serve several
 /// downloaders; all members may be used from any thread.
 public final class PartialBodyStore: Sendable {
     /// What makes two bodies ones of the same resource.
     struct Key: Hashable, Sendable {
         private let resource: String
         private let headers: [[String]]
+        private let account: String?
+        /// What tells users apart where there is no account.
+        private let secretHeaders: HeaderFields
 
         init(_ site: PartialSite) {
             resource = site.request.resource
             headers = site.request.headers
+            account = site.request.account
+            secretHeaders = account == nil ? site.secretHeaders : [:]
         }
     }
 
@@ -28,6 +34,9 @@ public final class PartialBodyStore: Sendable {
         let site: PartialSite
         let disk: any PartialStore
         let age: UInt64
+
+        /// Whether the body may be on disk, where nothing says whose it is but an account.
+        var mayLeaveMemory: Bool { site.secretHeaders.isEmpty || site.request.account != nil }
     }
 
     private struct State {
@@ -45,14 +54,27 @@ public final class PartialBodyStore: Sendable {
     /// The store of every downloader that is not given another one: 32 MiB.
     public static let shared = PartialBodyStore(byteLimit: 32 << 20)
 
-    /// The most bytes to keep.
+    /// The most bytes to keep in memory.
     public let byteLimit: Int
+
+    /// The most bytes to keep on disk, of bodies that had to leave memory.
+    public let diskByteLimit: Int64
+
+    /// How long such a body stays on disk after it was last written.
+    public let diskAge: Duration
 
     private let state = Mutex(State())
 
     /// Creates a store; with a limit of 0 every body that is left goes to disk.
-    public init(byteLimit: Int) {
+    ///
+    /// - Parameters:
+    ///   - byteLimit: The most bytes to keep in memory.
+    ///   - diskByteLimit: The most bytes to keep on disk, where the oldest bodies are removed first. Default: 256 MiB.
+    ///   - diskAge: How long a body stays on disk. Default: 7 days.
+    public init(byteLimit: Int, diskByteLimit: Int64 = 256 << 20, diskAge: Duration = .seconds(7 * 86_400)) {
         self.byteLimit = max(0, byteLimit)
+        self.diskByteLimit = max(0, diskByteLimit)
+        self.diskAge = max(.zero, diskAge)
     }
 
     /// How many bytes are kept now.
@@ -111,10 +133,13 @@ public final class PartialBodyStore: Sendable {
 
     @discardableResult
     private func spill(_ entry: Entry) -> Bool {
-        guard let partial = try? entry.disk.open(entry.site) else { return false }
+        guard entry.mayLeaveMemory, let partial = try? entry.disk.open(entry.site) else { return false }
         do throws(DownloadError) {
             try partial.fill(from: entry.body)
             partial.close()
+            let oldest = SystemTimeSource().date.secondsSinceEpoch - diskAge.components.seconds
+            entry.disk.removeBodies(
+                in: entry.site.directory, writtenBefore: HTTPDate(secondsSinceEpoch: oldest), exceeding: diskByteLimit)
             return true
         } catch {
             partial.discard()

@@ -26,6 +26,10 @@ public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
     ///
     /// What earlier responses brought is kept: the download goes on from there.
     public static let excessBytes = Self("excessBytes")
+    /// The bytes were received with other credentials, and what the server sends for the present ones is different.
+    ///
+    /// ``DownloadRequest/account`` says whose credentials they are, and spares the comparison.
+    public static let credentialsChanged = Self("credentialsChanged")
     /// Bytes under different validators, kept by ``ContentChangePolicy/verify``, did not have the expected digest.
     public static let digestMismatch = Self("digestMismatch")
 

@@ -51,7 +51,8 @@ extension ResumeData {
             let handle = try disk.open(path, .existing)
             do {
                 let information = try disk.information(of: handle)
-                if let reason = reasonAgainst(information) { throw DownloadError.unusable(reason) }
+                let owner = FileOwner(disk: disk, directory: PartialNames.directory(of: path))
+                if let reason = reasonAgainst(information, owner) { throw DownloadError.unusable(reason) }
                 return TemporaryFile(path: path, handle: handle, information: information)
             } catch {
                 disk.close(handle)
@@ -69,9 +70,9 @@ extension ResumeData {
     }
 
     /// Why the file cannot hold the recorded bytes; nil where it may.
-    func reasonAgainst(_ information: FileInformation) -> String? {
+    func reasonAgainst(_ information: FileInformation, _ owner: FileOwner) -> String? {
         guard information.kind == .regular else { return "its temporary file is none" }
-        guard information.isPrivateFile else { return "its temporary file belongs to others, or has other names" }
+        guard owner.isPrivate(information) else { return "its temporary file belongs to others, or has other names" }
         guard information.size == receivedByteCount else {
             return "its temporary file holds \(information.size) bytes in place of \(receivedByteCount)"
         }

@@ -39,7 +39,7 @@ public struct ResumeToken: Sendable, Hashable {
     /// The digest that the whole file must have.
     public let checksum: Checksum?
 
-    /// The headers that select the representation (RFC 9110, 12.5); credentials are left out.
+    /// The headers that are no secret (``DownloadRequest/nonsecretHeaders``).
     public let headers: HeaderFields
 
     /// The name that the finished file is to have, where it was chosen.
@@ -47,6 +47,9 @@ public struct ResumeToken: Sendable, Hashable {
 
     /// The name that stands for the resource in place of ``url``, where it has one (``DownloadRequest/identity``).
     public let identity: String?
+
+    /// The name for whose credentials the bytes were received with (``DownloadRequest/account``).
+    public let account: String?
 
     /// The directory of the partial file, relative to one that the reader knows; empty for that very one.
     public let partialDirectory: String
@@ -82,33 +85,37 @@ public struct ResumeToken: Sendable, Hashable {
             ?? .directory(directory)
         var request = DownloadRequest(
             from: url, at: destination, headers: headers, checksum: checksum, priority: .normal)
+        request.nonsecretHeaders = headers.declaredNames
         request.identity = identity
+        request.account = account
         return request
     }
 
     /// Creates a token of the values that its properties tell of.
     ///
-    /// Ranges may come in any order; those that touch or overlap become one. Credentials among the headers are left out.
+    /// Ranges may come in any order; those that touch or overlap become one. Headers that are neither on the list of
+    /// ``DownloadRequest/headers`` nor among `nonsecretHeaders` are left out.
     ///
     /// - Throws: A ``DownloadError`` with ``DownloadError/Code/resumeDataUnusable`` that says which value is impossible.
     public init(
         url: URL, finalURL: URL? = nil, validator: String? = nil, totalByteCount: Int64? = nil,
         receivedRanges: [Range<Int64>], checksum: Checksum? = nil, headers: HeaderFields = [:],
-        destinationName: String? = nil, identity: String? = nil, partialDirectory: String = "", partialName: String
+        nonsecretHeaders: Set<String> = [], destinationName: String? = nil, identity: String? = nil,
+        account: String? = nil, partialDirectory: String = "", partialName: String
     ) throws(DownloadError) {
         guard receivedRanges.allSatisfy({ $0.lowerBound >= 0 }) else { throw .unusable("a range begins below 0") }
         var received = IntervalSet()
         for range in receivedRanges { received.insert(range) }
         try self.init(
             url: url, finalURL: finalURL, validator: validator, totalByteCount: totalByteCount, received: received,
-            checksum: checksum, headers: headers, destinationName: destinationName, identity: identity,
-            partialDirectory: partialDirectory, partialName: partialName)
+            checksum: checksum, headers: headers, nonsecretHeaders: nonsecretHeaders, destinationName: destinationName,
+            identity: identity, account: account, partialDirectory: partialDirectory, partialName: partialName)
     }
 
     package init(
         url: URL, finalURL: URL?, validator: String?, totalByteCount: Int64?, received: IntervalSet,
-        checksum: Checksum?, headers: HeaderFields, destinationName: String?, identity: String?,
-        partialDirectory: String, partialName: String
+        checksum: Checksum?, headers: HeaderFields, nonsecretHeaders: Set<String>, destinationName: String?,
+        identity: String?, account: String?, partialDirectory: String, partialName: String
     ) throws(DownloadError) {
         self.url = url
         self.finalURL = finalURL
@@ -116,9 +123,10 @@ public struct ResumeToken: Sendable, Hashable {
         self.totalByteCount = totalByteCount
         self.received = received
         self.checksum = checksum
-        self.headers = headers.withoutCredentials()
+        self.headers = CallerHeaders(headers, nonsecretNames: nonsecretHeaders).publicFields
         self.destinationName = destinationName
         self.identity = identity
+        self.account = account
         self.partialDirectory = partialDirectory
         self.partialName = partialName
         if let fault = firstFault { throw .unusable(fault) }

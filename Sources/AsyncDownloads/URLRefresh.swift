@@ -61,13 +61,19 @@ public struct FreshURL: Sendable, Hashable {
     /// Until when it can be used, where that is known.
     public var expiration: Date?
 
-    /// The headers to send from now on; nil keeps those of the request, without credentials where the origin is another.
+    /// The headers to send from now on; nil keeps those of the request, without its secrets where the origin is another.
     public var headers: HeaderFields?
 
+    /// Which of them are no secret (``DownloadRequest/nonsecretHeaders``); nil keeps the names of the request.
+    public var nonsecretHeaders: Set<String>?
+
     /// Creates a value.
-    public init(_ url: URL, expiration: Date? = nil, headers: HeaderFields? = nil) {
+    public init(
+        _ url: URL, expiration: Date? = nil, headers: HeaderFields? = nil, nonsecretHeaders: Set<String>? = nil
+    ) {
         self.url = url
         self.expiration = expiration
         self.headers = headers
+        self.nonsecretHeaders = nonsecretHeaders
     }
 }

@@ -1,9 +1,15 @@
 extension HeaderFields {
-    /// The words, in lower case, that make a field's name one that says who is asking (`X-Api-Key`, `Private-Token`).
-    private static let credentialWords: Set<Substring> = [
-        "apikey", "auth", "authentication", "authorization", "cookie", "cookie2", "credential", "credentials", "key",
-        "passwd", "password", "secret", "session", "sessionid", "signature", "token",
+    /// The names, in lower case, of the fields whose values are no secret of the caller's.
+    ///
+    /// A list, since every service has names of its own for credentials. They select a representation or say how to treat
+    /// the request, and hold nothing that identifies the caller.
+    private static let publicNames: Set<String> = [
+        "accept", "accept-language", "cache-control", "dnt", "pragma", "sec-gpc", "user-agent", "want-content-digest",
+        "want-repr-digest",
     ]
+
+    /// The names, in lower case, of the fields that are credentials by their definition (RFC 9110, 11; RFC 6265).
+    private static let credentialNames: Set<String> = ["authorization", "cookie", "proxy-authorization"]
 
     /// The names, in lower case, of the fields that this package or its engines write and a caller may not set.
     package static let reservedNames: Set<String> = [
@@ -11,13 +17,21 @@ extension HeaderFields {
         "if-none-match", "if-range", "if-unmodified-since", "range", "te", "trailer", "transfer-encoding", "upgrade",
     ]
 
-    /// Whether a field of this name says who is asking: it does not cross origins (rule 11), is not kept on disk, and
-    /// stays out of logs.
+    /// Whether a field of this name may cross origins (rule 11), be recorded on disk and be logged.
     ///
-    /// Servers have names of their own for it, so words decide; to hold back one too many costs a caller an error, and
-    /// to send one too many costs a secret.
-    package static func isCredential(_ name: String) -> Bool {
-        name.asciiLowercased().split { $0 == "-" || $0 == "_" }.contains(where: credentialWords.contains)
+    /// - Parameter nonsecretNames: Further names, in lower case, that the caller has declared to be no secret.
+    package static func isPublic(_ name: String, nonsecretNames: Set<String> = []) -> Bool {
+        let name = name.asciiLowercased()
+        return publicNames.contains(name) || nonsecretNames.contains(name) && !credentialNames.contains(name)
+    }
+
+    /// Whether a field of this name is a credential, whatever a caller says of it.
+    package static func isCredential(_ name: String) -> Bool { credentialNames.contains(name.asciiLowercased()) }
+
+    /// Whether a recorded field is one that this package may have recorded.
+    package static func mayBeRecorded(_ name: String, _ value: String) -> Bool {
+        let field = HeaderFields([(name: name, value: value)])
+        return field.firstInvalidField() == nil && !isCredential(name) && !isReserved(name)
     }
 
     /// Whether a caller may not set a field of this name.
@@ -25,10 +39,18 @@ extension HeaderFields {
         reservedNames.contains(name.asciiLowercased())
     }
 
-    /// The same fields without those that must not cross origins (rule 11).
-    package func withoutCredentials() -> HeaderFields {
-        HeaderFields(filter { !Self.isCredential($0.name) })
+    /// The fields that may cross origins, be recorded and be logged; see ``isPublic(_:nonsecretNames:)``.
+    package func publicFields(nonsecretNames: Set<String> = []) -> HeaderFields {
+        HeaderFields(filter { Self.isPublic($0.name, nonsecretNames: nonsecretNames) })
     }
+
+    /// The fields that stay with their origin and in memory.
+    package func secretFields(nonsecretNames: Set<String> = []) -> HeaderFields {
+        HeaderFields(filter { !Self.isPublic($0.name, nonsecretNames: nonsecretNames) })
+    }
+
+    /// The names, in lower case, of the fields that are public only because a caller has said so.
+    package var declaredNames: Set<String> { Set(map { $0.name.asciiLowercased() }).subtracting(Self.publicNames) }
 
     /// The first field that must not be sent, and why; `nil` when all are well formed.
     ///

@@ -54,3 +54,13 @@ package enum ResponseDecision: Sendable, Hashable {
         }
     }
 }
+
+/// What a response's head means in answer to a request for bytes that are there already.
+package enum ComparisonDecision: Sendable, Hashable {
+    /// The body is to be compared, without its first `skipped` bytes and as far as `end`.
+    case compare(skipped: Int64, end: Int64)
+    /// The server's digest of the whole is the recorded one, so that no byte has to be compared.
+    case proven
+    /// The body is of no use for a comparison.
+    case otherwise(ResponseDecision)
+}

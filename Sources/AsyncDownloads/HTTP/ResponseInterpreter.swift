@@ -104,7 +104,7 @@ package struct ResponseInterpreter: Sendable {
 
     // MARK: 206
 
-    private func decidePartial(_ head: ResponseHead) -> ResponseDecision {
+    private func decidePartial(_ head: ResponseHead, isComparison: Bool = false) -> ResponseDecision {
         guard let range = asked.range else {
             return .fail(.init(.malformedResponse, "a partial response to a request without Range"))
         }
@@ -131,9 +131,10 @@ package struct ResponseInterpreter: Sendable {
         case .value, .absent:
             break
         }
-        return range.first == 0
+        return range.first == 0 && !isComparison
             ? decideFirstPart(head, positions: positions, completeLength: completeLength)
-            : decideNextPart(head, positions: positions, completeLength: completeLength)
+            : decideNextPart(
+                head, positions: positions, completeLength: completeLength, isComparison: isComparison)
     }
 
     private func decideFirstPart(
@@ -147,8 +148,14 @@ package struct ResponseInterpreter: Sendable {
     }
 
     private func decideNextPart(
-        _ head: ResponseHead, positions: ClosedRange<Int64>, completeLength: Int64?
+        _ head: ResponseHead, positions: ClosedRange<Int64>, completeLength: Int64?, isComparison: Bool
     ) -> ResponseDecision {
+        if isComparison, let known, known.validator == nil, known.length != nil, known.length == completeLength {
+            // The comparison itself is the proof.
+            return .append(
+                .init(skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: known)
+            )
+        }
         guard let known, let match = known.validator?.matches(head.headers, receivedAt: date) else {
             return .ask(.everything(.contentChanged))
         }
@@ -170,7 +177,8 @@ package struct ResponseInterpreter: Sendable {
         continued.length = known.length ?? completeLength
         continued.digests = known.digests ?? digests?.checksums
         if !isProven, known.unprovenFrom == nil { continued.unprovenFrom = asked.start }
-        continued.isFromElsewhere = nil
+        continued.isFromElsewhere = false
+        continued.isImported = false
         // A digest proves it under whatever validator the object has there, which is the one to ask with from now on.
         if match == .different, isProven, let validator = Validator.strong(in: head.headers, receivedAt: date) {
             continued.validator = validator
@@ -178,6 +186,26 @@ package struct ResponseInterpreter: Sendable {
         return .append(
             .init(
                 skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: continued))
+    }
+
+    // MARK: Bytes to compare
+
+    /// What `head` means in answer to a request for bytes that are there already, to be compared with them.
+    package func decideComparison(_ head: ResponseHead) -> ComparisonDecision {
+        guard head.status.code == 206 else {
+            guard head.status.code == 200 || head.status.code == 203 else { return .otherwise(decide(head)) }
+            // Rule 23: the whole body is no answer to a bounded range.
+            let isSame = known?.validator?.matches(head.headers, receivedAt: date) == .same
+            return .otherwise(.ask(.everything(isSame ? .rangeIgnored : .contentChanged)))
+        }
+        if let digests = digests(head), let recorded = known?.digests {
+            if digests.contradicts(recorded) { return .otherwise(.ask(.everything(.credentialsChanged))) }
+            if digests.agrees(with: recorded) { return .proven }
+        }
+        switch decidePartial(head, isComparison: true) {
+        case .append(let continuation): return .compare(skipped: continuation.skipped, end: continuation.end)
+        case let decision: return .otherwise(decision)
+        }
     }
 
     private func rangeFault(_ detail: String) -> ResponseDecision {

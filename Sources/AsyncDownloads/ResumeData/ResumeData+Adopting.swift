@@ -8,6 +8,12 @@ extension ResumeData {
         let file = try openTemporaryFile(in: directory, on: disk)
         return ForeignFile(
             path: file.path, handle: file.handle, information: file.information,
-            representation: representation(responseDate: responseDate), received: received)
+            representation: representation(responseDate: responseDate), received: received,
+            isTemporary: PartialNames.lastComponent(of: file.path).isTemporaryFileName)
     }
+}
+
+extension String {
+    /// Whether URLSession names its temporary files so.
+    fileprivate var isTemporaryFileName: Bool { hasPrefix("CFNetworkDownload_") && hasSuffix(".tmp") }
 }

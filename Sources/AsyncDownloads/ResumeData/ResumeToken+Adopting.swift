@@ -5,7 +5,8 @@ extension ResumeToken {
     init?(_ unfinished: UnfinishedPartial, destination: DownloadRequest.Destination) throws(DownloadError) {
         let (record, representation) = (unfinished.site.request, unfinished.representation)
         guard let fileName = unfinished.fileName, let url = URL(string: record.url),
-            representation.contentCoding == nil, representation.isFromElsewhere != true, !unfinished.received.isEmpty
+            representation.contentCoding == nil, !representation.isFromElsewhere,
+            !representation.isImported, !representation.hasUnverifiedCredentials, !unfinished.received.isEmpty
         else { return nil }
         var headers = HeaderFields()
         for pair in record.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }
@@ -14,8 +15,10 @@ extension ResumeToken {
         try self.init(
             url: url, finalURL: URL(string: representation.finalURL), validator: representation.validator?.rawValue,
             totalByteCount: representation.length, received: unfinished.received,
-            checksum: record.checksum.flatMap { Checksum($0) }, headers: headers, destinationName: name,
-            identity: record.identity, partialDirectory: "", partialName: fileName)
+            checksum: record.checksum.flatMap { Checksum($0) }, headers: headers,
+            nonsecretHeaders: headers.declaredNames, destinationName: name, identity: record.identity,
+            account: record.account,
+            partialDirectory: "", partialName: fileName)
     }
 
     /// The partial file, checked and open, with what the token says of its bytes.
@@ -31,7 +34,10 @@ extension ResumeToken {
         }
         do {
             let information = try disk.information(of: handle)
-            guard information.isPrivateFile else { throw DownloadError.unusable("its partial file belongs to others") }
+            let owner = FileOwner(disk: disk, directory: PartialNames.directory(of: path))
+            guard owner.isPrivate(information) else {
+                throw DownloadError.unusable("its partial file belongs to others")
+            }
             guard information.size >= received.upperBound else {
                 throw DownloadError.unusable(
                     "its partial file holds \(information.size) bytes in place of \(received.upperBound)")
@@ -41,7 +47,7 @@ extension ResumeToken {
                 length: totalByteCount)
             return ForeignFile(
                 path: path, handle: handle, information: information, representation: representation,
-                received: received)
+                received: received, isTemporary: HiddenName(partialName)?.isPartial == true)
         } catch {
             disk.close(handle)
             throw (error as? FileFailure).map { DownloadError($0) } ?? error as? DownloadError

@@ -4,7 +4,7 @@ extension ResumeToken: Codable {
     /// The names of the values in the encoded form; they do not change while the format is the same.
     private enum CodingKeys: String, CodingKey {
         case format, url, finalURL, validator, totalByteCount, receivedRanges, checksum, headers, destinationName
-        case identity, partialDirectory, partialName
+        case identity, account, partialDirectory, partialName
     }
 
     private static let format = 1
@@ -34,8 +34,10 @@ extension ResumeToken: Codable {
             received: values.decode(IntervalSet.self, forKey: .receivedRanges),
             checksum: checksum.map(Self.checksum),
             headers: headers,
+            nonsecretHeaders: headers.declaredNames,
             destinationName: values.decodeIfPresent(String.self, forKey: .destinationName),
             identity: values.decodeIfPresent(String.self, forKey: .identity),
+            account: values.decodeIfPresent(String.self, forKey: .account),
             partialDirectory: values.decodeIfPresent(String.self, forKey: .partialDirectory) ?? "",
             partialName: values.decode(String.self, forKey: .partialName))
     }
@@ -56,6 +58,7 @@ extension ResumeToken: Codable {
         if !headers.isEmpty { try values.encode(headers.map { [$0.name, $0.value] }, forKey: .headers) }
         try values.encodeIfPresent(destinationName, forKey: .destinationName)
         try values.encodeIfPresent(identity, forKey: .identity)
+        try values.encodeIfPresent(account, forKey: .account)
         if !partialDirectory.isEmpty { try values.encode(partialDirectory, forKey: .partialDirectory) }
         try values.encode(partialName, forKey: .partialName)
     }

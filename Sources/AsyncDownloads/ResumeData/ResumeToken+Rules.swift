@@ -15,6 +15,7 @@ extension ResumeToken {
         if let fault = headers.firstFieldFault { return fault }
         if let destinationName, !destinationName.isBareFileName { return "the destination's name is no bare name" }
         if identity?.isEmpty == true { return "the identity is empty" }
+        if account?.isEmpty == true { return "the account is empty" }
         guard partialName.isBareFileName else { return "the partial file's name is no bare name" }
         guard partialDirectory.isPlainRelativePath else { return "the partial file's directory is not below another" }
         return nil

@@ -6,11 +6,12 @@ private import class Foundation.JSONEncoder
 ///
 /// The file's first block is one line, which `head -1` shows:
 ///
-///     {"format":1,"crc32":"0123abcd","record":{…}}
+///     {"format":2,"crc32":"0123abcd","record":{…}}
 ///
-/// The check covers the record's very bytes. The block is filled up to a multiple of 4096 bytes, so that the mark
-/// behind it (``CheckpointMark``) is rewritten without touching a sector of the record.
-struct Checkpoint: Sendable, Hashable, Codable {
+/// The check covers the record's very bytes. The record is filled up to a multiple of 4096 bytes. Behind it come a block
+/// for a ``CheckpointRollback`` and one for marks (``CheckpointMark``), so that each is rewritten without touching a
+/// sector of another one. The format is described in the documentation's article "The files of an unfinished download".
+struct Checkpoint: Sendable, Hashable {
     /// Counts the checkpoints of one partial file; a mark says which of them it goes on from.
     var generation: UInt64
     /// The site's ``PartialSite/baseName``, which the file's name may hold a part of only.
@@ -27,6 +28,8 @@ struct Checkpoint: Sendable, Hashable, Codable {
     var inode: UInt64
     /// Where the bytes were not synced: the one session of the machine in which they are there all the same.
     var session: String?
+    /// The name that the finished file is about to get in its directory, where the request did not give it.
+    var chosenName: String?
 }
 
 extension Checkpoint {
@@ -39,12 +42,16 @@ extension Checkpoint {
     /// The size of the blocks that a file system replaces as a whole or not at all, or a multiple of it.
     static let blockSize = 4096
 
+    /// The blocks of the rollback and of the marks, as they follow a new record.
+    static let emptyBlocks = [UInt8](repeating: 0, count: 2 * blockSize)
+
     /// The longest file that is read; far more than any checkpoint has.
     static let maximumSize = 16 << 20
 
-    private static let format = 1
+    /// The number of the format, which every change of the files' names or contents raises.
+    static let format = 2
 
-    /// The bytes of the first block, line and padding; the mark's block begins behind it.
+    /// The bytes of the record's blocks, line and padding; the blocks of the rollback and of the marks follow.
     func encoded() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -57,8 +64,8 @@ extension Checkpoint {
         return block
     }
 
-    /// Reads the first block; `markOffset` is where the mark's block begins.
-    static func decode(_ bytes: [UInt8]) throws(Unreadable) -> (checkpoint: Self, markOffset: Int) {
+    /// Reads the record; `end` is where the block of the rollback begins.
+    static func decode(_ bytes: [UInt8]) throws(Unreadable) -> (checkpoint: Self, end: Int) {
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { throw .corrupt }
         var line = bytes[..<end]
         guard line.removePrefix(#"{"format":"#), let comma = line.firstIndex(of: UInt8(ascii: ",")),
@@ -82,7 +89,10 @@ extension Checkpoint {
     private var isSound: Bool {
         let length = representation.length ?? FieldScanner.maximumNumber
         guard received.upperBound <= length, length <= FieldScanner.maximumNumber else { return false }
-        return representation.suggestedName.map { FileName.sanitised($0) == $0 } ?? true
+        guard request.headers.allSatisfy({ $0.count == 2 && HeaderFields.mayBeRecorded($0[0], $0[1]) }) else {
+            return false
+        }
+        return [representation.suggestedName, chosenName].compactMap(\.self).allSatisfy { FileName.sanitised($0) == $0 }
     }
 }
 

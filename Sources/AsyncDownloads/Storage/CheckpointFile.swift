@@ -2,17 +2,24 @@
 struct CheckpointFile: Sendable {
     let handle: OpenFile
     let checkpoint: Checkpoint
+    /// The rollback behind it, where it counts.
+    let rollback: CheckpointRollback?
     /// The marks behind it, whether they count or not.
     let marks: [(slot: Int, mark: CheckpointMark)]
-    /// Where in the file the marks are.
-    let markOffset: Int64
+    /// Where in the file the rollback is; the marks are one block behind.
+    let rollbackOffset: Int64
+
+    /// What the checkpoint claims without its marks.
+    var received: IntervalSet { rollback?.received ?? checkpoint.received }
 
     /// Opens and reads the file at `path`; nil where there is none.
     ///
     /// A file that must not be trusted is a result of its own and closed again: torn, edited, of another format, a
     /// symbolic link, or one that others can reach. Failures of the disk are thrown.
+    ///
+    /// - Parameter owner: Tells which files are this user's.
     static func read(
-        _ path: String, on disk: any FileSystem
+        _ path: String, on disk: any FileSystem, ownedBy owner: FileOwner
     ) throws(FileFailure) -> Result<CheckpointFile, Checkpoint.Unreadable>? {
         let handle: OpenFile
         do {
@@ -24,16 +31,23 @@ struct CheckpointFile: Sendable {
         }
         do {
             let information = try disk.information(of: handle)
-            guard information.isPrivateFile, information.size <= Checkpoint.maximumSize else {
+            guard owner.isPrivate(information), information.size <= Checkpoint.maximumSize else {
                 disk.close(handle)
                 return .failure(.corrupt)
             }
             let bytes = try contents(of: handle, count: Int(information.size), on: disk)
-            let (checkpoint, markOffset) = try Checkpoint.decode(bytes)
+            let (checkpoint, end) = try Checkpoint.decode(bytes)
+            let rollback = CheckpointRollback.last(
+                in: bytes.dropFirst(end).prefix(Checkpoint.blockSize), behind: checkpoint.generation)
+            // One that claims more than the record was not written here.
+            if let rollback, rollback.received.upperBound > checkpoint.received.upperBound {
+                throw Checkpoint.Unreadable.corrupt
+            }
             return .success(
                 CheckpointFile(
-                    handle: handle, checkpoint: checkpoint, marks: CheckpointMark.all(in: bytes.dropFirst(markOffset)),
-                    markOffset: Int64(markOffset)))
+                    handle: handle, checkpoint: checkpoint, rollback: rollback,
+                    marks: CheckpointMark.all(in: bytes.dropFirst(end + Checkpoint.blockSize)),
+                    rollbackOffset: Int64(end)))
         } catch let error as Checkpoint.Unreadable {
             disk.close(handle)
             return .failure(error)
@@ -50,7 +64,8 @@ struct CheckpointFile: Sendable {
     func mark(of partial: FileInformation, session: String?) -> (slot: Int, mark: CheckpointMark)? {
         let limit = min(partial.size, checkpoint.representation.length ?? .max)
         return marks.filter { _, mark in
-            mark.session == session && mark.generation == checkpoint.generation && mark.received.upperBound <= limit
+            mark.session == session && mark.generation == checkpoint.generation
+                && mark.rollback == rollback?.number ?? 0 && mark.received.upperBound <= limit
         }.max { $0.mark.received.count < $1.mark.received.count }
     }
 

@@ -2,16 +2,18 @@
 ///
 /// One line, written by one call and never synced:
 ///
-///     mark GENERATION SESSION 0-1048576,2097152-3145728 CRC32
+///     mark GENERATION ROLLBACK SESSION 0-1048576,2097152-3145728 CRC32
 ///
-/// A block of its own behind the checkpoint has two slots for marks. They are written in turn, so that a write which
+/// A block of its own behind the rollback's has two slots for marks. They are written in turn, so that a write which
 /// is torn leaves the mark before it.
 ///
 /// The bytes that it speaks of may be in the system's memory only. So it counts only in the session in which it was
-/// written, when that memory is still there, and only behind the checkpoint that it goes on from.
+/// written, when that memory is still there, and only behind the checkpoint and the rollback that it goes on from.
 struct CheckpointMark: Sendable, Hashable {
     /// The checkpoint's ``Checkpoint/generation``.
     var generation: UInt64
+    /// The ``CheckpointRollback/number`` of the last rollback; 0 where there was none.
+    var rollback: UInt64 = 0
     /// The machine's run, and the device that it found the file on.
     var session: String
     /// All bytes that are there, the checkpoint's included.
@@ -32,34 +34,19 @@ extension CheckpointMark {
         }
     }
 
-    /// The bytes to write, or nil where the ranges are too many for a slot.
+    /// The bytes to write; nil where the ranges are too many for a slot.
     func encoded() -> [UInt8]? {
-        var line = [UInt8]()
-        line.reserveCapacity(160)
-        line += "mark \(generation) \(session) ".utf8
-        for (index, range) in received.ranges.enumerated() where line.count < Self.slotSize {
-            line += "\(index == 0 ? "" : ",")\(range.lowerBound)-\(range.upperBound)".utf8
-        }
-        line += " \(CRC32.digits(of: line))\n".utf8
-        return line.count <= Self.slotSize ? line : nil
+        guard let ranges = received.word(limit: Self.slotSize) else { return nil }
+        return CheckedLine.encoded(
+            ["mark", "\(generation)", "\(rollback)", session, ranges], limit: Self.slotSize)
     }
 
     /// Reads a slot; nil where there is no mark, or a torn one.
     init?(_ slot: ArraySlice<UInt8>) {
-        guard let end = slot.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-        let line = slot[..<end]
-        guard line.count > 9, line.dropLast(8).last == UInt8(ascii: " "),
-            CRC32.digits(of: line.dropLast(9)) == String(decoding: line.suffix(8), as: UTF8.self)
+        guard let words = CheckedLine.words(of: slot), words.count == 5, words[0] == "mark",
+            let generation = UInt64(words[1]), let rollback = UInt64(words[2]),
+            let received = IntervalSet(word: words[4])
         else { return nil }
-        let words = String(decoding: line, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 5, words[0] == "mark", let generation = UInt64(words[1]) else { return nil }
-        self.generation = generation
-        self.session = String(words[2])
-        self.received = IntervalSet()
-        for range in words[3].split(separator: ",") {
-            let bounds = range.split(separator: "-").compactMap { Int64($0) }
-            guard bounds.count == 2, bounds[0] < bounds[1] else { return nil }
-            received.insert(bounds[0]..<bounds[1])
-        }
+        self.init(generation: generation, rollback: rollback, session: String(words[3]), received: received)
     }
 }

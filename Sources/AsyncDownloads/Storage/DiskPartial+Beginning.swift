@@ -14,17 +14,18 @@ extension DiskPartial {
         try giveUp()
         let file = try PartialFile.make(names, on: store.disk)
         do throws(FileFailure) {
-            try file.reserve(representation.length ?? 0, names, on: store.disk)
+            try file.checkSpace(for: representation.length ?? 0, names, on: store.disk)
             try withState { state throws(FileFailure) in
                 // Closing waits for this call, and has marked the partial already.
                 if state.isClosed { throw state.notBegun }
-                state = State(file: file, representation: representation)
+                state = State(file: file, representation: representation, hasSpace: true)
             }
         } catch {
             store.disk.close(file.handle)
             try? store.disk.remove(names.path(file.claim, .partial))
             throw error
         }
+        CredentialLedger.shared.note(site.secretHeaders, for: file.claim.token)
         if representation.isWorthClaiming { claim() }
     }
 
@@ -66,6 +67,6 @@ extension DiskPartial {
 extension Representation {
     /// Whether a kill would cost enough for a file more: the bytes can be continued, and are not few.
     fileprivate var isWorthClaiming: Bool {
-        validator != nil && contentCoding == nil && (length ?? .max) >= PartialFile.reservedLength
+        validator != nil && contentCoding == nil && (length ?? .max) >= BlockAllocation.minimumLength
     }
 }

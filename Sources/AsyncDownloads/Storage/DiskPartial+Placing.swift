@@ -1,14 +1,16 @@
 extension DiskPartial {
-    func place(at destinations: [String], length: Int64) -> [Result<Void, DownloadError>] {
+    func place(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>] {
         let file: PartialFile
         do {
             file = try prepare(length)
         } catch {
             noteFailure(error)
-            return destinations.map { _ in .failure(DownloadError(error)) }
+            return targets.map { _ in .failure(DownloadError(error)) }
         }
         var placement = Placement(store: store, names: names, file: file)
-        for destination in destinations { placement.put(at: destination) }
+        placement.interruptedName = withState { $0.chosenName }
+        placement.willTakeName = { [self] name in record(name, for: file) }
+        for target in targets { placement.put(at: target) }
         if placement.isFinished {
             finish(&placement)
         } else {
@@ -40,6 +42,17 @@ extension DiskPartial {
         placement.synchronizeOwnDirectory(hasChanged: hasCheckpoint)
     }
 
+    /// Notes the name that the file is about to get, so that the next process knows it there if this one is killed.
+    ///
+    /// Only where a checkpoint is in place: without one nothing would be told of the file anyway.
+    private func record(_ name: String, for file: PartialFile) {
+        withState { $0.chosenName = name }
+        guard let received = withState({ $0.checkpoint?.received }), let (_, next) = try? nextCheckpoint(received),
+            let live = try? replaceCheckpoint(file, by: next)
+        else { return }
+        install(live, file, received)
+    }
+
     /// Makes the file what it will be at its destination, but for the name.
     private func prepare(_ length: Int64) throws(FileFailure) -> PartialFile {
         let file = try usableFile()
@@ -50,35 +63,45 @@ extension DiskPartial {
                 .other, errno: 0, operation: "finish", name: file.handle.name,
                 reason: "it has \(size) bytes of \(length)")
         }
-        // Cuts what an earlier process wrote without a checkpoint, and blocks that were set aside behind the end.
-        if size > length || length >= PartialFile.reservedLength { try store.disk.truncate(file.handle, to: length) }
+        // Cuts what an earlier process wrote without a checkpoint, and blocks that were allocated behind the end.
+        if size > length || length >= BlockAllocation.minimumLength { try store.disk.truncate(file.handle, to: length) }
         // Not every file system has modes.
         try? store.disk.setPermissions(.ordinary, of: file.handle)
         // Rule 45: what is not synced may have failed all the same, and nobody would hear of it after the rename.
-        if store.synchronizes { try synchronize(file) } else { try store.disk.checkWrites(to: file.handle) }
+        if store.synchronizes(file) { try synchronize(file) } else { try store.disk.checkWrites(to: file.handle) }
         return file
     }
 }
 
 extension DiskStore {
     package func place(
-        copyOf path: String, at destinations: [String], for site: PartialSite
-    ) -> [Result<Void, DownloadError>] {
+        copyOf path: String, at targets: [PlacementTarget], for site: PartialSite
+    ) -> [Result<String, DownloadError>] {
         do {
             let handle = try disk.open(path, .existing)
             defer { disk.close(handle) }
-            let file = PartialFile(claim: .new(), handle: handle, information: try disk.information(of: handle))
-            var placement = Placement(store: self, names: PartialNames(site), file: file, isTaken: true)
-            // A subscriber may ask for the path at which the file is already.
-            for destination in destinations where destination != path { placement.put(at: destination) }
+            let file = PartialFile(
+                claim: .new(), handle: handle, information: try disk.information(of: handle),
+                volume: disk.volumeKind(of: handle))
+            var placement = Placement(store: self, names: names(of: site), file: file, isTaken: true)
+            for target in targets where !target.isExactly(path) { placement.put(at: target) }
             _ = placement.synchronizeOtherDirectories()
             placement.synchronizeOwnDirectory()
             var results = placement.results.makeIterator()
-            return destinations.map { destination in
-                destination == path ? .success(()) : (results.next() ?? .success(())).mapError { DownloadError($0) }
+            return targets.map { target in
+                // A subscriber may ask for the path at which the file is already.
+                target.isExactly(path)
+                    ? .success(path) : (results.next() ?? .success(path)).mapError { DownloadError($0) }
             }
         } catch {
-            return destinations.map { _ in .failure(DownloadError(error)) }
+            return targets.map { _ in .failure(DownloadError(error)) }
         }
+    }
+}
+
+extension PlacementTarget {
+    fileprivate func isExactly(_ path: String) -> Bool {
+        guard case .path(let own, _) = place else { return false }
+        return own == path
     }
 }

@@ -6,7 +6,7 @@ extension DiskPartial {
                 try file.checkOwnership(names, on: store.disk)
                 try synchronize(file)
                 install(try replaceCheckpoint(file, by: next), file, received)
-                if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
+                if store.synchronizes(file) { try store.disk.synchronizeDirectory(names.directory) }
             }
         } catch {
             noteFailure(error)
@@ -40,8 +40,8 @@ extension DiskPartial {
             let block = try? first.encoded(), let handle = try? store.disk.open(names.checkpoint, .new)
         else { return }
         do {
-            try write(block + [UInt8](repeating: 0, count: Checkpoint.blockSize), to: handle, at: 0)
-            install(State.LiveCheckpoint(first, handle, markOffset: Int64(block.count)), file, IntervalSet())
+            try write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
+            install(State.LiveCheckpoint(first, handle, rollbackOffset: Int64(block.count)), file, IntervalSet())
         } catch {
             store.disk.close(handle)
             try? store.disk.remove(names.checkpoint)
@@ -50,7 +50,7 @@ extension DiskPartial {
 
     /// Syncs the file's bytes where the store promises that; a failure is this partial's end.
     func synchronize(_ file: PartialFile) throws(FileFailure) {
-        guard store.synchronizes else { return }
+        guard store.synchronizes(file) else { return }
         do {
             try store.disk.synchronize(file.handle)
         } catch {
@@ -59,15 +59,7 @@ extension DiskPartial {
                 return state.checkpoint
             }
             // The mark speaks of bytes that may never reach the disk and yet be forgotten by the system's memory.
-            if let checkpoint {
-                if strikeOutMark(checkpoint) {
-                    withState { $0.checkpoint?.known = checkpoint.received }
-                } else {
-                    try? store.disk.remove(names.checkpoint)
-                    withState { $0.checkpoint = nil }
-                    store.disk.close(checkpoint.handle)
-                }
-            }
+            if let checkpoint, !rollBack(to: checkpoint.received) { removeCheckpoint() }
             throw error
         }
     }
@@ -77,7 +69,7 @@ extension DiskPartial {
         withState { $0.note(failure) }
     }
 
-    private func nextCheckpoint(_ received: IntervalSet) throws(FileFailure) -> (PartialFile, Checkpoint) {
+    func nextCheckpoint(_ received: IntervalSet) throws(FileFailure) -> (PartialFile, Checkpoint) {
         try withState { state throws(FileFailure) in
             let file = try state.usableFile
             guard let representation = state.representation else { throw state.notBegun }
@@ -87,7 +79,8 @@ extension DiskPartial {
                     generation: (state.checkpoint?.generation ?? 0) + 1, baseName: site.baseName,
                     request: site.request, representation: representation,
                     received: received, token: file.claim.token, inode: file.information.inode,
-                    session: store.synchronizes ? nil : store.session(device: file.information.device))
+                    session: store.synchronizes(file) ? nil : store.session(of: file),
+                    chosenName: state.chosenName)
             )
         }
     }
@@ -108,9 +101,9 @@ extension DiskPartial {
         try store.disk.remove(path)
         let handle = try store.disk.open(path, .new)
         do {
-            // With the mark's block, so that no mark has to make the file longer.
-            try write(block + [UInt8](repeating: 0, count: Checkpoint.blockSize), to: handle, at: 0)
-            if store.synchronizes { try store.disk.synchronize(handle) }
+            // With the blocks behind the record, so that neither a rollback nor a mark has to make the file longer.
+            try write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
+            if store.synchronizes(file) { try store.disk.synchronize(handle) }
             try store.disk.rename(path, to: names.checkpoint)
         } catch {
             store.disk.close(handle)
@@ -119,11 +112,11 @@ extension DiskPartial {
             if error.kind == .missing { try file.checkOwnership(names, on: store.disk) }
             throw error
         }
-        return State.LiveCheckpoint(next, handle, markOffset: Int64(block.count))
+        return State.LiveCheckpoint(next, handle, rollbackOffset: Int64(block.count))
     }
 
     /// Lets marks go to the new checkpoint, beginning with what the old one's mark knew beyond it.
-    private func install(_ live: State.LiveCheckpoint, _ file: PartialFile, _ received: IntervalSet) {
+    func install(_ live: State.LiveCheckpoint, _ file: PartialFile, _ received: IntervalSet) {
         let unused = withState { state -> State.LiveCheckpoint? in
             // A closed partial has no use for it.
             guard !state.isClosed else { return live }
@@ -133,16 +126,6 @@ extension DiskPartial {
             return old
         }
         if let unused { store.disk.close(unused.handle) }
-    }
-
-    private func strikeOutMark(_ checkpoint: State.LiveCheckpoint) -> Bool {
-        do {
-            try write(
-                [UInt8](repeating: 0, count: Checkpoint.blockSize), to: checkpoint.handle, at: checkpoint.markOffset)
-            return true
-        } catch {
-            return false
-        }
     }
 
     private func write(_ bytes: [UInt8], to handle: OpenFile, at offset: Int64) throws(FileFailure) {
@@ -158,12 +141,15 @@ extension DiskPartial.State {
 
     /// Writes the mark behind the checkpoint; a failure costs bytes only after a crash.
     fileprivate mutating func writeMark(of file: PartialFile, _ store: DiskStore) {
-        guard let checkpoint, let marked, let session = store.session(device: file.information.device),
-            let line = CheckpointMark(generation: checkpoint.generation, session: session, received: marked).encoded()
+        guard let checkpoint, let marked, let session = store.session(of: file),
+            let line = CheckpointMark(
+                generation: checkpoint.generation, rollback: checkpoint.rollbackCount, session: session,
+                received: marked
+            ).encoded()
         else { return }
-        let slot = Int64(checkpoint.nextSlot * CheckpointMark.slotSize)
+        let slot = Int64(Checkpoint.blockSize + checkpoint.nextSlot * CheckpointMark.slotSize)
         // A slot that is torn now is the next one's too, so that the other keeps the mark before.
-        guard (try? store.disk.write(line, to: checkpoint.handle, at: checkpoint.markOffset + slot)) != nil else {
+        guard (try? store.disk.write(line, to: checkpoint.handle, at: checkpoint.rollbackOffset + slot)) != nil else {
             return
         }
         if marked.count > checkpoint.known.count { self.checkpoint?.known = marked }

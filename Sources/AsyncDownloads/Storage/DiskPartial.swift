@@ -21,7 +21,7 @@ internal import Dispatch
 ///
 /// The checkpoint is replaced after the bytes that it speaks of were synced, never before (rule 38). A sync that fails
 /// once proves nothing when it succeeds later, since the system may have dropped the bytes: so after one the partial
-/// takes no more bytes, its mark is struck out, and what the last checkpoint claims is what the next opening finds.
+/// takes no more bytes, its marks are rolled back, and what the last checkpoint claims is what the next opening finds.
 final class DiskPartial: Partial {
     let finding: PartialFinding
 
@@ -42,8 +42,9 @@ final class DiskPartial: Partial {
         var state = State()
         if case .bytes(let representation, let received) = opened.finding {
             state.representation = representation
+            state.chosenName = opened.checkpoint?.checkpoint.chosenName
             state.checkpoint = opened.checkpoint.map { found in
-                var live = State.LiveCheckpoint(found.checkpoint, found.handle, markOffset: found.markOffset)
+                var live = State.LiveCheckpoint(found)
                 (live.known, live.nextSlot) = (received, opened.nextSlot)
                 return live
             }
@@ -64,20 +65,31 @@ final class DiskPartial: Partial {
         struct LiveCheckpoint: Sendable {
             let handle: OpenFile
             let generation: UInt64
-            let markOffset: Int64
-            /// What it claims.
-            let received: IntervalSet
+            /// Where the block of the rollback begins; the block of the marks follows.
+            let rollbackOffset: Int64
+            /// What it claims, after its rollbacks.
+            var received: IntervalSet
+            /// How often it was rolled back.
+            var rollbackCount: UInt64
             /// What it and the marks behind it say together.
             var known: IntervalSet
             /// Which slot the next mark goes to.
             var nextSlot = 0
 
-            init(_ checkpoint: Checkpoint, _ handle: OpenFile, markOffset: Int64) {
+            init(_ checkpoint: Checkpoint, _ handle: OpenFile, rollbackOffset: Int64) {
                 self.handle = handle
-                self.markOffset = markOffset
+                self.rollbackOffset = rollbackOffset
                 generation = checkpoint.generation
                 received = checkpoint.received
+                rollbackCount = 0
                 known = checkpoint.received
+            }
+
+            init(_ found: CheckpointFile) {
+                self.init(found.checkpoint, found.handle, rollbackOffset: found.rollbackOffset)
+                received = found.received
+                rollbackCount = found.rollback?.number ?? 0
+                known = found.received
             }
         }
 
@@ -88,6 +100,11 @@ final class DiskPartial: Partial {
         var checkpoint: LiveCheckpoint?
         /// What the last mark said, which the next checkpoint may not know of yet.
         var marked: IntervalSet?
+        /// The name that the finished file was about to get.
+        var chosenName: String?
+        var allocation = BlockAllocation()
+        /// Whether the volume was found to have room for the rest.
+        var hasSpace = false
         /// Why the file takes no more bytes.
         var failure: FileFailure?
         /// Whether nothing may be done any more.
@@ -133,12 +150,34 @@ final class DiskPartial: Partial {
         withState { if !$0.isClosed { $0.representation = representation } }
     }
 
+    func confirmCredentials() {
+        guard let file = withState({ $0.file }) else { return }
+        CredentialLedger.shared.note(site.secretHeaders, for: file.claim.token)
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
         do {
-            try withFile { file throws(FileFailure) in try store.disk.write(bytes, to: file.handle, at: offset) }
+            try withFile { file throws(FileFailure) in
+                try makeRoom(for: file, upTo: offset + Int64(bytes.count))
+                try store.disk.write(bytes, to: file.handle, at: offset)
+            }
         } catch {
             throw DownloadError(error)
         }
+    }
+
+    /// Allocates the next blocks, and before the first of them makes sure that the volume has room for the rest.
+    private func makeRoom(for file: PartialFile, upTo position: Int64) throws(FileFailure) {
+        let (end, missing) = withState { state -> (Int64?, Int64?) in
+            guard let end = state.allocation.extend(to: position, length: state.representation?.length) else {
+                return (nil, nil)
+            }
+            defer { state.hasSpace = true }
+            return (end, state.hasSpace ? nil : state.missingByteCount)
+        }
+        // A part of what is missing may have its blocks already.
+        if let missing { try file.checkSpace(for: missing - BlockAllocation.step, names, on: store.disk) }
+        if let end { try file.allocate(end, on: store.disk) }
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {
@@ -160,7 +199,8 @@ final class DiskPartial: Partial {
     @discardableResult
     private func end(keeping: Bool) -> IntervalSet {
         guard let last = takeAll() else { return IntervalSet() }
-        let known = keeping ? last.checkpoint?.known : nil
+        // Where nothing was received, nothing is worth keeping.
+        let known = keeping ? last.checkpoint.flatMap { $0.known.isEmpty ? nil : $0.known } : nil
         let isOwner = isOwner(last)
         if known == nil, isOwner { remove(last) }
         lock.release(removing: known == nil && isOwner)
@@ -208,6 +248,11 @@ extension DiskPartial.State {
             guard let file else { throw notBegun }
             return file
         }
+    }
+
+    /// How many bytes of the representation were not there when the partial was opened.
+    fileprivate var missingByteCount: Int64 {
+        max(0, (representation?.length ?? 0) - (checkpoint?.known.count ?? 0))
     }
 
     /// What is wrong where there is no file.

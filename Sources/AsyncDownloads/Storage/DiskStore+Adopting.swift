@@ -10,16 +10,18 @@ extension DiskStore {
                 return UnfinishedPartial(site: site, representation: representation, received: received)
             }
         }
+        var file = file
         if file.representation.isProvable, !file.received.isEmpty {
+            file.representation.isImported = true
             try partial.takeOver(file)
-            remove(file)
         }
         return UnfinishedPartial(site: site, representation: file.representation, received: file.received)
     }
 
-    /// Removes a file whose bytes are safe elsewhere, where the path still leads to it.
-    private func remove(_ file: ForeignFile) {
-        guard (try? disk.information(at: file.path))??.isSameFile(as: file.information) == true else { return }
+    package func removeImported(_ file: ForeignFile) {
+        guard file.isTemporary, (try? disk.information(at: file.path))??.isSameFile(as: file.information) == true else {
+            return
+        }
         // One that cannot be removed takes space and does no harm.
         try? disk.remove(file.path)
     }
@@ -72,14 +74,14 @@ extension PartialFile {
         let path = names.path(claim, .partial)
         let handle = try disk.duplicate(foreign.handle, to: path)
         do throws(FileFailure) {
-            try disk.setPermissions(.ownerOnly, of: handle)
             let information = try disk.information(of: handle)
             guard information.size >= foreign.received.upperBound else {
                 throw FileFailure(
                     .other, errno: 0, operation: "copy", name: foreign.handle.name, reason: "it has become shorter")
             }
             try disk.synchronize(handle)
-            return PartialFile(claim: claim, handle: handle, information: information)
+            return PartialFile(
+                claim: claim, handle: handle, information: information, volume: disk.volumeKind(of: handle))
         } catch {
             disk.close(handle)
             try? disk.remove(path)

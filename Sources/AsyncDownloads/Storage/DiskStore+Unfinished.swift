@@ -1,5 +1,7 @@
 extension DiskStore {
-    package func unfinished(in directory: String) throws(DownloadError) -> [UnfinishedPartial] {
+    package func unfinished(
+        in directory: String, trustsDestinations: Bool
+    ) throws(DownloadError) -> [UnfinishedPartial] {
         let names: [String]
         do {
             names = try disk.names(in: directory).sorted()
@@ -8,35 +10,78 @@ extension DiskStore {
         } catch {
             throw DownloadError(error)
         }
-        return names.compactMap { name in
-            guard name.utf8.first == UInt8(ascii: "."), name.hasSuffix(PartialNames.checkpointSuffix)
+        let hidden = names.map { (name: $0, parts: HiddenName($0)) }
+        var partials: [String: [(token: String, name: String)]] = [:]
+        for (name, parts) in hidden {
+            guard let parts, case .file(let claim, .partial) = parts.kind else { continue }
+            partials[parts.stem, default: []].append((claim.token, name))
+        }
+        let trustsAbsolute = trustsDestinations && isPrivate(directory)
+        return hidden.compactMap { _, parts in
+            guard let parts, parts.kind == .checkpoint,
+                let unfinished = unfinished(parts.stem, in: directory, among: partials[parts.stem] ?? [])
             else { return nil }
-            return unfinished(name, in: directory, among: names)
+            let request = unfinished.site.request
+            let isAllowed =
+                request.destination.isEmpty || isBelow(directory, request)
+                || trustsAbsolute && request.isPlainAbsolute
+            return isAllowed ? unfinished : nil
         }
     }
 
+    /// Whether nobody but this user can write to the directory.
+    private func isPrivate(_ directory: String) -> Bool {
+        guard let information = try? disk.information(at: directory), information.kind == .directory else {
+            return false
+        }
+        return information.permissions & 0o022 == 0 && FileOwner(disk: disk, directory: directory).isOwn(information)
+    }
+
+    /// Whether the destination is below the directory, without a symbolic link or anything else on the way.
+    ///
+    /// Directories that are not there yet are made when the file is placed.
+    private func isBelow(_ directory: String, _ request: RequestRecord) -> Bool {
+        guard var components = request.componentsBelow else { return false }
+        if !request.choosesName, !components.isEmpty { components.removeLast() }
+        var path = directory
+        for component in components {
+            path = PartialNames.join(path, component)
+            guard let information = try? disk.information(at: path) else { return true }
+            if information.kind != .directory { return false }
+        }
+        return true
+    }
+
     package func unfinished(at site: PartialSite) -> UnfinishedPartial? {
-        let names = PartialNames(site)
+        let names = names(of: site)
         guard let others = try? disk.names(in: names.directory) else { return nil }
-        return unfinished(PartialNames.lastComponent(of: names.checkpoint), in: names.directory, among: others)
+        let partials = others.compactMap { name in names.claim(from: name).map { (token: $0.token, name: name) } }
+        return unfinished(names.stem, in: names.directory, among: partials)
     }
 
     /// Reads one checkpoint without owning it; nil where it cannot be read, or its bytes are gone.
-    private func unfinished(_ name: String, in directory: String, among names: [String]) -> UnfinishedPartial? {
-        guard let found = try? CheckpointFile.read(PartialNames.join(directory, name), on: disk),
+    private func unfinished(
+        _ stem: String, in directory: String, among partials: [(token: String, name: String)]
+    ) -> UnfinishedPartial? {
+        let names = PartialNames(directory: directory, stem: stem)
+        let owner = FileOwner(disk: disk, names: names)
+        guard let found = try? CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner),
             case .success(let file) = found
         else { return nil }
         defer { disk.close(file.handle) }
         let record = file.checkpoint
         let site = PartialSite(directory: directory, baseName: record.baseName, request: record.request)
-        let siteNames = PartialNames(site)
-        guard siteNames.stem + PartialNames.checkpointSuffix == name,
-            let partial = names.first(where: { siteNames.claim(from: $0)?.token == record.token }),
-            let information = try? disk.information(at: PartialNames.join(directory, partial))
+        guard self.names(of: site).stem == stem, let name = partials.first(where: { $0.token == record.token })?.name,
+            let handle = try? disk.open(PartialNames.join(directory, name), .existing)
         else { return nil }
-        let mark = file.mark(of: information, session: session(device: information.device))?.mark
+        defer { disk.close(handle) }
+        guard let information = try? disk.information(of: handle), information.inode == record.inode,
+            owner.isPrivate(information)
+        else { return nil }
+        let session = session(device: information.device, disk.volumeKind(of: handle))
+        let mark = file.mark(of: information, session: session)?.mark
         return UnfinishedPartial(
-            site: site, representation: record.representation, received: mark?.received ?? record.received,
-            fileName: partial)
+            site: site, representation: record.representation, received: mark?.received ?? file.received,
+            fileName: name)
     }
 }

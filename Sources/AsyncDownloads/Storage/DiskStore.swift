@@ -28,32 +28,58 @@ package struct DiskStore: PartialStore {
 
     /// Opens what is kept at `site`; a stray file that is `spared` is not removed, whatever its name is.
     func open(_ site: PartialSite, sparing spared: FileInformation?) throws(DownloadError) -> DiskPartial {
-        let names = PartialNames(site)
+        let names = names(of: site)
         let lock = try acquireLock(names)
         do {
             let opening = SiteOpening(
                 store: self, site: site, names: names, mayHoldFiles: !lock.isNew, spared: spared)
             let opened = try opening.run()
-            return DiskPartial(store: self, site: site, names: names, lock: lock, opened: opened)
+            let partial = DiskPartial(store: self, site: site, names: names, lock: lock, opened: opened)
+            if opened.hasVoidMarks, case .bytes(_, let received) = opened.finding, !partial.rollBack(to: received) {
+                partial.removeCheckpoint()
+            }
+            return partial
         } catch {
             lock.release(removing: lock.isNew)
             throw DownloadError(error)
         }
     }
 
-    package func holds(_ site: PartialSite) -> Bool {
-        (try? disk.information(at: PartialNames(site).checkpoint)) != nil
+    package func refusal(of path: String) -> DownloadError? {
+        do {
+            try disk.checkReplaceable(path)
+            return nil
+        } catch {
+            // What else is wrong is found where it matters.
+            return error.kind == .unusablePath ? DownloadError(error) : nil
+        }
     }
+
+    package func holds(_ site: PartialSite) -> Bool {
+        (try? disk.information(at: names(of: site).checkpoint)) != nil
+    }
+
+    /// The names of the hidden files of `site`.
+    func names(of site: PartialSite) -> PartialNames { PartialNames(site, user: disk.user) }
 
     /// Whether what is written must be synced before a checkpoint speaks of it.
     ///
     /// Without a name for the machine's run nothing would tell that the bytes went with it, so then it must, too.
     var synchronizes: Bool { durability == .powerLoss || bootID == nil }
 
-    /// Names the time and place in which bytes that were not synced are there, or nil where nothing tells.
+    /// Whether the bytes of `file` must be synced before a checkpoint speaks of them.
+    ///
+    /// They must on a network file system: it reports late, or never, that it could not send them.
+    func synchronizes(_ file: PartialFile) -> Bool { synchronizes || file.volume == .other }
+
+    /// Names the time and place in which bytes of `file` that were not synced are there; nil where nothing tells.
     ///
     /// The device is part of it because one that is pulled out and put back loses them while the machine runs on.
-    func session(device: UInt64) -> String? { bootID.map { "\($0)/\(device)" } }
+    func session(of file: PartialFile) -> String? { session(device: file.information.device, file.volume) }
+
+    func session(device: UInt64, _ volume: VolumeKind) -> String? {
+        volume == .other ? nil : bootID.map { "\($0)/\(device)" }
+    }
 
     /// Syncs a directory in which names were changed that cannot be changed back, so that it waits for a descriptor.
     ///
@@ -71,14 +97,14 @@ package struct DiskStore: PartialStore {
 
     private func acquireLock(_ names: PartialNames) throws(DownloadError) -> SiteLock {
         do {
-            return try SiteLock.acquire(names.lock, on: disk)
+            return try SiteLock.acquire(names, on: disk)
         } catch let error where (error.underlyingError as? FileFailure)?.kind == .missing {
             do {
                 try makeDirectory(names.directory)
             } catch {
                 throw DownloadError(error)
             }
-            return try SiteLock.acquire(names.lock, on: disk)
+            return try SiteLock.acquire(names, on: disk)
         }
     }
 

@@ -25,7 +25,7 @@ package protocol FileSystem: Sendable {
     /// Makes the file exactly `length` bytes long, which also frees blocks that were set aside behind its end.
     func truncate(_ file: OpenFile, to length: Int64) throws(FileFailure)
 
-    /// Sets blocks aside for `length` bytes; the file's size stays.
+    /// Allocates blocks for the first `length` bytes; the file's size stays.
     func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure)
 
     /// Sets who may read and write the file.
@@ -51,10 +51,17 @@ package protocol FileSystem: Sendable {
     /// Gives what is at `path` the name `destination`, atomically replacing what had it.
     func rename(_ path: String, to destination: String) throws(FileFailure)
 
+    /// Gives what is at `path` the name `destination`, which nothing may have.
+    ///
+    /// - Throws: ``FileFailure/Kind/exists`` where something has it, by whatever comparison of names the volume uses.
+    func rename(_ path: String, toUnused destination: String) throws(FileFailure)
+
     /// Removes the name `path`; no error where there is nothing.
     func remove(_ path: String) throws(FileFailure)
 
-    /// Makes a new file at `path` with the bytes of `file`, shared where the file system can, and leaves it open.
+    /// Makes a new file at `path`, for its owner alone, with the bytes of `file`, and leaves it open.
+    ///
+    /// The blocks are shared where the file system can do that.
     func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile
 
     /// The names in the directory, in no order.
@@ -65,6 +72,15 @@ package protocol FileSystem: Sendable {
 
     /// How long a new file in the directory may become, or nil where nothing tells.
     func availableSpace(in directory: String) throws(FileFailure) -> Int64?
+
+    /// What kind of volume the file is on.
+    func volumeKind(of file: OpenFile) -> VolumeKind
+
+    /// The number of the user that this process acts for.
+    var user: UInt32 { get }
+
+    /// The permission bits with which this process creates ordinary files.
+    var ordinaryPermissions: UInt16 { get }
 }
 
 extension FileSystem {
@@ -72,8 +88,10 @@ extension FileSystem {
     package func checkWrites(to file: OpenFile) throws(FileFailure) {}
 }
 
-/// What a file is opened for, always to read and to write.
+/// What a file is opened for: to read and to write, but for `reading`.
 package enum OpenPurpose: Sendable, Hashable {
+    /// The file exists, and is only read.
+    case reading
     /// The file exists.
     case existing
     /// The file is made here, for its owner alone; it must not exist.
@@ -101,6 +119,16 @@ package enum FilePermissions: Sendable, Hashable {
     case ordinary
 }
 
+/// What storage has to know of a volume.
+package enum VolumeKind: Sendable, Hashable {
+    /// A disk of this machine: what one process has written, the next one reads, until the power fails.
+    case disk
+    /// Memory of this machine, of which every allocated block takes a part.
+    case memory
+    /// A network or FUSE file system, or an unknown one: what was not synced may be lost with the process.
+    case other
+}
+
 /// What a file is.
 package struct FileInformation: Sendable, Hashable {
     /// The kinds of file that storage tells apart.
@@ -117,21 +145,27 @@ package struct FileInformation: Sendable, Hashable {
     package var size: Int64
     /// How many names it has.
     package var linkCount: Int
-    /// Whether it belongs to the user that this process acts for.
-    package var isOwn: Bool
+    /// The number of the user that it belongs to.
+    package var owner: UInt32
+    /// Who may read, write and execute it, as the lowest nine bits of its mode.
+    package var permissions: UInt16
+    /// When its bytes were last changed, in seconds since 1970.
+    package var modificationSeconds: Int64
 
-    package init(kind: Kind, device: UInt64, inode: UInt64, size: Int64, linkCount: Int, isOwn: Bool) {
+    package init(
+        kind: Kind, device: UInt64, inode: UInt64, size: Int64, linkCount: Int, owner: UInt32,
+        permissions: UInt16 = 0o600, modificationSeconds: Int64 = 0
+    ) {
         self.kind = kind
         self.device = device
         self.inode = inode
         self.size = size
         self.linkCount = linkCount
-        self.isOwn = isOwn
+        self.owner = owner
+        self.permissions = permissions
+        self.modificationSeconds = modificationSeconds
     }
 
     /// Whether both are the same file, whatever its names are.
     package func isSameFile(as other: Self) -> Bool { device == other.device && inode == other.inode }
-
-    /// Whether it is a file that this package may have made and nobody else can reach by another name.
-    package var isPrivateFile: Bool { kind == .regular && isOwn && linkCount == 1 }
 }

@@ -11,4 +11,21 @@ extension POSIXFileSystem {
             position += Int64(count)
         }
     }
+
+    /// Renames where the file system has no rename that keeps what is there: an empty file reserves the name first.
+    func reserveAndRename(_ path: String, to destination: String) throws(FileFailure) {
+        let handle = try open(destination, .new)
+        let reservation = Result { () throws(FileFailure) in try information(of: handle) }
+        close(handle)
+        do {
+            try rename(path, to: destination)
+        } catch {
+            if let found = try? information(at: destination), let own = try? reservation.get(),
+                found.isSameFile(as: own)
+            {
+                try? remove(destination)
+            }
+            throw error
+        }
+    }
 }

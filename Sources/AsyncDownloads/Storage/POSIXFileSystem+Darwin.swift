@@ -62,6 +62,28 @@ extension POSIXFileSystem {
         return overflow ? nil : Int64(clamping: bytes)
     }
 
+    package func volumeKind(of file: OpenFile) -> VolumeKind {
+        var status = statfs()
+        guard fstatfs(file.number, &status) == 0, status.f_flags & UInt32(MNT_LOCAL) != 0 else { return .other }
+        let name = withUnsafeBytes(of: &status.f_fstypename) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        // Listed, since file systems in user space call themselves local.
+        switch name {
+        case "apfs", "hfs", "msdos", "exfat": return .disk
+        case "tmpfs": return .memory
+        default: return .other
+        }
+    }
+
+    package func rename(_ path: String, toUnused destination: String) throws(FileFailure) {
+        do {
+            _ = try call("rename to", destination) { renamex_np(path, destination, UInt32(RENAME_EXCL)) }
+        } catch let error where error.kind == .unsupported {
+            try reserveAndRename(path, to: destination)
+        }
+    }
+
     package func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {
         let isClone = fclonefileat(file.number, AT_FDCWD, path, 0) == 0
         let copy: OpenFile
@@ -73,7 +95,8 @@ extension POSIXFileSystem {
         }
         do {
             if !isClone { try copyBytes(of: file, to: copy) }
-            try setPermissions(.ordinary, of: copy)
+            // A clone has the permissions of its source.
+            try setPermissions(.ownerOnly, of: copy)
             return copy
         } catch {
             close(copy)

@@ -44,6 +44,12 @@ extension POSIXFileSystem {
     }
 }
 
+extension POSIXFileSystem {
+    package var user: UInt32 { geteuid() }
+
+    package var ordinaryPermissions: UInt16 { UInt16(truncatingIfNeeded: ordinaryMode) }
+}
+
 extension FileInformation {
     fileprivate init(_ status: stat) {
         let kind: Kind =
@@ -55,6 +61,18 @@ extension FileInformation {
             }
         self.init(
             kind: kind, device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino),
-            size: Int64(status.st_size), linkCount: Int(status.st_nlink), isOwn: status.st_uid == geteuid())
+            size: Int64(status.st_size), linkCount: Int(status.st_nlink), owner: status.st_uid,
+            permissions: UInt16(truncatingIfNeeded: status.st_mode & 0o777),
+            modificationSeconds: status.modificationSeconds)
+    }
+}
+
+extension stat {
+    fileprivate var modificationSeconds: Int64 {
+        #if canImport(Darwin)
+        Int64(st_mtimespec.tv_sec)
+        #else
+        Int64(st_mtim.tv_sec)
+        #endif
     }
 }

@@ -71,7 +71,6 @@ extension POSIXFileSystem {
             if ioctl(copy.number, 0x4004_9409, file.number) != 0 {
                 try copyBytes(of: file, to: copy)
             }
-            try setPermissions(.ordinary, of: copy)
             return copy
         } catch {
             close(copy)
@@ -79,6 +78,52 @@ extension POSIXFileSystem {
             throw error
         }
     }
+
+    package func volumeKind(of file: OpenFile) -> VolumeKind {
+        guard let fstatfs = Self.fstatfs else { return .other }
+        return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
+            buffer.initializeMemory(as: UInt8.self, repeating: 0)
+            guard let base = buffer.baseAddress, fstatfs(file.number, base) == 0 else { return .other }
+            // The first word of the structure on every architecture of Linux.
+            return Self.volumeKind(ofType: UInt32(truncatingIfNeeded: base.load(as: Int.self)))
+        }
+    }
+
+    /// What kind of volume has the number `type` (linux/magic.h).
+    ///
+    /// Disks are listed, and not the others: a network file system that is not known here must not pass for a disk.
+    static func volumeKind(ofType type: UInt32) -> VolumeKind {
+        switch type {
+        // tmpfs and ramfs.
+        case 0x0102_1994, 0x8584_58F6: .memory
+        // ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, overlayfs, JFS, NILFS, ReiserFS, FAT, exFAT, NTFS, HFS+, HFS, UDF.
+        case 0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E, 0x794C_7630, 0x3153_464A, 0x3434,
+            0x5265_4973, 0x4D44, 0x2011_BAB0, 0x5346_544E, 0x7366_746E, 0x482B, 0x4244, 0x1501_3346:
+            .disk
+        default: .other
+        }
+    }
+
+    /// fstatfs(2), looked up by its name for the same reason as fallocate(2).
+    private static let fstatfs: FStatFS? = dlsym(nil, "fstatfs").map { unsafeBitCast($0, to: FStatFS.self) }
+
+    private typealias FStatFS = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
+
+    package func rename(_ path: String, toUnused destination: String) throws(FileFailure) {
+        if let renameat2 = Self.renameat2 {
+            do {
+                // -100 is AT_FDCWD and 1 is RENAME_NOREPLACE.
+                _ = try call("rename to", destination) { renameat2(-100, path, -100, destination, 1) }
+                return
+            } catch let error where error.kind == .unsupported {}
+        }
+        try reserveAndRename(path, to: destination)
+    }
+
+    private static let renameat2: RenameAt2? = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: RenameAt2.self) }
+
+    private typealias RenameAt2 =
+        @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
 
     private static func contents(of path: String) -> String? {
         let number = systemOpen(path, O_RDONLY | O_CLOEXEC)

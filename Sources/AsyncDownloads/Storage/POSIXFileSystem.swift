@@ -21,7 +21,7 @@ package struct POSIXFileSystem: FileSystem {
 
     package func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
         // O_NONBLOCK: a pipe that somebody put at that name must not hold up the thread.
-        var flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        var flags = (purpose == .reading ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         if purpose == .new { flags |= O_CREAT | O_EXCL }
         let number = try call("open", path) { systemOpen(path, flags, 0o600) }
         return OpenFile(number: number, name: PartialNames.lastComponent(of: path))

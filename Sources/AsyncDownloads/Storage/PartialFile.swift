@@ -5,6 +5,7 @@ struct PartialFile: Sendable {
     let handle: OpenFile
     /// What it was when it was opened: its size changes, its identity does not.
     let information: FileInformation
+    let volume: VolumeKind
 }
 
 extension PartialFile {
@@ -14,7 +15,9 @@ extension PartialFile {
         let path = names.path(claim, .partial)
         let handle = try disk.open(path, .new)
         do {
-            return PartialFile(claim: claim, handle: handle, information: try disk.information(of: handle))
+            return PartialFile(
+                claim: claim, handle: handle, information: try disk.information(of: handle),
+                volume: disk.volumeKind(of: handle))
         } catch {
             disk.close(handle)
             try? disk.remove(path)
@@ -32,23 +35,24 @@ extension PartialFile {
         throw .takenOver(handle)
     }
 
-    /// The length from which on space is set aside; for small files the call costs more than scattered blocks do.
-    static let reservedLength: Int64 = 1 << 20
+    /// Refuses a length for which the volume has no room, before a byte is written (rule 44).
+    func checkSpace(for length: Int64, _ names: PartialNames, on disk: any FileSystem) throws(FileFailure) {
+        guard let available = try? disk.availableSpace(in: names.directory), available < length else { return }
+        throw FileFailure(
+            .noSpace, errno: 0, operation: "allocate blocks for", name: handle.name,
+            reason: "\(length) bytes are needed and \(available) available")
+    }
 
-    /// Makes room for `length` bytes before the first is written (rule 44).
-    func reserve(_ length: Int64, _ names: PartialNames, on disk: any FileSystem) throws(FileFailure) {
-        if let available = try? disk.availableSpace(in: names.directory), available < length {
-            throw FileFailure(
-                .noSpace, errno: 0, operation: "set space aside for", name: handle.name,
-                reason: "\(length) bytes are needed and \(available) available")
-        }
-        guard length >= Self.reservedLength else { return }
+    /// Allocates blocks for the first `length` bytes where the volume can.
+    func allocate(_ length: Int64, on disk: any FileSystem) throws(FileFailure) {
+        // In memory, blocks that are never written would be taken from everybody.
+        guard volume != .memory else { return }
         do {
             try disk.preallocate(handle, length: length)
         } catch let error where error.kind == .noSpace {
             throw error
         } catch {
-            // An optimisation where it is possible.
+            // An optimization where it is possible.
         }
     }
 }

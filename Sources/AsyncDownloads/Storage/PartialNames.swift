@@ -6,21 +6,30 @@
 ///     .NAME.FINGERPRINT-TOKEN-OWNER.temp      a checkpoint before it is renamed into its place
 ///     .NAME.FINGERPRINT-TOKEN-OWNER.copy      a finished file before it is renamed into its place
 ///
-/// The fingerprint keeps different requests for files of one name apart. It proves nothing: the checkpoint holds the
-/// request itself. TOKEN is random and stands for one file of one representation; OWNER is random and stands for the
-/// process that has claimed that file (see ``DiskPartial``).
+/// The fingerprint keeps different requests for files of one name apart, and so users and accounts. It proves nothing:
+/// the checkpoint holds the request itself. TOKEN is random and stands for one file of one representation; OWNER is
+/// random and stands for the process that has claimed that file (see ``DiskPartial``).
+///
+/// A name belongs to the package only if it matches its pattern as a whole.
 struct PartialNames: Sendable, Hashable {
     /// Where the files are, without a slash at the end.
     let directory: String
     /// What all names begin with.
     let stem: String
 
-    init(_ site: PartialSite) {
-        directory = Self.withoutSlash(site.directory)
-        stem = ".\(Self.shortened(site.baseName)).\(Self.fingerprint(of: site))"
+    /// - Parameter user: The number of the user whose files they are.
+    init(_ site: PartialSite, user: UInt32) {
+        self.init(
+            directory: site.directory,
+            stem: ".\(Self.shortened(site.baseName)).\(Self.fingerprint(of: site, user: user))")
     }
 
-    var lock: String { Self.join(directory, stem + ".lock") }
+    init(directory: String, stem: String) {
+        self.directory = Self.withoutSlash(directory)
+        self.stem = stem
+    }
+
+    var lock: String { Self.join(directory, stem + Self.lockSuffix) }
     var checkpoint: String { Self.join(directory, stem + Self.checkpointSuffix) }
 
     /// The path of the partial file, or of a file made for it, in its own directory or that of a destination.
@@ -29,25 +38,31 @@ struct PartialNames: Sendable, Hashable {
     }
 
     /// Whether the name is that of a file which belongs to this site and comes and goes.
-    func isOwn(_ name: String) -> Bool {
-        name.hasPrefix(stem + "-") && Suffix.allCases.contains { name.hasSuffix($0.rawValue) }
-    }
+    func isOwn(_ name: String) -> Bool { file(name) != nil }
 
-    /// Reads the name of a partial file.
+    /// Reads the name of a partial file of this site.
     func claim(from name: String) -> Claim? {
-        guard isOwn(name), name.hasSuffix(Suffix.partial.rawValue) else { return nil }
-        let parts = name.dropFirst(stem.count + 1).dropLast(Suffix.partial.rawValue.count).split(separator: "-")
-        guard parts.count == 2, parts.allSatisfy({ Self.isToken($0) }) else { return nil }
-        return Claim(token: String(parts[0]), owner: String(parts[1]))
+        guard let (claim, suffix) = file(name), suffix == .partial else { return nil }
+        return claim
     }
 
-    /// Whether the name is that of a copy of the file that `token` stands for, whoever made it.
+    /// Whether the name is that of a copy of the file that `token` stands for, whatever process made it.
     func isCopy(_ name: String, of token: String) -> Bool {
-        name.hasPrefix("\(stem)-\(token)-") && name.hasSuffix(Suffix.copy.rawValue)
+        guard let (claim, suffix) = file(name), suffix == .copy else { return false }
+        return claim.token == token
+    }
+
+    private func file(_ name: String) -> (claim: Claim, suffix: Suffix)? {
+        guard name.hasPrefix(stem), let hidden = HiddenName(name), hidden.stem == stem,
+            case .file(let claim, let suffix) = hidden.kind
+        else { return nil }
+        return (claim, suffix)
     }
 
     /// How the names of checkpoints end.
     static let checkpointSuffix = ".checkpoint"
+    /// How the names of locks end.
+    static let lockSuffix = ".lock"
 
     /// The directory that the path's last component is in.
     static func directory(of path: String) -> String {
@@ -77,8 +92,51 @@ struct PartialNames: Sendable, Hashable {
         return path
     }
 
-    private static func isToken(_ text: some StringProtocol) -> Bool {
-        text.utf8.count == 16 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+    /// Whether `text` is 16 hexadecimal digits in lower case.
+    fileprivate static func isToken(_ text: some StringProtocol) -> Bool {
+        text.utf8.count == tokenLength && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+    }
+
+    fileprivate static let tokenLength = 16
+}
+
+/// The name of a hidden file, taken apart.
+struct HiddenName: Sendable, Hashable {
+    /// What the file is for.
+    enum Kind: Sendable, Hashable {
+        case lock, checkpoint
+        case file(PartialNames.Claim, PartialNames.Suffix)
+    }
+
+    /// What all names of its site begin with.
+    let stem: String
+    let kind: Kind
+
+    /// Whether it is the name of a partial file.
+    var isPartial: Bool { if case .file(_, .partial) = kind { true } else { false } }
+
+    /// Reads a name; nil where it does not match the pattern as a whole.
+    init?(_ name: String) {
+        guard name.utf8.first == UInt8(ascii: "."), let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else {
+            return nil
+        }
+        let (front, suffix) = (name[..<dot], String(name[dot...]))
+        switch suffix {
+        case PartialNames.lockSuffix: (stem, kind) = (String(front), .lock)
+        case PartialNames.checkpointSuffix: (stem, kind) = (String(front), .checkpoint)
+        default:
+            guard let suffix = PartialNames.Suffix(rawValue: suffix) else { return nil }
+            let parts = front.split(separator: "-", omittingEmptySubsequences: false)
+            guard parts.count >= 3, parts.suffix(2).allSatisfy({ PartialNames.isToken($0) }) else { return nil }
+            let length = parts[parts.count - 1].utf8.count + parts[parts.count - 2].utf8.count + 2
+            stem = String(decoding: front.utf8.dropLast(length), as: UTF8.self)
+            kind = .file(.init(token: String(parts[parts.count - 2]), owner: String(parts[parts.count - 1])), suffix)
+        }
+        // `.NAME.FINGERPRINT`, of which the name has one byte at least.
+        guard stem.utf8.count >= PartialNames.tokenLength + 3,
+            stem.utf8.dropLast(PartialNames.tokenLength).last == UInt8(ascii: "."),
+            PartialNames.isToken(String(decoding: stem.utf8.suffix(PartialNames.tokenLength), as: UTF8.self))
+        else { return nil }
     }
 }
 
@@ -127,10 +185,12 @@ extension PartialNames {
     }
 
     /// FNV-1a of the request's identity: the same in every process, unlike Swift's own hash values.
-    private static func fingerprint(of site: PartialSite) -> String {
+    private static func fingerprint(of site: PartialSite, user: UInt32) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        for text in [site.baseName, site.request.resource] + site.request.headers.flatMap(\.self) {
+        let request = site.request
+        let texts = ["\(Checkpoint.format)", "\(user)", site.baseName, request.resource]
+        for text in texts + (request.account.map { ["account", $0] } ?? []) + request.headers.flatMap(\.self) {
             text.utf8.forEach(add)
             // No text contains this byte, so that two texts never run into one another.
             add(0xFF)

@@ -11,30 +11,53 @@ package protocol PartialStore: Sendable {
     ///   cannot be used is not an error: it is reported by ``Partial/finding``.
     func open(_ site: PartialSite) throws(DownloadError) -> any Partial
 
+    /// Why no file can be put at `path` in the end: something is there that a file must not replace; nil where one can.
+    func refusal(of path: String) -> DownloadError?
+
     /// Whether anything may be kept at `site`; cheap.
     func holds(_ site: PartialSite) -> Bool
 
-    /// Puts copies of a finished file at every destination, atomically, as ``Partial/place(at:length:)`` does.
+    /// Puts copies of a finished file at every target, atomically, as ``Partial/place(at:length:)`` does.
     ///
     /// - Parameter site: The site of the partial that the file was, for the names of temporary files.
     func place(
-        copyOf path: String, at destinations: [String], for site: PartialSite
-    ) -> [Result<Void, DownloadError>]
+        copyOf path: String, at targets: [PlacementTarget], for site: PartialSite
+    ) -> [Result<String, DownloadError>]
 
-    /// Takes over the bytes of `file`, which is removed after they are as safe here as they were there.
+    /// Copies the bytes of `file`, which stays.
     ///
-    /// Where more bytes that can be proven are kept here already, these stay, and `file` is left alone; so it is when
-    /// nothing could prove its bytes. The answer is what can be gone on from, as far as the network allows.
+    /// Where more bytes that can be proven are kept here already, these stay, and nothing is copied; nor is it when
+    /// nothing could prove the file's bytes. The answer is what can be continued, as far as the network allows; its
+    /// ``Representation/isImported`` says whether it is of `file`.
     ///
     /// - Throws: ``DownloadError/Code/partialInUse`` while anybody owns the site, or a disk error; then nothing is lost,
     ///   neither there nor here.
     func adopt(_ file: ForeignFile, at site: PartialSite) throws(DownloadError) -> UnfinishedPartial
 
+    /// Removes from `directory` what no download can continue: files of this user that were last written before `date`,
+    /// that no checkpoint names, and whose lock can be taken.
+    func removeLeftovers(in directory: String, writtenBefore date: HTTPDate) throws(DownloadError) -> RemovedLeftovers
+
+    /// Removes unfinished bodies in `directory` that were last written before `date`, and the oldest of the others as long
+    /// as they hold more than `byteLimit` bytes together.
+    func removeBodies(in directory: String, writtenBefore date: HTTPDate, exceeding byteLimit: Int64)
+
+    /// Removes a file whose bytes were copied and confirmed, if it is temporary and its path still leads to it.
+    func removeImported(_ file: ForeignFile)
+
     /// What is kept at `site` on disk, read without owning it; nil where nothing is, or it cannot be read.
     func unfinished(at site: PartialSite) -> UnfinishedPartial?
 
     /// What earlier processes left in `directory`, readable checkpoints only, in the order of their names.
-    func unfinished(in directory: String) throws(DownloadError) -> [UnfinishedPartial]
+    ///
+    /// A checkpoint may have been planted. So none is listed whose destination is not below `directory`, or leads there
+    /// over a symbolic link.
+    ///
+    /// - Parameter trustsDestinations: Whether absolute destinations count as well, provided that nobody but this user can
+    ///   write to `directory`.
+    func unfinished(
+        in directory: String, trustsDestinations: Bool
+    ) throws(DownloadError) -> [UnfinishedPartial]
 }
 
 /// Where a partial lives and whose it is.
@@ -52,24 +75,30 @@ package struct PartialSite: Sendable, Hashable {
     package var baseName: String
     /// What was asked for.
     package var request: RequestRecord
+    /// The headers that are sent and never recorded.
+    package var secretHeaders: HeaderFields
     package var medium: Medium
 
-    package init(directory: String, baseName: String, request: RequestRecord, medium: Medium = .disk) {
+    package init(
+        directory: String, baseName: String, request: RequestRecord, secretHeaders: HeaderFields = [:],
+        medium: Medium = .disk
+    ) {
         self.directory = directory
         self.baseName = baseName
         self.request = request
+        self.secretHeaders = secretHeaders
         self.medium = medium
     }
 }
 
-/// The request as a checkpoint remembers it: enough to make it again, no credentials.
-package struct RequestRecord: Sendable, Hashable, Codable {
+/// The request as a checkpoint records it: enough to make it again, without any secret.
+package struct RequestRecord: Sendable, Hashable {
     /// The URL as asked for, without its fragment.
     package var url: String
-    /// The headers that select a representation, credentials left out, as name and value pairs.
+    /// The public headers (``DownloadRequest/nonsecretHeaders``), as name and value pairs.
     package var headers: [[String]]
-    /// Whether credentials were sent, which a later process must supply anew.
-    package var hadCredentials: Bool
+    /// Whether other headers were sent, too, which a later process must supply anew.
+    package var hasSecretHeaders: Bool
     /// Where the file is to go: a path relative to the partial's directory where it is below it, else absolute; empty
     /// where no file is wanted.
     package var destination: String
@@ -79,18 +108,21 @@ package struct RequestRecord: Sendable, Hashable, Codable {
     package var checksum: String?
     /// The caller's name of the resource, which stands for it in place of the URL.
     package var identity: String?
+    /// The caller's name for whose credentials are sent.
+    package var account: String?
 
     package init(
-        url: String, headers: [[String]] = [], hadCredentials: Bool = false, destination: String,
-        choosesName: Bool = false, checksum: String? = nil, identity: String? = nil
+        url: String, headers: [[String]] = [], hasSecretHeaders: Bool = false, destination: String,
+        choosesName: Bool = false, checksum: String? = nil, identity: String? = nil, account: String? = nil
     ) {
         self.url = url
         self.headers = headers
-        self.hadCredentials = hadCredentials
+        self.hasSecretHeaders = hasSecretHeaders
         self.destination = destination
         self.choosesName = choosesName
         self.checksum = checksum
         self.identity = identity
+        self.account = account
     }
 
     /// What stands for the resource: its name where it has one, else the URL.
@@ -152,6 +184,9 @@ package protocol Partial: AnyObject, Sendable {
     /// Continues the file as it is with what the server says of it now (the same object by its validator).
     func adopt(_ representation: Representation)
 
+    /// The server has proven that the bytes are those of the present request's credentials, too.
+    func confirmCredentials()
+
     /// Writes all of `bytes` at `offset`.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError)
 
@@ -189,12 +224,12 @@ package protocol Partial: AnyObject, Sendable {
     /// The number of the volume that holds the bytes; nil in memory.
     var volume: UInt64? { get }
 
-    /// Puts the finished file of `length` bytes at every destination and removes every trace of the partial.
+    /// Puts the finished file of `length` bytes at every target and removes every trace of the partial.
     ///
-    /// Each destination is replaced atomically, and only after the bytes are as durable as promised. The first takes
-    /// the file itself, the rest get clones or copies. Errors are per destination; where one fails the partial is kept
-    /// unless another took the file.
-    func place(at destinations: [String], length: Int64) -> [Result<Void, DownloadError>]
+    /// Each target gets it atomically, and only after the bytes are as durable as promised. The first takes the file
+    /// itself, the rest get clones or copies. The answers are the paths that have the file now. Errors are per target;
+    /// where one fails the partial is kept unless another took the file.
+    func place(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>]
 
     /// Releases the partial and keeps it on disk as last saved or marked.
     ///
@@ -223,6 +258,23 @@ extension Partial {
         }
         return bytes
     }
+
+    /// Whether the bytes at `offset` are `bytes`.
+    package func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) -> Bool {
+        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: min(bytes.count, 64 << 10), alignment: 16)
+        defer { piece.deallocate() }
+        var position = 0
+        while position < bytes.count {
+            let wanted = min(piece.count, bytes.count - position)
+            let count = try read(
+                into: UnsafeMutableRawBufferPointer(rebasing: piece[..<wanted]), at: offset + Int64(position))
+            guard count > 0, piece[..<count].elementsEqual(bytes[position..<position + count]) else { return false }
+            position += count
+        }
+        return true
+    }
+
+    package func confirmCredentials() {}
 
     package var isInMemory: Bool { false }
 

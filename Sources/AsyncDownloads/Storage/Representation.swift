@@ -2,7 +2,7 @@
 ///
 /// Bytes of two representations are never mixed: a new one begins a new partial file. Where the caller's policy lets
 /// bytes under two validators count as one representation, that is noted.
-package struct Representation: Sendable, Hashable, Codable {
+package struct Representation: Sendable, Hashable {
     /// Where the bytes came from after redirects; may carry a signature, so it is never logged.
     package var finalURL: String
     /// The strong validator, without which the bytes cannot be continued.
@@ -22,7 +22,13 @@ package struct Representation: Sendable, Hashable, Codable {
     /// The first byte that came under another validator: from there on the expected digest alone proves the bytes.
     package var unprovenFrom: Int64?
     /// Whether the bytes came from another URL than the request's, whose server has not proven yet to have this object.
-    package var isFromElsewhere: Bool?
+    package var isFromElsewhere = false
+    /// Whether the bytes were received by something else than this package, and no server has confirmed them yet.
+    package var isImported = false
+    /// Whether the bytes may have been received with other credentials than those of the present request.
+    ///
+    /// Found out when a partial is opened, and not recorded.
+    package var hasUnverifiedCredentials = false
 
     package init(
         finalURL: String, validator: Validator? = nil, length: Int64? = nil, contentCoding: String? = nil,

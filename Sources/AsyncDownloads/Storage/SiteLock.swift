@@ -2,6 +2,7 @@
 ///
 /// It is the first file that is made and the last that is removed. So where it is new, nothing else is there.
 /// Where a file system has no locks, or only pretends to, the names of the partial files take over (``DiskPartial``).
+/// They do so, too, where the lock file belongs to somebody else, who could hold it for ever.
 final class SiteLock: Sendable {
     /// Whether it was made by ``acquire(_:on:)``.
     let isNew: Bool
@@ -13,7 +14,7 @@ final class SiteLock: Sendable {
     private let file: Mutex<OpenFile?>
     private let disk: any FileSystem
 
-    private init(isNew: Bool, volume: UInt64, path: String, file: OpenFile, disk: any FileSystem) {
+    private init(isNew: Bool, volume: UInt64, path: String, file: OpenFile?, disk: any FileSystem) {
         self.isNew = isNew
         self.volume = volume
         self.path = path
@@ -21,14 +22,14 @@ final class SiteLock: Sendable {
         self.disk = disk
     }
 
-    /// Takes the lock at `path`.
+    /// Takes the lock of the site that `names` belong to.
     ///
     /// - Throws: ``DownloadError/Code/partialInUse`` while another owner has it, in this process or in another.
-    static func acquire(_ path: String, on disk: any FileSystem) throws(DownloadError) -> SiteLock {
+    static func acquire(_ names: PartialNames, on disk: any FileSystem) throws(DownloadError) -> SiteLock {
         // Each turn that fails means that another owner removed the file just now; a second one is rare already.
         for _ in 0..<32 {
             do {
-                if let lock = try attempt(path, on: disk) { return lock }
+                if let lock = try attempt(names, on: disk) { return lock }
             } catch {
                 throw DownloadError(error)
             }
@@ -50,12 +51,25 @@ final class SiteLock: Sendable {
         disk.close(file)
     }
 
-    private static func attempt(_ path: String, on disk: any FileSystem) throws(FileFailure) -> SiteLock? {
-        guard let (file, isNew) = try open(path, on: disk) else { return nil }
+    private static func attempt(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) -> SiteLock? {
+        let path = names.lock
+        let owner = FileOwner(disk: disk, names: names)
+        let file: OpenFile
+        let isNew: Bool
+        do {
+            guard let opened = try open(path, on: disk) else { return nil }
+            (file, isNew) = opened
+        } catch let error where error.kind == .denied {
+            return try withoutLock(path, owner, on: disk, unless: error)
+        }
         do throws(FileFailure) {
             let information = try disk.information(of: file)
             guard information.kind == .regular else {
                 throw FileFailure(.unusablePath, errno: 0, operation: "lock", name: file.name, reason: "not a file")
+            }
+            if !isNew, !owner.isOwn(information) {
+                disk.close(file)
+                return SiteLock(isNew: false, volume: information.device, path: path, file: nil, disk: disk)
             }
             guard try isLocked(file, on: disk) else {
                 throw FileFailure(.inUse, errno: 0, operation: "lock", name: file.name, reason: "in use")
@@ -69,6 +83,16 @@ final class SiteLock: Sendable {
             disk.close(file)
             throw error
         }
+    }
+
+    /// Does without the lock where its file is a stranger's, which cannot even be opened.
+    private static func withoutLock(
+        _ path: String, _ owner: FileOwner, on disk: any FileSystem, unless error: FileFailure
+    ) throws(FileFailure) -> SiteLock {
+        guard let information = try disk.information(at: path), information.kind == .regular,
+            !owner.isOwn(information)
+        else { throw error }
+        return SiteLock(isNew: false, volume: information.device, path: path, file: nil, disk: disk)
     }
 
     private static func isLocked(_ file: OpenFile, on disk: any FileSystem) throws(FileFailure) -> Bool {

@@ -15,13 +15,15 @@ struct SiteOpening {
         var checkpoint: CheckpointFile?
         /// The slot that the first mark goes to.
         var nextSlot = 0
+        /// Whether marks are there that must not be believed by anyone later.
+        var hasVoidMarks = false
     }
 
     /// Opens what is there.
     ///
     /// - Throws: Failures of the disk, and ``FileFailure/Kind/inUse`` where another process is quicker.
     func run() throws(FileFailure) -> Opened {
-        switch try CheckpointFile.read(names.checkpoint, on: disk) {
+        switch try CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner) {
         case nil:
             if mayHoldFiles { try removeFiles() }
             return Opened(finding: .nothing)
@@ -41,18 +43,20 @@ struct SiteOpening {
 
     private var disk: any FileSystem { store.disk }
 
+    private var owner: FileOwner { FileOwner(disk: disk, names: names) }
+
     private func use(_ found: CheckpointFile) throws(FileFailure) -> Opened {
         let record = found.checkpoint
         if let reason = mismatch(with: record) { return try giveUp(found, reason) }
         guard let file = try openPartial(record) else {
             return try giveUp(found, becameDestination(record) ? nil : .partialMissing)
         }
-        let session = store.session(device: file.information.device)
-        let mark = found.mark(of: file.information, session: session)
-        let received = mark?.mark.received ?? record.received
-        if let reason = loss(of: file, record, received, session) {
+        let proven: Proven
+        do throws(Loss) {
+            proven = try self.proven(file, found)
+        } catch {
             disk.close(file.handle)
-            return try giveUp(found, reason)
+            return try giveUp(found, error.reason)
         }
         let claimed: PartialFile
         do {
@@ -65,24 +69,51 @@ struct SiteOpening {
         _ = try? removeFiles(except: claimed)
         var representation = record.representation
         if record.request.url != site.request.url { representation.isFromElsewhere = true }
+        let isSecret = record.request.hasSecretHeaders || !site.secretHeaders.isEmpty
+        representation.hasUnverifiedCredentials =
+            isSecret && site.request.account == nil
+            && !CredentialLedger.shared.knows(site.secretHeaders, for: record.token)
         return Opened(
-            finding: .bytes(representation, received), file: claimed, checkpoint: found,
-            nextSlot: mark.map { ($0.slot + 1) % CheckpointMark.slotCount } ?? 0)
+            finding: .bytes(representation, proven.received), file: claimed, checkpoint: found,
+            nextSlot: proven.nextSlot, hasVoidMarks: proven.hasVoidMarks)
     }
 
-    /// Why the file does not hold what is said of it.
-    private func loss(
-        of file: PartialFile, _ record: Checkpoint, _ received: IntervalSet, _ session: String?
-    ) -> RestartReason? {
+    /// What a file holds.
+    private struct Proven {
+        var received: IntervalSet
+        var nextSlot = 0
+        var hasVoidMarks = false
+    }
+
+    /// The file does not hold what is said of it.
+    private struct Loss: Error {
+        let reason: RestartReason
+    }
+
+    /// What the file holds by all that is said of it.
+    private func proven(_ file: PartialFile, _ found: CheckpointFile) throws(Loss) -> Proven {
+        let session = store.session(of: file)
         // Bytes that were never synced are there in the machine's one run that wrote them.
-        if let needed = record.session, needed != session { return .partialMissing }
-        return file.information.size < received.upperBound ? .partialTruncated : nil
+        if let needed = found.checkpoint.session, needed != session { throw Loss(reason: .partialMissing) }
+        var proven = Proven(received: found.received)
+        let mark = found.mark(of: file.information, session: session)
+        let isUnsynced = found.checkpoint.session != nil || (mark?.mark.received.count ?? 0) > found.received.count
+        // The system reports once that it could not write back what a process that is gone had written.
+        if isUnsynced, (try? disk.synchronize(file.handle)) == nil {
+            if found.checkpoint.session != nil { throw Loss(reason: .partialMissing) }
+            proven.hasVoidMarks = true
+        } else if let mark {
+            proven.received = mark.mark.received
+            proven.nextSlot = (mark.slot + 1) % CheckpointMark.slotCount
+        }
+        if file.information.size < proven.received.upperBound { throw Loss(reason: .partialTruncated) }
+        return proven
     }
 
     /// Why the checkpoint is not one of this request's bytes.
     private func mismatch(with record: Checkpoint) -> RestartReason? {
         guard record.baseName == site.baseName, record.request.resource == site.request.resource,
-            record.request.headers == site.request.headers
+            record.request.headers == site.request.headers, record.request.account == site.request.account
         else { return .checkpointMismatch }
         if let expected = site.request.checksum, let recorded = record.request.checksum, expected != recorded {
             return .checksumMismatch
@@ -100,10 +131,11 @@ struct SiteOpening {
             } catch let error where error.kind == .missing || error.kind == .unusablePath {
                 continue
             }
-            if let information = try? disk.information(of: handle), information.isPrivateFile,
-                information.inode == record.inode
+            if let information = try? disk.information(of: handle), information.inode == record.inode,
+                owner.isPrivate(information)
             {
-                return PartialFile(claim: claim, handle: handle, information: information)
+                return PartialFile(
+                    claim: claim, handle: handle, information: information, volume: disk.volumeKind(of: handle))
             }
             disk.close(handle)
         }
@@ -115,7 +147,7 @@ struct SiteOpening {
         let destination = record.request.destination
         guard !destination.isEmpty else { return false }
         let place = names.place(destination)
-        let chosenNames = [record.baseName, record.representation.suggestedName].compactMap(\.self)
+        let chosenNames = [record.chosenName, record.baseName, record.representation.suggestedName].compactMap(\.self)
         let places = record.request.choosesName ? chosenNames.map { PartialNames.join(place, $0) } : [place]
         return places.contains { (try? disk.information(at: $0))?.inode == record.inode }
     }
@@ -144,7 +176,7 @@ struct SiteOpening {
         try removeFiles()
         disk.close(found.handle)
         guard let reason else { return Opened(finding: .nothing) }
-        return Opened(finding: .unusable(reason, discarded: found.checkpoint.received.count))
+        return Opened(finding: .unusable(reason, discarded: found.received.count))
     }
 
     /// Removes what earlier processes left and no checkpoint speaks of; the answer is how many bytes there were.

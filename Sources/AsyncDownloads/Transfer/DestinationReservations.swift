@@ -3,9 +3,7 @@ internal import Dispatch
 /// Which destinations are taken: no two transfers of one downloader put different resources at one path.
 ///
 /// A path that a request names is reserved until its last subscriber has left. Where the transfer may be placing the file
-/// at that moment, the path is closing: the next resource's transfer may start, and waits with placing its own file. No
-/// name that is chosen from a response is that of a file of another resource that this downloader has placed, since no
-/// request asked for that file to be replaced.
+/// at that moment, the path is closing: the next resource's transfer may start, and waits with placing its own file.
 final class DestinationReservations: Sendable {
     private struct Reservation {
         let key: TransferKey
@@ -21,20 +19,7 @@ final class DestinationReservations: Sendable {
 
     private struct State {
         var reservations: [String: Reservation] = [:]
-        /// The ``TransferKey/resource`` that each path got, of the latest few.
-        var given: [String: String] = [:]
-        var order: [String] = []
-
-        mutating func give(_ path: String, to resource: String) {
-            if given.updateValue(resource, forKey: path) == nil { order.append(path) }
-            guard order.count > 2 * DestinationReservations.memory else { return }
-            for path in order.prefix(DestinationReservations.memory) { given[path] = nil }
-            order.removeFirst(DestinationReservations.memory)
-        }
     }
-
-    // A server that downloads for years must not remember every file.
-    private static let memory = 10_000
 
     private let state = Mutex(State())
 
@@ -59,7 +44,7 @@ final class DestinationReservations: Sendable {
         }
     }
 
-    /// One subscriber of `key` has left while its file may be placed; ``release(_:for:wasClosing:hasFile:)`` follows.
+    /// One subscriber of `key` has left while its file may be placed; ``release(_:for:wasClosing:)`` follows.
     func close(_ path: String, for key: TransferKey) {
         state.withLock { state in
             if state.reservations[path]?.key == key { state.reservations[path]?.closingCount += 1 }
@@ -68,13 +53,10 @@ final class DestinationReservations: Sendable {
 
     /// Releases one reservation.
     ///
-    /// - Parameters:
-    ///   - wasClosing: Whether it is one for which ``close(_:for:)`` was called.
-    ///   - hasFile: Whether a file may have been placed there.
-    func release(_ path: String, for key: TransferKey, wasClosing: Bool, hasFile: Bool) {
+    /// - Parameter wasClosing: Whether it is one for which ``close(_:for:)`` was called.
+    func release(_ path: String, for key: TransferKey, wasClosing: Bool) {
         let waiters: [DispatchSemaphore] = state.withLock { state in
             guard var present = state.reservations[path] else { return [] }
-            if hasFile { state.give(path, to: key.resource) }
             if present.key != key {
                 guard let next = present.next, next.key == key else { return [] }
                 present.next = next.count > 1 ? (key, next.count - 1) : nil
@@ -109,20 +91,8 @@ final class DestinationReservations: Sendable {
         }
     }
 
-    /// The first of `name`, `name-1`, … in `directory` that no other resource has got from here.
-    func choose(_ name: String, in directory: String, for key: TransferKey) -> String {
-        state.withLock { state in
-            var number = 0
-            while true {
-                let candidate = number == 0 ? name : FileName.numbered(name, number)
-                let path = directory.hasSuffix("/") ? directory + candidate : "\(directory)/\(candidate)"
-                let isFree = state.reservations[path].map { $0.key == key } ?? true
-                if isFree, state.given[path] == nil || state.given[path] == key.resource {
-                    state.give(path, to: key.resource)
-                    return path
-                }
-                number += 1
-            }
-        }
+    /// Whether no request for another resource has reserved `path`.
+    func isFree(_ path: String, for key: TransferKey) -> Bool {
+        state.withLock { state in state.reservations[path].map { $0.key == key } ?? true }
     }
 }

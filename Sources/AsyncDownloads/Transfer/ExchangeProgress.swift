@@ -2,6 +2,8 @@
 struct ExchangeProgress: Sendable {
     let number: Int
     let asked: AskedRange
+    /// Whether the bytes are compared with those that are there, and not written.
+    let compares: Bool
     /// Where the next byte that arrives belongs.
     var position: Int64
     /// How many writes have begun and not ended.
@@ -27,9 +29,10 @@ struct ExchangeProgress: Sendable {
     /// The end, when the engine reports it while the store still makes room.
     var earlyEnd: ExchangeEnd?
 
-    init(number: Int, asked: AskedRange, position: Int64, lastActivity: Duration) {
+    init(number: Int, asked: AskedRange, compares: Bool = false, position: Int64, lastActivity: Duration) {
         self.number = number
         self.asked = asked
+        self.compares = compares
         self.position = position
         self.lastActivity = lastActivity
     }

@@ -52,8 +52,8 @@ struct FileDelivery {
     ///   - serverDigest: What the server said of the file, for those who expect nothing themselves.
     ///   - isWanted: Whether a file may still be placed, asked after it was verified, which may take long.
     mutating func serve(_ recipients: [Recipient], serverDigest: Checksum?, isWanted: () -> Bool) {
-        var paths: [String] = []
-        var takers: [String: [Int]] = [:]
+        var targets: [PlacementTarget] = []
+        var takers: [PlacementTarget.Place: [Int]] = [:]
         for recipient in recipients {
             let expected = recipient.request.checksum
             do throws(DownloadError) {
@@ -66,16 +66,16 @@ struct FileDelivery {
                 results[recipient.number] = .failure(error)
                 continue
             }
-            guard let path = path(for: recipient.request.destination) else {
+            guard let target = target(for: recipient.request) else {
                 results[recipient.number] = contents().map { file(nil, data: $0) }
                 continue
             }
-            if takers[path] == nil { paths.append(path) }
-            takers[path, default: []].append(recipient.number)
+            if takers[target.place] == nil { targets.append(target) }
+            takers[target.place, default: []].append(recipient.number)
         }
-        guard !paths.isEmpty, isWanted() else { return }
-        for (path, outcome) in zip(paths, place(at: paths)) {
-            for number in takers[path] ?? [] { results[number] = outcome.map { file(path) } }
+        guard !targets.isEmpty, isWanted() else { return }
+        for (target, outcome) in zip(targets, place(at: targets)) {
+            for number in takers[target.place] ?? [] { results[number] = outcome.map { file($0) } }
         }
     }
 
@@ -130,12 +130,12 @@ struct FileDelivery {
         }
     }
 
-    /// Puts the file itself, or copies of it, at `paths`.
-    private mutating func place(at paths: [String]) -> [Result<Void, DownloadError>] {
-        for path in paths { environment.destinations.waitUntilFree(path, for: key) }
-        if let placedPath { return environment.store.place(copyOf: placedPath, at: paths, for: site) }
-        let outcomes = partial.place(at: paths, length: length)
-        placedPath = zip(paths, outcomes).first { $1.code == nil }?.0
+    /// Puts the file itself, or copies of it, at the targets.
+    private mutating func place(at targets: [PlacementTarget]) -> [Result<String, DownloadError>] {
+        for case .path(let path, _) in targets.map(\.place) { environment.destinations.waitUntilFree(path, for: key) }
+        if let placedPath { return environment.store.place(copyOf: placedPath, at: targets, for: site) }
+        let outcomes = partial.place(at: targets, length: length)
+        placedPath = outcomes.lazy.compactMap { try? $0.get() }.first
         guard outcomes.contains(where: { $0.code != nil }) else { return outcomes }
         let kept = keep()
         let results = outcomes.map { outcome in outcome.mapError { $0.keeping(kept) } }
@@ -155,16 +155,22 @@ struct FileDelivery {
     }
 
     /// Where the file goes; nil where none is wanted.
-    private func path(for destination: DownloadRequest.Destination) -> String? {
-        switch destination {
+    private func target(for request: DownloadRequest) -> PlacementTarget? {
+        let place: PlacementTarget.Place
+        switch request.destination {
         case .memory:
             return nil
         case .file(let url):
-            return url.path
+            place = .path(url.path, below: request.confiningDirectory(of: url))
         case .directory(let url):
             let fromURL = URL(string: key.url).flatMap { FileName.fromURLPath($0.path(percentEncoded: true)) }
-            let name = representation.suggestedName ?? fromURL ?? "download"
-            return environment.destinations.choose(name, in: url.path, for: key)
+            place = .directory(
+                url.path, name: representation.suggestedName ?? fromURL ?? "download",
+                isCallers: representation.suggestedName == nil)
+        }
+        let (destinations, key) = (environment.destinations, key)
+        return PlacementTarget(place, resource: key.resource, names: environment.names) { path in
+            destinations.isFree(path, for: key)
         }
     }
 
@@ -186,8 +192,8 @@ extension Transfer {
         onPartial { [self] partial in
             var delivery = FileDelivery(self, partial, length: length, representation)
             do throws(DownloadError) {
-                let checksum = withState { $0.machine.settings.checksum }
-                if representation.unprovenFrom != nil, let checksum { try delivery.verify(by: checksum) }
+                let (checksum, isDeciding) = withState { ($0.machine.settings.checksum, $0.machine.restsOnDigest) }
+                if isDeciding, let checksum { try delivery.verify(by: checksum) }
             } catch {
                 return finished(.failure(error))
             }

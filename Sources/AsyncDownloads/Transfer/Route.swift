@@ -75,9 +75,9 @@ struct Route: Sendable {
         }
     }
 
-    /// The caller's headers, without credentials once the way has left the origin, and `fields`.
-    func headers(_ own: HeaderFields, adding fields: HeaderFields) -> HeaderFields {
-        var headers = hasLeftOrigin ? own.withoutCredentials() : own
+    /// The caller's headers, without secrets once the way has left the origin, and `fields`.
+    func headers(_ own: CallerHeaders, adding fields: HeaderFields) -> HeaderFields {
+        var headers = hasLeftOrigin ? own.publicFields : own.fields
         // Rule 6: offsets count the bytes of the representation only when nothing is coded.
         headers["Accept-Encoding"] = "identity"
         if headers["Accept"] == nil { headers["Accept"] = "*/*" }

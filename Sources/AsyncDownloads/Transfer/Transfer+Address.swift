@@ -5,14 +5,19 @@ extension Transfer {
     /// Goes on from another URL.
     func replaceURL(with fresh: FreshURL) {
         let (now, date) = (now, environment.time.date)
-        input { $0.replaceAddress(.init(fresh, at: now, date: date), at: now) }
+        input { machine in
+            let address = TransferStateMachine.Address(fresh, replacing: machine.headers, at: now, date: date)
+            return machine.replaceAddress(address, at: now)
+        }
     }
 
     /// Where `request` asks for the resource.
     func address(of request: DownloadRequest, at now: Duration) -> TransferStateMachine.Address? {
         guard let url = URL(string: TransferKey(request).url) else { return nil }
-        let fresh = FreshURL(url, expiration: request.urlExpiration, headers: request.headers)
-        return .init(fresh, at: now, date: environment.time.date)
+        let fresh = FreshURL(
+            url, expiration: request.urlExpiration, headers: request.headers,
+            nonsecretHeaders: request.nonsecretHeaders)
+        return .init(fresh, replacing: [:], at: now, date: environment.time.date)
     }
 
     /// Asks the first caller who can be asked, once for all of them.
@@ -36,7 +41,8 @@ extension Transfer {
         do {
             let fresh = try await closure.body(context)
             if let fault = fresh.firstFault { return .failure(fault) }
-            return .success(.init(fresh, at: now, date: environment.time.date))
+            let present = withState { $0.machine.headers }
+            return .success(.init(fresh, replacing: present, at: now, date: environment.time.date))
         } catch {
             return .failure(DownloadError(.urlRefreshFailed, underlyingError: error))
         }
@@ -45,9 +51,11 @@ extension Transfer {
 
 extension TransferStateMachine.Address {
     /// The fresh URL, its date moved to the machine's clock.
-    init(_ fresh: FreshURL, at now: Duration, date: HTTPDate) {
+    init(_ fresh: FreshURL, replacing present: CallerHeaders, at now: Duration, date: HTTPDate) {
+        let names = fresh.nonsecretHeaders ?? present.nonsecretNames
         self.init(
-            url: fresh.url, headers: fresh.headers, expiresAt: fresh.expiration.map { date.duration(to: $0) + now })
+            url: fresh.url, headers: fresh.headers.map { CallerHeaders($0, nonsecretNames: names) },
+            expiresAt: fresh.expiration.map { date.duration(to: $0) + now })
     }
 }
 

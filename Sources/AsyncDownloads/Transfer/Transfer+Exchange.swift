@@ -36,17 +36,26 @@ extension Transfer {
             let isAside = writesAside(state)
             return (state.machine.bytesArrived(bytes.count, exchange: number, at: now), state.partial, isAside)
         }
-        guard case .write(let skipping, let count, let offset) = decision, let partial else { return .ready }
+        guard let partial else { return .ready }
+        let (skipping, count, offset, compares): (Int, Int, Int64, Bool)
+        switch decision {
+        case .ignore: return .ready
+        case .write(let first, let length, let position):
+            (skipping, count, offset, compares) = (first, length, position, false)
+        case .compare(let first, let length, let position):
+            (skipping, count, offset, compares) = (first, length, position, true)
+        }
         let wanted = UnsafeRawBufferPointer(rebasing: bytes[skipping..<skipping + count])
+        let take = compares ? compare : write
         guard isAside else {
-            write(wanted, at: offset, to: partial, number, isAside: false)
+            take(wanted, offset, partial, number, false)
             return .ready
         }
         let copy = [UInt8](wanted)
         let end = receiver.holdEnd()
         let gate = Gate()
-        queue.async { [self] in
-            copy.withUnsafeBytes { write($0, at: offset, to: partial, number, isAside: true) }
+        queue.async {
+            copy.withUnsafeBytes { take($0, offset, partial, number, true) }
             gate.open()
             end.release()
         }
@@ -55,6 +64,19 @@ extension Transfer {
 
     func exchangeEnded(_ end: ExchangeEnd, number: Int) {
         input { $0.exchangeEnded(end, exchange: number, at: now) }
+    }
+
+    /// Compares bytes with those that are there.
+    private func compare(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, in partial: any Partial, _ number: Int, isAside: Bool
+    ) {
+        let result = timed(partial) {
+            Result { () throws(DownloadError) in try partial.holds(bytes, at: offset) }
+        }
+        switch result {
+        case .success(let isEqual): input { $0.compared(isEqual, exchange: number, at: now) }
+        case .failure(let error): input { $0.writeFailed(error, exchange: number, at: now) }
+        }
     }
 
     private func write(

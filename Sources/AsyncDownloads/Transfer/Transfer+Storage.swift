@@ -10,6 +10,9 @@ extension Transfer {
 
     func openPartial() {
         queue.async { [self] in
+            if let error = refuseDestinations() {
+                return input { $0.opened(.failure(error), at: now) }
+            }
             var site = site
             site.medium = withState { $0.subscribers.wantsFile } ? .disk : .memory
             let result = Result { () throws(DownloadError) in try environment.store.open(site) }
@@ -23,6 +26,24 @@ extension Transfer {
             }
             if isDigestDue { digestOnQueue() }
         }
+    }
+
+    /// Ends the subscribers at whose destinations no file can be put, before a byte is fetched for them.
+    ///
+    /// - Returns: An error where nobody is left, so that nothing has to be opened.
+    private func refuseDestinations() -> DownloadError? {
+        let destinations = withState { state in
+            state.machine.wish == .run
+                ? state.subscribers.attached.map { ($0.number, $0.subscriber.request.destination) } : []
+        }
+        var last: DownloadError?
+        for case (let number, .file(let file)) in destinations {
+            guard let error = environment.store.refusal(of: file.path) else { continue }
+            last = error
+            // Not a caller who leaves: whatever the policy says of that, the bytes of earlier runs stay.
+            update { state, decision in leave(number, error, policy: .pause, &state, &decision, at: now) }
+        }
+        return withState { $0.machine.wish == .park } ? last : nil
     }
 
     /// Moves the bytes to disk where they are in memory and a subscriber wants a file.
@@ -75,6 +96,10 @@ extension Transfer {
 
     func closePartial(saving received: IntervalSet?) {
         onPartial { [self] partial in
+            if isRefusedBody {
+                partial.discard()
+                return closed(keeping: IntervalSet())
+            }
             if let received, !received.isEmpty {
                 // A mark needs no descriptor and no space, if the checkpoint should fail for lack of one.
                 partial.mark(received)
@@ -85,6 +110,16 @@ extension Transfer {
                 }
             }
             closed(keeping: partial.close())
+        }
+    }
+
+    /// Whether the partial is a body for memory that is larger than every subscriber accepts.
+    ///
+    /// No request of the same limit can ever use its bytes. Those of a file stay, for a request without a limit.
+    private var isRefusedBody: Bool {
+        withState { state in
+            state.machine.state == .closing(.failing) && state.machine.pendingError?.code == .bodyTooLarge
+                && !state.subscribers.wantsFile
         }
     }
 
@@ -101,5 +136,18 @@ extension Transfer {
             state.partial = nil
             decision.actions += state.machine.closed(keeping: kept, at: now)
         }
+    }
+
+    /// Keeps the file that the bytes were imported from until a server has confirmed them.
+    func awaitConfirmation(of file: ForeignFile) {
+        updateQuietly { state in
+            state.importedFile = file
+            state.machine.awaitsConfirmation = true
+        }
+    }
+
+    func removeImportedFile() {
+        guard let file = update({ state, _ in state.importedFile.take() }) else { return }
+        queue.async { [self] in environment.store.removeImported(file) }
     }
 }

@@ -132,7 +132,7 @@ extension Transfer {
                 state.heldPaths.append(HeldPath(path: path, isClosing: true))
                 environment.destinations.close(path, for: key)
             } else {
-                environment.destinations.release(path, for: key, wasClosing: false, hasFile: false)
+                environment.destinations.release(path, for: key, wasClosing: false)
             }
         }
         decision.wakeups += state.subscribers.end(number, .failure(error))
@@ -146,9 +146,9 @@ extension Transfer {
             return (state.heldPaths, state.subscribers.takeReservedPaths())
         }
         for held in held {
-            environment.destinations.release(held.path, for: key, wasClosing: held.isClosing, hasFile: true)
+            environment.destinations.release(held.path, for: key, wasClosing: held.isClosing)
         }
-        for path in reserved { environment.destinations.release(path, for: key, wasClosing: false, hasFile: true) }
+        for path in reserved { environment.destinations.release(path, for: key, wasClosing: false) }
     }
 
     /// Frees the paths of subscribers that left while the file was placed, between two rounds of the delivery.
@@ -156,7 +156,7 @@ extension Transfer {
     /// Another transfer may wait for one of them while this one waits for a path of that transfer.
     func releaseClosingPaths(_ state: inout State) {
         for held in state.heldPaths where held.isClosing {
-            environment.destinations.release(held.path, for: key, wasClosing: true, hasFile: true)
+            environment.destinations.release(held.path, for: key, wasClosing: true)
         }
         state.heldPaths.removeAll(where: \.isClosing)
     }

@@ -14,6 +14,8 @@ final class Transfer: Sendable {
         var pending: [TransferAction] = []
         var isPerforming = false
         var partial: (any Partial)?
+        /// The file that the bytes were imported from, until a server has confirmed them.
+        var importedFile: ForeignFile?
         /// Of the bytes in ``partial``.
         var digests = TransferDigests()
         /// Whether every subscriber has its result, so that nobody can attach any more.

@@ -21,6 +21,10 @@ enum TransferAction: Sendable {
     case adopt(Representation)
     /// Save a checkpoint of what was adopted while exchange's body is held back; answered by `prepared`.
     case recordPartial(IntervalSet, exchange: Int)
+    /// Note that the bytes are proven to be those of the present credentials.
+    case confirmCredentials
+    /// Remove the file that bytes were imported from.
+    case removeImportedFile
     /// Let the record claim these bytes and no others that it may have claimed before.
     case retractPartial(IntervalSet)
     /// Note cheaply that these bytes are written, for a process that is killed.

@@ -5,6 +5,7 @@ struct TransferEnvironment: Sendable {
     let scheduler: TransferScheduler
     let time: any TimeSource
     let destinations: DestinationReservations
+    let names: DirectoryNames
     let slowDisks: SlowDisks
     let log: Log
     let abandonment: AbandonmentPolicy

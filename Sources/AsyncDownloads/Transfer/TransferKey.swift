@@ -6,13 +6,18 @@ struct TransferKey: Sendable, Hashable {
     /// The URL as it is sent: scheme and host in lower case, no port where it is the scheme's own, no fragment, a path at
     /// least of `/` (RFC 9110, 4.2.3).
     let url: String
-    /// The headers in the order of their names, which says nothing in HTTP (RFC 9110, 5.3).
+    /// The public headers in the order of their names, which says nothing in HTTP (RFC 9110, 5.3).
     let headers: HeaderFields
+    /// The other headers, in the order of their names.
+    let secretHeaders: HeaderFields
     /// The caller's ``DownloadRequest/identity``.
     let identity: String?
+    /// The caller's ``DownloadRequest/account``, which stands for the secret headers.
+    let account: String?
 
-    init(url: URL, headers: HeaderFields, identity: String? = nil) {
+    init(url: URL, headers: CallerHeaders, identity: String? = nil, account: String? = nil) {
         self.identity = identity
+        self.account = account
         if var components = URLComponents(url: url, resolvingAgainstBaseURL: true) {
             components.fragment = nil
             let (scheme, host) = (components.scheme?.lowercased(), components.percentEncodedHost?.lowercased())
@@ -25,25 +30,39 @@ struct TransferKey: Sendable, Hashable {
         } else {
             self.url = url.absoluteString
         }
-        // Swift's sort keeps the order of equal names, which does say something.
-        self.headers = HeaderFields(headers.sorted { $0.name.lowercased() < $1.name.lowercased() })
+        self.headers = headers.publicFields.sortedByName
+        secretHeaders = headers.secretFields.sortedByName
     }
+}
+
+extension HeaderFields {
+    // Swift's sort keeps the order of equal names, which does say something.
+    fileprivate var sortedByName: Self { Self(sorted { $0.name.lowercased() < $1.name.lowercased() }) }
 }
 
 extension TransferKey {
     init(_ request: DownloadRequest) {
-        self.init(url: request.url, headers: request.headers, identity: request.identity)
+        self.init(
+            url: request.url, headers: request.callerHeaders, identity: request.identity, account: request.account)
     }
 
     /// What stands for the resource: its name where it has one, else the URL.
     var resource: String { RequestRecord.resource(url: url, identity: identity) }
 
     static func == (left: Self, right: Self) -> Bool {
-        left.resource == right.resource && left.headers == right.headers
+        left.resource == right.resource && left.headers == right.headers && left.account == right.account
+            && (left.account != nil || left.secretHeaders == right.secretHeaders)
     }
 
     func hash(into hasher: inout Hasher) {
         hasher.combine(resource)
         hasher.combine(headers)
+        hasher.combine(account)
+        if account == nil { hasher.combine(secretHeaders) }
     }
+}
+
+extension DownloadRequest {
+    /// The headers with the caller's word on which of them are no secret.
+    var callerHeaders: CallerHeaders { CallerHeaders(headers, nonsecretNames: nonsecretHeaders) }
 }

@@ -3,7 +3,7 @@ internal import Foundation
 /// What governs one transfer: the request's wishes over the downloader's defaults, and the engine's limits.
 struct TransferSettings: Sendable {
     var url: URL
-    var headers: HeaderFields = [:]
+    var headers: CallerHeaders = [:]
     /// What the first subscriber demands.
     var demands = SubscriberDemands()
     /// The digest that the file must have for the caller who asked first.

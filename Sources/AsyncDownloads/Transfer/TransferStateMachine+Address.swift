@@ -8,7 +8,7 @@ extension TransferStateMachine {
     struct Address: Sendable, Hashable {
         var url: URL
         /// nil keeps the present ones.
-        var headers: HeaderFields?
+        var headers: CallerHeaders?
         var expiresAt: Duration?
     }
 
@@ -39,7 +39,9 @@ extension TransferStateMachine {
 
     /// A caller who joins asks elsewhere for the resource; what goes well is not disturbed by it.
     mutating func offer(_ address: Address) {
-        guard knownURLs.insert(address.url).inserted else { return }
+        // Requests of one account may bring a newer token for a URL that is known.
+        let hasNewHeaders = address.headers.map { $0 != headers } ?? false
+        guard knownURLs.insert(address.url).inserted || hasNewHeaders else { return }
         offeredAddress = address
     }
 
@@ -54,8 +56,10 @@ extension TransferStateMachine {
 
     /// Bytes from another URL have to prove themselves: where all are there, the last one is asked for again.
     mutating func holdBackUnprovenEnd() {
-        guard let representation, representation.isFromElsewhere == true else { return }
-        needsProof = true
+        guard let representation, representation.isFromElsewhere || representation.isImported else { return }
+        if representation.isFromElsewhere { needsProof = true }
+        // A digest that is expected proves what was imported as well as any server.
+        if !representation.isFromElsewhere, settings.checksum != nil { return }
         guard let length = representation.length, length > 0, received.isComplete(below: length) else { return }
         received.truncate(to: length - 1)
     }

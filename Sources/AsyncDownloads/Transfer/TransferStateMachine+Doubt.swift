@@ -6,13 +6,16 @@ extension TransferStateMachine {
     }
 
     /// Whether a wrong digest is a reason to begin again, once.
-    var mayBeginAgain: Bool { representation?.unprovenFrom != nil && !hasDigestMismatch }
+    var mayBeginAgain: Bool { restsOnDigest && !hasDigestMismatch }
+
+    /// Whether bytes are used only because the expected digest will decide.
+    var restsOnDigest: Bool { representation?.unprovenFrom != nil || restsOnChecksum }
 
     /// Bytes under several validators were not one object's: strictly from the first byte, once (rule 35).
     mutating func beginAgain() -> [TransferAction] {
         hasDigestMismatch = true
         isPartialOpen = false
-        return restart(.digestMismatch) + openPartial()
+        return restart(restsOnChecksum ? .credentialsChanged : .digestMismatch) + openPartial()
     }
 
     /// More bytes came than the head promised, so nothing tells which of them are those that it spoke of (rule 30).

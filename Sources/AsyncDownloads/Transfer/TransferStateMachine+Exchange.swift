@@ -6,6 +6,8 @@ extension TransferStateMachine {
     enum BytesDecision: Sendable, Hashable {
         /// Write `count` bytes at `offset`, leaving out the first `skipping`; then report `wrote`.
         case write(skipping: Int, count: Int, offset: Int64)
+        /// Compare `count` bytes, leaving out the first `skipping`, with those at `offset`; then report `compared`.
+        case compare(skipping: Int, count: Int, offset: Int64)
         /// Write nothing: they belong to a superseded exchange, or to a body of no use.
         case ignore
     }
@@ -40,14 +42,22 @@ extension TransferStateMachine {
             asked: exchange?.asked ?? .everything, known: representation, received: received.prefixEnd,
             url: route.current.absoluteString, decodesContent: settings.decodesContent, date: date,
             needsProof: needsProof, mayDropCondition: !hasDroppedCondition, toleratesChange: toleratesChange)
-        switch interpreter.decide(head) {
+        if exchange?.compares == true { return comparisonHeadArrived(head, interpreter, at: now) }
+        return take(interpreter.decide(head), head, at: now)
+    }
+
+    /// Does what the head was found to mean.
+    mutating func take(
+        _ decision: ResponseDecision, _ head: ResponseHead, at now: Duration
+    ) -> [TransferAction] {
+        switch decision {
         case .append(let continuation):
             return append(continuation, at: now)
         case .begin(let representation, let end, let reason):
             return begin(representation, end: end, reason: reason, at: now)
         case .complete(let length):
             representation?.length = length
-            return drain(.connect, at: now)
+            return importConfirmed() + drain(.connect, at: now)
         case .ask(.oneStream):
             usesWindows = false
             return drain(.connect, at: now)
@@ -72,6 +82,7 @@ extension TransferStateMachine {
         let isNews = representation != continuation.representation
         let becomesUnproven = representation?.unprovenFrom != continuation.representation.unprovenFrom
         representation = continuation.representation
+        let confirmation = importConfirmed()
         exchange?.end = continuation.end
         exchange?.toSkip = continuation.skipped
         rangeFaults = 0
@@ -79,7 +90,7 @@ extension TransferStateMachine {
         state = becomesUnproven ? .preparing(.store) : .receiving
         if !becomesUnproven { meter.begin(at: now) }
         var actions: [TransferAction] = isNews ? [.adopt(continuation.representation)] : []
-        actions += tellStart()
+        actions += confirmation + tellStart()
         // The next window of an undisturbed download is no resumption.
         if !continuesWindows { actions.append(.tell(.resumed(fromOffset: received.prefixEnd))) }
         continuesWindows = usesWindows
@@ -102,6 +113,14 @@ extension TransferStateMachine {
         actions += tellStart()
         guard isPartialFilled else { return actions }
         return actions + [.beginPartial(new, exchange: exchange?.number ?? 0)]
+    }
+
+    /// A server has confirmed bytes that were imported: the file that they are from is not needed any more.
+    private mutating func importConfirmed() -> [TransferAction] {
+        representation?.isImported = false
+        guard awaitsConfirmation else { return [] }
+        awaitsConfirmation = false
+        return [.removeImportedFile]
     }
 
     private mutating func addressAnswered() {
@@ -222,7 +241,9 @@ extension TransferStateMachine {
         }
         let offset = current.beginWrite(wanted)
         exchange = current
-        return .write(skipping: Int(skipped), count: Int(wanted), offset: offset)
+        return current.compares
+            ? .compare(skipping: Int(skipped), count: Int(wanted), offset: offset)
+            : .write(skipping: Int(skipped), count: Int(wanted), offset: offset)
     }
 
     /// The bytes that `bytesArrived` said to write at `offset` are written.
@@ -281,7 +302,9 @@ extension TransferStateMachine {
             return proceed(after: failure(of: end) ?? DownloadError(.connectionLost, "no response"), at: now)
         case .receiving:
             exchange = nil
-            return proceed(after: failure(of: end) ?? shortfall(current), at: now)
+            let error = failure(of: end) ?? shortfall(current)
+            let proof = current.compares && error == nil ? comparisonEnded(current) : []
+            return proof + proceed(after: error, at: now)
         case .ready, .waiting, .opening, .refreshing, .backingOff, .closing, .paused, .finishing, .ended:
             preconditionFailure("exchange ended in \(state)")
         }

@@ -27,7 +27,9 @@ extension TransferStateMachine {
     /// Starts the exchange that brings the next missing bytes, or finishes when none are.
     mutating func connect(at now: Duration) -> [TransferAction] {
         var actions = takeBackUnproven()
-        if let representation, let length = representation.length, received.isComplete(below: length) {
+        if credentialProof == nil, let representation, let length = representation.length,
+            received.isComplete(below: length)
+        {
             if let error = tooLarge(length) { return actions + fail(error, at: now) }
             // Rule 12: what is complete is not asked for again.
             state = .finishing
@@ -47,18 +49,27 @@ extension TransferStateMachine {
             permitCount += 1
             return actions + [.movePermit(host: route.host, number: permitCount)]
         }
+        if let comparison = startComparison(at: now) { return actions + comparison }
         if !received.isEmpty, representation?.validator == nil || representation?.contentCoding != nil {
             actions += restart(.noValidator)
         }
         let asked = AskedRange.continuing(
             at: received.prefixEnd, validator: representation?.validator,
             window: usesWindows ? settings.windowLength : nil, isConditional: !dropsCondition)
+        return actions + startExchange(asked, at: now)
+    }
+
+    /// Starts an exchange for these bytes, which are compared with those that are there if `compares`.
+    mutating func startExchange(
+        _ asked: AskedRange, compares: Bool = false, at now: Duration
+    ) -> [TransferAction] {
         exchangeCount += 1
-        exchange = ExchangeProgress(number: exchangeCount, asked: asked, position: asked.start, lastActivity: now)
+        exchange = ExchangeProgress(
+            number: exchangeCount, asked: asked, compares: compares, position: asked.start, lastActivity: now)
         state = .connecting
         let fields = route.headers(headers, adding: asked.fields)
         let request = ExchangeRequest(url: route.current, headers: fields)
-        return actions + [.startExchange(exchangeCount, request)] + keepTicking()
+        return [.startExchange(exchangeCount, request)] + keepTicking()
     }
 
     /// Forgets the bytes at hand; the store does so when the new representation begins.
@@ -67,6 +78,7 @@ extension TransferStateMachine {
         received = IntervalSet()
         representation = nil
         dropsCondition = false
+        (credentialProof, restsOnChecksum) = (nil, false)
         return discarded > 0 ? [.tell(.restarted(reason: reason, discardedByteCount: discarded))] : []
     }
 

@@ -58,6 +58,7 @@ extension TransferStateMachine {
         case .bytes(let representation, let received):
             self.representation = representation
             self.received = received
+            beginCredentialProof()
             holdBackUnprovenEnd()
             isPartialFilled = true
             saving.found(at: now)

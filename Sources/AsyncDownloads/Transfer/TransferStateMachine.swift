@@ -111,7 +111,7 @@ struct TransferStateMachine: Sendable {
 
     var route: Route
     /// The caller's headers, or those that came with a fresh URL.
-    var headers: HeaderFields
+    var headers: CallerHeaders
     var meter: ProgressMeter
     var saving = SavingSchedule()
     var hasStarted = false
@@ -150,6 +150,12 @@ struct TransferStateMachine: Sendable {
     var refreshCount = 0
     /// Whether the bytes came from another URL than the next ones, so that these have to prove what they are.
     var needsProof = false
+    /// What is still to be compared before bytes are continued that were received with other credentials.
+    var credentialProof: CredentialProof?
+    /// Whether the expected digest has to prove such bytes instead, when all are there.
+    var restsOnChecksum = false
+    /// Whether a file that was imported waits to be removed until a server has confirmed its bytes.
+    var awaitsConfirmation = false
     var mostReceived: Int64 = 0
     var isPartialOpen = false
     /// Whether a paused transfer's partial is opened only to be removed.
@@ -216,6 +222,7 @@ extension TransferStateMachine {
         guard state == .ready else { preconditionFailure("revive in \(state)") }
         representation = unfinished.representation
         received = unfinished.received
+        beginCredentialProof()
         holdBackUnprovenEnd()
         wish = .pause
         state = .paused

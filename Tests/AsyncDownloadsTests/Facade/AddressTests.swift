@@ -260,6 +260,7 @@ struct AddressTests {
                     shop.server.serve(Self.expiring(403), at: "/old")
                     var request = shop.request("/old", to: headers == nil ? "a" : "b")
                     request.headers = ["Authorization": "Bearer old", "X-Own": "a"]
+                    request.nonsecretHeaders = ["X-Own"]
                     request.refreshURL = URLRefresh { _ in FreshURL(other.url("/new"), headers: headers) }
                     _ = try await shop.downloader.download(request)
                     let sent = try #require(other.requests(at: "/new").last)

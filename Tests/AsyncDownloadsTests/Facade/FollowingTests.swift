@@ -38,6 +38,7 @@ struct FollowingTests {
                 other.serve(Resource(content, entityTag: "\"a\"", script: [[.cut(after: 50_000)]]), at: "/b")
                 var request = shop.request("/a")
                 request.headers = ["Authorization": "Bearer secret", "Cookie": "a=b", "X-Own": "kept"]
+                request.nonsecretHeaders = ["X-Own"]
                 _ = try await shop.downloader.download(request)
                 #expect(shop.server.requests(at: "/a").allSatisfy { $0["Authorization"] == "Bearer secret" })
                 let crossed = other.requests(at: "/b")

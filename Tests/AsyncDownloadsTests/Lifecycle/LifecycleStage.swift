@@ -76,7 +76,7 @@ struct LifecycleStage: Sendable {
     }
 
     /// What another process would find unfinished.
-    func kept() throws -> [UnfinishedPartial] { try store.unfinished(in: directory.path) }
+    func kept() throws -> [UnfinishedPartial] { try store.unfinished(in: directory.path, trustsDestinations: false) }
 
     /// How many bytes another process would find of each unfinished file.
     func keptCounts() throws -> [Int64] { try kept().map(\.received.count) }

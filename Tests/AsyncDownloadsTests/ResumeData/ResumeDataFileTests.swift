@@ -103,8 +103,11 @@ struct ResumeDataFileTests {
 
     @Test("a file of another user is refused", arguments: [true, false])
     func foreign(isOwn: Bool) throws {
-        let information = FileInformation(kind: .regular, device: 1, inode: 2, size: 1_000, linkCount: 1, isOwn: isOwn)
-        let reason = try resumeData().reasonAgainst(information)
+        let disk = POSIXFileSystem()
+        let information = FileInformation(
+            kind: .regular, device: 1, inode: 2, size: 1_000, linkCount: 1, owner: isOwn ? disk.user : disk.user + 1)
+        let owner = FileOwner(disk: disk, directory: directory.path)
+        let reason = try resumeData().reasonAgainst(information, owner)
         #expect(reason?.contains("belongs to others") == (isOwn ? nil : true))
     }
 

@@ -42,7 +42,7 @@ struct AdoptionFaultTests {
         defer { system.close(handle) }
         let file = ForeignFile(
             path: Self.path, handle: handle, information: try system.information(of: handle),
-            representation: representation, received: IntervalSet(0..<Self.brought))
+            representation: representation, received: IntervalSet(0..<Self.brought), isTemporary: true)
         return try store(system).adopt(file, at: .sample(in: "/site"))
     }
 

@@ -16,7 +16,7 @@ struct CheckpointTests {
         let bytes = try checkpoint.encoded()
         #expect(bytes.count % 4096 == 0)
         let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        #expect(line.hasPrefix(#"{"format":1,"crc32":""#))
+        #expect(line.hasPrefix(#"{"format":2,"crc32":""#))
         #expect(line.contains(#""received":[[0,300]]"#))
         #expect(line.contains("https://example.com/file.zip"))
         #expect(bytes.dropFirst(line.utf8.count + 1).allSatisfy { $0 == UInt8(ascii: " ") })
@@ -47,7 +47,9 @@ struct CheckpointTests {
         }
     }
 
-    @Test("says that it is of another version", arguments: [("2", true), ("17", true), ("x", false), ("", false)])
+    @Test(
+        "says that it is of another version",
+        arguments: [("1", true), ("3", true), ("17", true), ("x", false), ("", false)])
     func version(text: String, isVersion: Bool) {
         let bytes = Array("{\"format\":\(text),\"whatever\":{}}\n".utf8)
         #expect(throws: isVersion ? Checkpoint.Unreadable.otherVersion : .corrupt) { try Checkpoint.decode(bytes) }
@@ -72,7 +74,7 @@ struct CheckpointMarkTests {
     @Test("is one line with a check")
     func line() throws {
         let line = String(decoding: try #require(mark.encoded()), as: UTF8.self)
-        #expect(line.hasPrefix("mark 7 b00t/2049 0-1048576,2097152-3145728 "))
+        #expect(line.hasPrefix("mark 7 0 b00t/2049 0-1048576,2097152-3145728 "))
         #expect(line.hasSuffix("\n"))
     }
 

@@ -83,13 +83,20 @@ struct DiskStoreTests {
     func removesOrphans() throws {
         try leave([0..<300])
         let stem = directory.names.stem
-        for name in ["\(stem)-0000000000000000-0000000000000000.partial", "\(stem)-0-0.temp", "\(stem)-0-0.copy"] {
-            try directory.put([1], at: "\(directory.path)/\(name)")
+        let claim = "0000000000000000-0000000000000000"
+        for suffix in [".partial", ".temp", ".copy"] {
+            try directory.put([1], at: "\(directory.path)/\(stem)-\(claim)\(suffix)")
         }
+        // What only looks like one is somebody else's.
+        let others = [
+            "\(stem)-0-0.temp", "\(stem)-\(claim)-backup.partial", "\(stem)x-\(claim).copy", "\(stem)-.partial",
+        ]
+        for name in others { try directory.put([1], at: "\(directory.path)/\(name)") }
         let partial = try DiskStore().open(directory.site)
         #expect(partial.finding == .bytes(SampleObject.first.representation, received([0..<300])))
         partial.close()
-        #expect(try directory.contents.count == 3)
+        #expect(try directory.contents.count == 3 + others.count)
+        #expect(try Set(directory.contents).isSuperset(of: others))
     }
 
     @Test("counts a mark while the machine runs, and only then (rule 38)", arguments: [true, false])

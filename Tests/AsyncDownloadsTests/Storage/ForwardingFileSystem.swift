@@ -48,6 +48,16 @@ extension ForwardingFileSystem {
 
     func rename(_ path: String, to destination: String) throws(FileFailure) { try base.rename(path, to: destination) }
 
+    func rename(_ path: String, toUnused destination: String) throws(FileFailure) {
+        try base.rename(path, toUnused: destination)
+    }
+
+    func volumeKind(of file: OpenFile) -> VolumeKind { base.volumeKind(of: file) }
+
+    var user: UInt32 { base.user }
+
+    var ordinaryPermissions: UInt16 { base.ordinaryPermissions }
+
     func remove(_ path: String) throws(FileFailure) { try base.remove(path) }
 
     func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {

@@ -130,9 +130,9 @@ struct OwnershipTests {
                 try? files.remove(path)
                 if let other = try? files.open(path, .new) { files.close(other) }
             })
-        let lock = try SiteLock.acquire(path, on: files)
+        let lock = try SiteLock.acquire(directory.names, on: files)
         #expect(counter.enter() == 3, "the second attempt succeeds")
-        #expect(throws: DownloadError.self) { try SiteLock.acquire(path, on: POSIXFileSystem()) }
+        #expect(throws: DownloadError.self) { try SiteLock.acquire(directory.names, on: POSIXFileSystem()) }
         lock.release(removing: true)
         #expect(try directory.contents.isEmpty)
     }

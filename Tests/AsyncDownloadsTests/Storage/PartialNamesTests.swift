@@ -39,26 +39,31 @@ struct PartialNamesTests {
 
     @Test("are the same in every process")
     func fingerprint() {
-        #expect(PartialNames(.sample(in: "/d")).stem == ".file.zip.\(Self.known)")
-        #expect(PartialNames(.sample(in: "/e/")).lock == "/e/.file.zip.\(Self.known).lock")
+        #expect(PartialNames(.sample(in: "/d"), user: 1000).stem == ".file.zip.\(Self.known)")
+        #expect(PartialNames(.sample(in: "/e/"), user: 1000).lock == "/e/.file.zip.\(Self.known).lock")
     }
 
     @Test("differ with everything that tells requests apart")
     func differ() {
-        var sites = [PartialSite](repeating: .sample(in: "/d"), count: 6)
+        var sites = [PartialSite](repeating: .sample(in: "/d"), count: 8)
         sites[1].request.url += "x"
         sites[2].request.headers = [["Accept", "*/"], ["*", ""]]
         sites[3].request.headers = [["Accept*", "/*"]]
         sites[4].request.headers = []
         sites[5].baseName = "file.zi"
-        #expect(Set(sites.map { PartialNames($0).stem }).count == sites.count)
+        sites[6].request.account = "7"
+        sites[7].request.account = "8"
+        let stems = Set(sites.map { PartialNames($0).stem })
+        #expect(stems.count == sites.count)
+        #expect(!stems.contains(PartialNames(sites[0], user: POSIXFileSystem().user + 1).stem), "another user")
     }
 
     @Test("are the same for another destination, credentials and checksum")
     func same() {
         var site = PartialSite.sample(in: "/d")
         site.request.destination = "elsewhere"
-        site.request.hadCredentials = true
+        site.request.hasSecretHeaders = true
+        site.secretHeaders = ["Authorization": "a"]
         site.request.checksum = "sha256=aa"
         #expect(PartialNames(site) == PartialNames(.sample(in: "/d")))
     }
@@ -75,5 +80,5 @@ struct PartialNamesTests {
         }
     }
 
-    private static let known = "d31abdba0057fca7"
+    private static let known = "a9d16b3c6e9f08b4"
 }

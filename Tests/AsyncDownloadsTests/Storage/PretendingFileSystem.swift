@@ -14,6 +14,13 @@ struct PretendingFileSystem: ForwardingFileSystem {
     var locks: Locks
     /// What is left on the disk, where not the truth.
     var space: Int64?
+    /// What kind of volume it is, where not the truth.
+    var volume: VolumeKind?
+    /// The owner and the permissions of a file, where not the truth.
+    var ownership: @Sendable (_ name: String) -> (owner: UInt32, permissions: UInt16)? = { _ in nil }
+    /// Why a file cannot be written, or synced, where it cannot.
+    var writing: @Sendable (_ name: String) -> FileFailure.Kind? = { _ in nil }
+    var syncing: @Sendable (_ name: String) -> FileFailure.Kind? = { _ in nil }
     /// What closing a file would fail with.
     var closing: FileFailure.Kind?
     /// Why a file or directory cannot be opened, where it cannot.
@@ -43,6 +50,38 @@ struct PretendingFileSystem: ForwardingFileSystem {
     private func refuse(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) {
         guard let kind = refusal(path, purpose) else { return }
         throw FileFailure(kind, errno: 0, operation: "open", name: "a file", reason: "pretended")
+    }
+
+    func volumeKind(of file: OpenFile) -> VolumeKind { volume ?? base.volumeKind(of: file) }
+
+    func information(of file: OpenFile) throws(FileFailure) -> FileInformation {
+        owned(try base.information(of: file), file.name)
+    }
+
+    func information(at path: String) throws(FileFailure) -> FileInformation? {
+        try base.information(at: path).map { owned($0, PartialNames.lastComponent(of: path)) }
+    }
+
+    private func owned(_ information: FileInformation, _ name: String) -> FileInformation {
+        var information = information
+        if let ownership = ownership(name) {
+            (information.owner, information.permissions) = ownership
+        }
+        return information
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileFailure) {
+        if let kind = writing(file.name) {
+            throw FileFailure(kind, errno: 0, operation: "write", name: file.name, reason: "pretended")
+        }
+        try base.write(bytes, to: file, at: offset)
+    }
+
+    func synchronize(_ file: OpenFile) throws(FileFailure) {
+        if let kind = syncing(file.name) {
+            throw FileFailure(kind, errno: 0, operation: "sync", name: file.name, reason: "pretended")
+        }
+        try base.synchronize(file)
     }
 
     func checkWrites(to file: OpenFile) throws(FileFailure) {

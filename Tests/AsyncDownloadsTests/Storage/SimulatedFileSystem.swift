@@ -65,7 +65,7 @@ final class SimulatedFileSystem: FileSystem {
         let name = PartialNames.lastComponent(of: path)
         let number: Int32
         switch purpose {
-        case .existing:
+        case .existing, .reading:
             number = try look { disk throws(FileFailure) in
                 if disk.directories.contains(path) { throw Self.failure(.unusablePath, "open", path) }
                 guard let node = disk.names[path] else { throw Self.failure(.missing, "open", path) }
@@ -156,7 +156,7 @@ final class SimulatedFileSystem: FileSystem {
     func information(at path: String) throws(FileFailure) -> FileInformation? {
         let disk = disk
         if disk.directories.contains(path) {
-            return FileInformation(kind: .directory, device: 1, inode: 0, size: 0, linkCount: 2, isOwn: true)
+            return FileInformation(kind: .directory, device: 1, inode: 0, size: 0, linkCount: 2, owner: user)
         }
         return disk.names[path].map { Self.information($0, disk) }
     }
@@ -177,6 +177,13 @@ final class SimulatedFileSystem: FileSystem {
                 disk.apply(.init(directory: from, removed: path, added: nil))
             }
         }
+    }
+
+    func rename(_ path: String, toUnused destination: String) throws(FileFailure) {
+        guard disk.names[destination] == nil, !disk.directories.contains(destination) else {
+            throw Self.failure(.exists, "rename to", destination)
+        }
+        try rename(path, to: destination)
     }
 
     func remove(_ path: String) throws(FileFailure) {
@@ -217,6 +224,13 @@ final class SimulatedFileSystem: FileSystem {
     }
 
     func availableSpace(in directory: String) throws(FileFailure) -> Int64? { nil }
+
+    func volumeKind(of file: OpenFile) -> VolumeKind { .disk }
+
+    // The same as on the real file system, so that names are the same.
+    var user: UInt32 { PartialNames.ownUser }
+
+    var ordinaryPermissions: UInt16 { 0o644 }
 }
 
 extension SimulatedFileSystem {
@@ -257,7 +271,7 @@ extension SimulatedFileSystem {
         FileInformation(
             kind: .regular, device: 1, inode: disk.nodes[node]?.number ?? 0,
             size: Int64(disk.nodes[node]?.bytes.count ?? 0), linkCount: disk.names.values.count { $0 == node },
-            isOwn: true)
+            owner: PartialNames.ownUser)
     }
 
     private static func checkDirectory(of path: String, on disk: SimulatedDisk) throws(FileFailure) {

@@ -29,7 +29,7 @@ extension TamperingTests {
         Tampering(
             testDescription: "checkpoint of another version", finding: .unusable(.checkpointVersion, discarded: 300)
         ) {
-            try $0.edit(#"{"format":1,"#, #"{"format":2,"#)
+            try $0.edit(#"{"format":2,"#, #"{"format":1,"#)
         },
         Tampering(testDescription: "another check", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.edit(#""crc32":""#, #""crc32":"x"#)
@@ -180,7 +180,7 @@ extension TemporaryDirectory {
         #expect(record.contains(text))
         let edited = record.replacingOccurrences(of: text, with: other)
         let check = CRC32.digits(of: edited.utf8)
-        try overwrite(Array(#"{"format":1,"crc32":"\#(check)","record":\#(edited)}\#n"#.utf8), at: names.checkpoint)
+        try overwrite(Array(#"{"format":2,"crc32":"\#(check)","record":\#(edited)}\#n"#.utf8), at: names.checkpoint)
     }
 
     /// Rewrites the checkpoint with a check that is right.

@@ -37,7 +37,7 @@ struct TamperingTests {
         try leave()
         let information = try POSIXFileSystem().information(at: directory.partialPath)
         let device = try #require(information).device
-        let session = try #require(DiskStore().session(device: device))
+        let session = try #require(DiskStore().session(device: device, .disk))
         let isForeign = from == "another machine's run"
         let line = try #require(
             CheckpointMark(
@@ -45,7 +45,7 @@ struct TamperingTests {
                 received: IntervalSet(0..<299)
             ).encoded())
         var bytes = try #require(directory.bytes(at: directory.names.checkpoint))
-        let offset = Checkpoint.blockSize + slot * CheckpointMark.slotSize
+        let offset = 2 * Checkpoint.blockSize + slot * CheckpointMark.slotSize
         bytes.replaceSubrange(offset..<offset + line.count, with: line)
         try directory.overwrite(bytes, at: directory.names.checkpoint)
         #expect(
@@ -60,11 +60,11 @@ struct TamperingTests {
         try handle.truncate(atOffset: 5000)
         try handle.close()
         let information = try #require(try POSIXFileSystem().information(at: directory.partialPath))
-        let session = try #require(DiskStore().session(device: information.device))
+        let session = try #require(DiskStore().session(device: information.device, .disk))
         let mark = CheckpointMark(generation: 1, session: session, received: IntervalSet(0..<2000))
         var bytes = try #require(directory.bytes(at: directory.names.checkpoint))
         let line = try #require(mark.encoded())
-        bytes.replaceSubrange(Checkpoint.blockSize..<Checkpoint.blockSize + line.count, with: line)
+        bytes.replaceSubrange(2 * Checkpoint.blockSize..<2 * Checkpoint.blockSize + line.count, with: line)
         try directory.overwrite(bytes, at: directory.names.checkpoint)
         #expect(
             try DiskStore().open(directory.site).finding

@@ -42,3 +42,12 @@ final class TemporaryDirectory: Sendable {
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
     }
 }
+
+extension PartialNames {
+    /// The names that this process gives.
+    init(_ site: PartialSite) {
+        self.init(site, user: Self.ownUser)
+    }
+
+    static let ownUser = POSIXFileSystem().user
+}

@@ -19,7 +19,7 @@ struct UnfinishedTests {
             site.request.url = "https://example.com/\(name)"
             try leave(site, 0..<300)
         }
-        let found = try DiskStore().unfinished(in: directory.path)
+        let found = try DiskStore().unfinished(in: directory.path, trustsDestinations: false)
         #expect(found.map(\.site.baseName) == ["a.zip", "b.zip"])
         #expect(found.map(\.site.request.url) == ["https://example.com/a.zip", "https://example.com/b.zip"])
         for unfinished in found {
@@ -36,7 +36,7 @@ struct UnfinishedTests {
         try leave(directory.site, 0..<300)
         let other = try TemporaryDirectory()
         try FileManager.default.moveItem(atPath: directory.path, toPath: "\(other.path)/moved")
-        let found = try DiskStore().unfinished(in: "\(other.path)/moved")
+        let found = try DiskStore().unfinished(in: "\(other.path)/moved", trustsDestinations: false)
         let partial = try DiskStore().open(try #require(found.first).site)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
     }
@@ -47,7 +47,7 @@ struct UnfinishedTests {
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
         try partial.save(IntervalSet(0..<300))
-        #expect(try DiskStore().unfinished(in: directory.path).count == 1)
+        #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
         partial.close()
     }
 
@@ -59,15 +59,15 @@ struct UnfinishedTests {
         try directory.link("\(directory.path)/.link.checkpoint", to: directory.names.checkpoint)
         try FileManager.default.copyItem(
             atPath: directory.names.checkpoint, toPath: "\(directory.path)/.renamed.checkpoint")
-        #expect(try DiskStore().unfinished(in: directory.path).count == 1)
+        #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
     }
 
     @Test("are none without their bytes, nor in a directory that is not there")
     func none() throws {
         try leave(directory.site, 0..<300)
         try FileManager.default.removeItem(atPath: directory.partialPath)
-        #expect(try DiskStore().unfinished(in: directory.path).isEmpty)
-        #expect(try DiskStore().unfinished(in: "\(directory.path)/missing").isEmpty)
+        #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).isEmpty)
+        #expect(try DiskStore().unfinished(in: "\(directory.path)/missing", trustsDestinations: false).isEmpty)
     }
 
     private func leave(_ site: PartialSite, _ range: Range<Int64>) throws {

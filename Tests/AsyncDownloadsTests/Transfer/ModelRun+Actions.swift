@@ -44,7 +44,7 @@ extension ModelRun {
             tick = now + delay
         case .scheduleMark(let delay): mark = now + delay
         case .markPartial(let received): check(store.mark(received), "marked bytes that were never written")
-        case .tell: break
+        case .tell, .removeImportedFile: break
         case .end(let ending):
             check(self.ending == nil, "two ends")
             check(!store.isOpen, "ended with an open partial")
@@ -56,7 +56,7 @@ extension ModelRun {
             if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
             (retries, tick, mark, refreshes) = ([], nil, nil, [])
         case .openPartial, .beginPartial, .adopt, .recordPartial, .retractPartial, .savePartial, .closePartial,
-            .discardPartial, .finishPartial:
+            .confirmCredentials, .discardPartial, .finishPartial:
             storeQueue.append(action)
         }
     }
@@ -69,6 +69,7 @@ extension ModelRun {
             let result = store.begin(representation, using: &generator)
             take("began", machine.began(result, exchange: number, at: now))
         case .adopt(let representation): store.adopt(representation)
+        case .confirmCredentials: break
         case .savePartial(let received):
             store.save(received, using: &generator)
             take("saved", machine.saved())

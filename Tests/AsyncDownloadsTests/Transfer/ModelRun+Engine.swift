@@ -74,6 +74,10 @@ extension ModelRun {
         defer { leaveCallback() }
         let decision = machine.bytesArrived(bytes.count, exchange: number, at: now)
         history.append("\(bytes.count) bytes: \(decision)")
+        if case .compare(let skipping, let count, let offset) = decision {
+            let wanted = bytes.dropFirst(skipping).prefix(count)
+            return take("compared", machine.compared(store.holds(wanted, at: offset), exchange: number, at: now))
+        }
         guard case .write(let skipping, let count, let offset) = decision else { return }
         interrupt()
         let wanted = bytes.dropFirst(skipping).prefix(count)

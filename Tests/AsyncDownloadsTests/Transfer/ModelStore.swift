@@ -44,7 +44,10 @@ struct ModelStore {
             }
             representation = checkpoint.representation
             bytes = bytes.filter { checkpoint.received.contains($0.key) }
-            return .success(.bytes(checkpoint.representation, checkpoint.received))
+            var found = checkpoint.representation
+            // As if another process had received them, under other credentials.
+            found.hasUnverifiedCredentials = Int.random(in: 0..<3, using: &generator) == 0
+            return .success(.bytes(found, checkpoint.received))
         }
     }
 
@@ -136,6 +139,11 @@ struct ModelStore {
 
     /// Whether no trace is left.
     var isEmpty: Bool { bytes.isEmpty && checkpoint == nil }
+
+    /// Whether the bytes at `offset` are these.
+    func holds(_ wanted: ArraySlice<ModelByte>, at offset: Int64) -> Bool {
+        wanted.enumerated().allSatisfy { bytes[offset + Int64($0.offset)] == $0.element }
+    }
 
     /// Whether every byte of `received` was written.
     func holds(_ received: IntervalSet) -> Bool {

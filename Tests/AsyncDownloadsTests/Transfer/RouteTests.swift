@@ -6,7 +6,8 @@ internal import Testing
 
 @Suite("Route", .endsWhenHung)
 struct RouteTests {
-    private let own: HeaderFields = ["Authorization": "a", "Cookie": "b", "Proxy-Authorization": "c", "X": "d"]
+    private let own = CallerHeaders(
+        ["Authorization": "a", "Cookie": "b", "Proxy-Authorization": "c", "X": "d"], nonsecretNames: ["X"])
     private static let credentials = ["Authorization", "Cookie", "Proxy-Authorization"]
 
     private func route() -> Route { Route(origin: .sample("https://a.example/file")) }
@@ -74,7 +75,7 @@ struct RouteTests {
 
 @Suite("TransferKey", .endsWhenHung)
 struct TransferKeyTests {
-    private func key(_ url: String, _ headers: HeaderFields = [:]) throws -> TransferKey {
+    private func key(_ url: String, _ headers: CallerHeaders = [:]) throws -> TransferKey {
         TransferKey(url: try #require(URL(string: url)), headers: headers)
     }
 

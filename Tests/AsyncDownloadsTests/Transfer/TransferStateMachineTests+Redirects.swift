@@ -7,7 +7,9 @@ internal import Testing
 @Suite("TransferStateMachine, redirects", .endsWhenHung)
 struct TransferRedirectTests {
     private static func stage() -> MachineStage {
-        .connecting { $0.headers = ["Authorization": "Bearer x", "X-Own": "y"] }
+        .connecting {
+            $0.headers = CallerHeaders(["Authorization": "Bearer x", "X-Own": "y"], nonsecretNames: ["x-own"])
+        }
     }
 
     @Test("a redirect is followed under the same permit and by a new exchange")

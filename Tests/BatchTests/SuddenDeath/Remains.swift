@@ -17,9 +17,9 @@ struct Remains {
         let checkpoint: Checkpoint
         let marks: [CheckpointMark]
         do {
-            let markOffset: Int
-            (checkpoint, markOffset) = try Checkpoint.decode(bytes)
-            marks = CheckpointMark.all(in: bytes.dropFirst(markOffset)).map(\.mark)
+            let end: Int
+            (checkpoint, end) = try Checkpoint.decode(bytes)
+            marks = CheckpointMark.all(in: bytes.dropFirst(end + Checkpoint.blockSize)).map(\.mark)
         } catch {
             // The first one, which claims nothing, is not renamed into its place: nothing is lost with it.
             for partial in names where partial.hasSuffix(".partial") {

@@ -108,6 +108,10 @@ final class MemoryPartial: Partial {
         }
     }
 
+    func confirmCredentials() {
+        state.withLock { $0.disk }?.confirmCredentials()
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
         try inMemory { state in state.body?.write(bytes, at: offset) }?.write(bytes, at: offset)
     }
@@ -145,14 +149,14 @@ final class MemoryPartial: Partial {
         return try disk?.contents(length: length) ?? Data()
     }
 
-    func place(at destinations: [String], length: Int64) -> [Result<Void, DownloadError>] {
+    func place(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>] {
         do throws(DownloadError) {
             try leaveMemory()
             let disk = state.withLock { $0.disk }
             guard let disk else { throw DownloadError(.storageFailure, "not begun") }
-            return disk.place(at: destinations, length: length)
+            return disk.place(at: targets, length: length)
         } catch {
-            return destinations.map { _ in .failure(error) }
+            return targets.map { _ in .failure(error) }
         }
     }
 

@@ -36,21 +36,37 @@ package struct TieredStore: PartialStore {
             partial, finding: .bytes(body.representation, body.received), store: self, site: site)
     }
 
+    package func refusal(of path: String) -> DownloadError? { disk.refusal(of: path) }
+
     package func holds(_ site: PartialSite) -> Bool { disk.holds(site) }
 
     package func place(
-        copyOf path: String, at destinations: [String], for site: PartialSite
-    ) -> [Result<Void, DownloadError>] {
-        disk.place(copyOf: path, at: destinations, for: site.onDisk)
+        copyOf path: String, at targets: [PlacementTarget], for site: PartialSite
+    ) -> [Result<String, DownloadError>] {
+        disk.place(copyOf: path, at: targets, for: site.onDisk)
     }
 
-    package func unfinished(in directory: String) throws(DownloadError) -> [UnfinishedPartial] {
-        try disk.unfinished(in: directory)
+    package func unfinished(
+        in directory: String, trustsDestinations: Bool
+    ) throws(DownloadError) -> [UnfinishedPartial] {
+        try disk.unfinished(in: directory, trustsDestinations: trustsDestinations)
     }
 
     package func adopt(_ file: ForeignFile, at site: PartialSite) throws(DownloadError) -> UnfinishedPartial {
         try disk.adopt(file, at: site.onDisk)
     }
+
+    package func removeLeftovers(
+        in directory: String, writtenBefore date: HTTPDate
+    ) throws(DownloadError) -> RemovedLeftovers {
+        try disk.removeLeftovers(in: directory, writtenBefore: date)
+    }
+
+    package func removeBodies(in directory: String, writtenBefore date: HTTPDate, exceeding byteLimit: Int64) {
+        disk.removeBodies(in: directory, writtenBefore: date, exceeding: byteLimit)
+    }
+
+    package func removeImported(_ file: ForeignFile) { disk.removeImported(file) }
 
     package func unfinished(at site: PartialSite) -> UnfinishedPartial? { disk.unfinished(at: site.onDisk) }
 

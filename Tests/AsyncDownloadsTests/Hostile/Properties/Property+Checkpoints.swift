@@ -18,7 +18,7 @@ extension Property {
 
     private static func block(of record: ArraySlice<UInt8>) -> [UInt8] {
         let check = CRC32.digits(of: record)
-        return Array(#"{"format":1,"crc32":"\#(check)","record":"#.utf8) + record + Array("}\n".utf8)
+        return Array(#"{"format":2,"crc32":"\#(check)","record":"#.utf8) + record + Array("}\n".utf8)
     }
 
     private static func line(of mark: ArraySlice<UInt8>) -> [UInt8] {
@@ -41,15 +41,21 @@ extension Property {
         let lines = bytes.split(separator: UInt8(ascii: "\n"))
         var contents = block(of: lines.first ?? [])
         contents += repeatElement(UInt8(ascii: " "), count: -contents.count & (Checkpoint.blockSize - 1))
-        for mark in lines.dropFirst().prefix(CheckpointMark.slotCount) {
-            let slot = line(of: mark).prefix(CheckpointMark.slotSize)
+        // Two slots of rollbacks and two of marks, all of one size.
+        for words in lines.dropFirst().prefix(2 * CheckpointMark.slotCount) {
+            let slot = line(of: words).prefix(CheckpointMark.slotSize)
             contents += slot + repeatElement(0, count: CheckpointMark.slotSize - slot.count)
         }
         let disk = POSIXFileSystem()
         let path = try ScratchFile.path(holding: contents)
-        guard case .success(let file)? = try CheckpointFile.read(path, on: disk) else { return }
+        guard
+            case .success(let file)? = try CheckpointFile.read(
+                path, on: disk, ownedBy: FileOwner(disk: disk, directory: "/tmp"))
+        else { return }
         defer { disk.close(file.handle) }
         try demandSound(file.checkpoint)
+        try demand(
+            file.received.upperBound <= file.checkpoint.received.upperBound, "a rollback that claims more")
         var information = try disk.information(of: file.handle)
         information.size = 1000
         let sessions = Set(file.marks.map(\.mark.session))
@@ -57,6 +63,7 @@ extension Property {
             guard let (slot, mark) = file.mark(of: information, session: session) else { continue }
             try demand(0..<CheckpointMark.slotCount ~= slot, "a slot that is not there")
             try demand(mark.generation == file.checkpoint.generation, "a mark of another checkpoint")
+            try demand(mark.rollback == file.rollback?.number ?? 0, "a mark of before a rollback")
             try demand(mark.received.upperBound <= 1000, "more than the file has")
         }
     }
@@ -71,7 +78,8 @@ extension Property {
         }
         try demand(try Checkpoint.decode(checkpoint.encoded()).checkpoint == checkpoint, "another when it is read back")
         // What is made of it when it is continued.
-        _ = PartialNames(PartialSite(directory: "/d", baseName: checkpoint.baseName, request: checkpoint.request))
+        _ = PartialNames(
+            PartialSite(directory: "/d", baseName: checkpoint.baseName, request: checkpoint.request), user: 1)
         let asked = AskedRange.continuing(
             at: checkpoint.received.prefixEnd, validator: checkpoint.representation.validator, window: nil)
         try demand(asked.fields.firstInvalidField() == nil, "a request that cannot be sent")

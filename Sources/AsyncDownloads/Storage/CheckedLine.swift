@@ -1,0 +1,47 @@
+/// A line of words that ends with a check of its bytes, so that a torn or an edited one is found out.
+enum CheckedLine {
+    /// The bytes of a line; nil where it is longer than `limit`.
+    static func encoded(_ words: [String], limit: Int) -> [UInt8]? {
+        var line = Array("\(words.joined(separator: " ")) ".utf8)
+        guard line.count < limit else { return nil }
+        line += "\(CRC32.digits(of: line.dropLast()))\n".utf8
+        return line.count <= limit ? line : nil
+    }
+
+    /// The words of the line that `slot` begins with, without the check; nil where there is none, or a torn one.
+    static func words(of slot: ArraySlice<UInt8>) -> [Substring]? {
+        guard let end = slot.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        let line = slot[..<end]
+        guard line.count > 9, line.dropLast(8).last == UInt8(ascii: " "),
+            CRC32.digits(of: line.dropLast(9)) == String(decoding: line.suffix(8), as: UTF8.self)
+        else { return nil }
+        return String(decoding: line.dropLast(9), as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+    }
+}
+
+extension IntervalSet {
+    /// The ranges as one word, `0-1048576,2097152-3145728`, or `-` where there are none; nil where they are longer than
+    /// `limit` bytes.
+    func word(limit: Int) -> String? {
+        if isEmpty { return "-" }
+        var word = ""
+        for range in ranges {
+            word += "\(word.isEmpty ? "" : ",")\(range.lowerBound)-\(range.upperBound)"
+            if word.utf8.count > limit { return nil }
+        }
+        return word
+    }
+
+    /// Reads what ``word(limit:)`` writes.
+    init?(word: Substring) {
+        self.init()
+        guard word != "-" else { return }
+        for range in word.split(separator: ",", omittingEmptySubsequences: false) {
+            let bounds = range.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int64($0) }
+            guard bounds.count == 2, bounds[0] < bounds[1], bounds[0] > (ranges.last?.upperBound ?? -1) else {
+                return nil
+            }
+            insert(bounds[0]..<bounds[1])
+        }
+    }
+}

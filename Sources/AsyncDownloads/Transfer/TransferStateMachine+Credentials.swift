@@ -1,0 +1,81 @@
+/// The proof that bytes which may have been received with other credentials are the same under the present ones.
+///
+/// An exchange that proves writes nothing: what it brings is compared with what is there. Until the proof has succeeded
+/// nothing is asked for that would be appended, and until it has failed nothing is removed.
+extension TransferStateMachine {
+    /// Begins the proof where what was found on disk needs one.
+    mutating func beginCredentialProof() {
+        credentialProof = nil
+        restsOnChecksum = false
+        guard representation?.hasUnverifiedCredentials == true else { return }
+        if settings.checksum != nil {
+            restsOnChecksum = true
+        } else {
+            credentialProof = CredentialProof(count: received.prefixEnd)
+        }
+    }
+
+    /// Asks for the next bytes to compare; nil where nothing is to be proven.
+    mutating func startComparison(at now: Duration) -> [TransferAction]? {
+        guard let range = credentialProof?.next, let representation else { return nil }
+        let isComplete = representation.length.map(received.isComplete(below:)) ?? false
+        guard representation.contentCoding == nil, representation.validator != nil || isComplete else {
+            // Nothing could be continued, whoever received it.
+            return restart(.noValidator) + connect(at: now)
+        }
+        let validator = representation.validator
+        let asked = AskedRange(
+            range: ByteRange(first: range.lowerBound, last: range.upperBound - 1),
+            condition: validator.map { .ifMatch($0) } ?? .none)
+        return startExchange(asked, compares: true, at: now)
+    }
+
+    /// The head of an exchange that brings bytes to compare.
+    mutating func comparisonHeadArrived(
+        _ head: ResponseHead, _ interpreter: ResponseInterpreter, at now: Duration
+    ) -> [TransferAction] {
+        switch interpreter.decideComparison(head) {
+        case .compare(let skipped, let end):
+            exchange?.end = end
+            exchange?.toSkip = skipped
+            rangeFaults = 0
+            state = .receiving
+            return []
+        case .proven:
+            return credentialsProven() + drain(.connect, at: now)
+        case .otherwise(.ask(.everything(let reason))):
+            return comparisonFailed(reason, at: now)
+        case .otherwise(let decision):
+            return take(decision, head, at: now)
+        }
+    }
+
+    /// `count` bytes of exchange `number` were compared with those that are there.
+    mutating func compared(
+        _ isEqual: Bool, exchange number: Int, at now: Duration
+    ) -> [TransferAction] {
+        guard exchange?.number == number else { return [] }
+        exchange?.endWrite()
+        exchange?.lastActivity = now
+        // A stop came while the bytes were being compared, or an earlier part was different.
+        guard state == .receiving, !isEqual else { return [] }
+        return comparisonFailed(.credentialsChanged, at: now)
+    }
+
+    /// Gives up what could not be proven; no change of the object that a transfer is charged for, nor one that comes again.
+    private mutating func comparisonFailed(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
+        restart(reason) + drain(.connect, at: now)
+    }
+
+    /// An exchange that compared has ended in order, and all that it brought is equal.
+    mutating func comparisonEnded(_ exchange: ExchangeProgress) -> [TransferAction] {
+        credentialProof?.advance(to: exchange.position)
+        return credentialProof?.next == nil ? credentialsProven() : []
+    }
+
+    private mutating func credentialsProven() -> [TransferAction] {
+        credentialProof = nil
+        representation?.hasUnverifiedCredentials = false
+        return (representation.map { [.adopt($0)] } ?? []) + [.confirmCredentials]
+    }
+}

@@ -1,0 +1,328 @@
+internal import Foundation
+internal import LoopbackServer
+internal import TestSupport
+internal import Testing
+
+@testable internal import AsyncDownloads
+
+/// Names that a server or a URL gives, where something has them already.
+@Suite(.endsWhenHung)
+struct ChosenNameTests {
+    private static let content = Content(seed: 41, length: 100_000)
+
+    private func serve(_ shop: Workshop, _ content: Content = content, at path: String, as name: String?) {
+        var resource = Resource(content, entityTag: "\"a\"")
+        if let name { resource.contentDisposition = "attachment; filename=\"\(name)\"" }
+        shop.server.serve(resource, at: path)
+    }
+
+    private func download(_ shop: Workshop, _ path: String, with downloader: Downloader? = nil) async throws -> String {
+        let request = DownloadRequest(from: shop.server.url(path), into: shop.directory)
+        return try await (downloader ?? shop.downloader).download(request).url.lastPathComponent
+    }
+
+    @Test func `boundary 2: a suggested name never replaces a file`() async throws {
+        try await Workshop.with { shop async throws in
+            let precious = shop.directory.appending(path: "Makefile")
+            try Data("all:".utf8).write(to: precious)
+            try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: precious.path)
+            serve(shop, at: "/x", as: "Makefile")
+            #expect(try await download(shop, "/x") == "Makefile-1")
+            #expect(try Data(contentsOf: precious) == Data("all:".utf8))
+            #expect(try shop.holds(Self.content, at: "Makefile-1"))
+            #expect(try shop.leftovers == ["Makefile", "Makefile-1"])
+        }
+    }
+
+    @Test func `boundary 2: a second run changes nothing`() async throws {
+        try await Workshop.with { shop async throws in
+            let contents = (0..<6).map { Content(seed: UInt64(50 + $0), length: 50_000) }
+            for (index, content) in contents.enumerated() { serve(shop, content, at: "/\(index)", as: "name.bin") }
+            for index in contents.indices { _ = try await download(shop, "/\(index)") }
+            let names = try shop.leftovers
+            #expect(names == ["name-1.bin", "name-2.bin", "name-3.bin", "name-4.bin", "name-5.bin", "name.bin"])
+            let numbers = try names.map { try inode(shop, $0) }
+            // In another order than the first time.
+            let second = Downloader(configuration: shop.downloader.configuration)
+            for index in [4, 0, 5, 2, 1, 3] {
+                let name = try await download(shop, "/\(index)", with: second)
+                #expect(try shop.holds(contents[index], at: name))
+            }
+            #expect(try shop.leftovers == names)
+            #expect(try names.map { try inode(shop, $0) } == numbers, "the files are the same ones")
+            await second.shutdown()
+        }
+    }
+
+    @Test func `boundary 2: one process that suggests one name twice gets two files, and one resource one`()
+        async throws
+    {
+        try await Workshop.with { shop async throws in
+            serve(shop, at: "/a", as: "name")
+            serve(shop, at: "/b", as: "name")
+            #expect(try await download(shop, "/a") == "name")
+            #expect(try await download(shop, "/b") == "name-1")
+            #expect(try await download(shop, "/a") == "name")
+            #expect(try await download(shop, "/b") == "name-1")
+            let changed = Content(seed: 99, length: 100_000)
+            serve(shop, changed, at: "/a", as: "name")
+            #expect(try await download(shop, "/a") == "name-2")
+            #expect(try shop.holds(Self.content, at: "name"))
+            #expect(try shop.holds(changed, at: "name-2"))
+        }
+    }
+
+    @Test func `boundary 2: processes that race for one name lose no file`() async throws {
+        try await Workshop.with { shop async throws in
+            let contents = (0..<24).map { Content(seed: UInt64(60 + $0), length: 30_000) }
+            for (index, content) in contents.enumerated() { serve(shop, content, at: "/\(index)", as: "name.bin") }
+            let names = try await withThrowingTaskGroup(of: (Int, String).self) { group in
+                for index in contents.indices {
+                    // Each with a memory of its own, as another process has.
+                    let downloader = Downloader(configuration: shop.downloader.configuration)
+                    group.addTask {
+                        let name = try await download(shop, "/\(index)", with: downloader)
+                        await downloader.shutdown()
+                        return (index, name)
+                    }
+                }
+                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            #expect(Set(names.values).count == contents.count)
+            for (index, name) in names { #expect(try shop.holds(contents[index], at: name)) }
+            #expect(try shop.leftovers.count == contents.count)
+        }
+    }
+
+    @Test func `boundary 2: names from the URL are the caller's, and replace`() async throws {
+        try await Workshop.with { shop async throws in
+            try Data("old".utf8).write(to: shop.directory.appending(path: "x"))
+            serve(shop, at: "/x", as: nil)
+            #expect(try await download(shop, "/x") == "x")
+            #expect(try shop.holds(Self.content, at: "x"))
+            #expect(try await download(shop, "/x") == "x")
+            serve(shop, at: "/other/x", as: nil)
+            #expect(try await download(shop, "/other/x") == "x-1")
+            #expect(try await download(shop, "/other/x") == "x-1")
+            #expect(try shop.leftovers == ["x", "x-1"])
+        }
+    }
+
+    @Test func `boundary 9: many files of one name cost the same each`() throws {
+        let directory = try TemporaryDirectory()
+        let files = CallCountingFileSystem()
+        let store = DiskStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+        let names = DirectoryNames()
+        let count = 2000
+        for run in 0..<2 {
+            for number in 0..<count {
+                var site = directory.site
+                site.request.url += "?\(run)/\(number)"
+                let partial = try store.open(site)
+                try partial.begin(SampleObject.first.representation)
+                let bytes = Array("file \(run) \(number)".utf8)
+                try bytes.withUnsafeBytes { try partial.write($0, at: 0) }
+                let target = PlacementTarget(
+                    .directory(directory.path, name: "name.bin", isCallers: false), resource: "\(run)/\(number)",
+                    names: names, isFree: { _ in true })
+                let path = try partial.place(at: [target], length: Int64(bytes.count))[0].get()
+                #expect(directory.bytes(at: path) == bytes)
+            }
+        }
+        #expect(try directory.contents.count == 2 * count)
+        #expect(files.lookups.withLock { $0 } < 30 * 2 * count)
+    }
+
+    @Test func `boundary 9: a second run finds its files among many of one name, once for each`() throws {
+        let directory = try TemporaryDirectory()
+        let count = 1000
+        for run in 0..<2 {
+            let files = CallCountingFileSystem()
+            let store = DiskStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            let names = DirectoryNames()
+            for number in run == 0 ? Array(0..<count) : Array(0..<count).reversed() {
+                var site = directory.site
+                site.request.url += "?\(number)"
+                let partial = try store.open(site)
+                try partial.begin(SampleObject.first.representation)
+                let bytes = Array("file \(1000 + number)".utf8)
+                try bytes.withUnsafeBytes { try partial.write($0, at: 0) }
+                let target = PlacementTarget(
+                    .directory(directory.path, name: "name.bin", isCallers: false), resource: "\(number)",
+                    names: names, isFree: { _ in true })
+                let path = try partial.place(at: [target], length: Int64(bytes.count))[0].get()
+                #expect(directory.bytes(at: path) == bytes)
+            }
+            #expect(try directory.contents.count == count)
+            #expect(files.lookups.withLock { $0 } < 40 * count)
+        }
+    }
+
+    /// How the name of a second file comes about.
+    enum Naming: String, CaseIterable, Sendable { case suggested, fromURL, callers }
+
+    @Test(arguments: Naming.allCases)
+    func `boundary 10: on a volume that folds names two files stay two`(_ naming: Naming) async throws {
+        try await Workshop.with { shop async throws in
+            let second = Content(seed: 42, length: 100_000)
+            let store = DiskStore(disk: FoldingFileSystem(), durability: .processCrash, bootID: nil)
+            let downloader = Downloader(
+                configuration: shop.downloader.configuration, transport: Engine.httpClient.makeTransport(),
+                store: store,
+                time: SystemTimeSource())
+            let isSuggested = naming == .suggested
+            serve(shop, at: isSuggested ? "/1" : "/README", as: isSuggested ? "README" : nil)
+            serve(shop, second, at: isSuggested ? "/2" : "/readme", as: isSuggested ? "readme" : nil)
+            var files: [URL] = []
+            for path in isSuggested ? ["/1", "/2"] : ["/README", "/readme"] {
+                let url = shop.server.url(path)
+                let request =
+                    naming == .callers
+                    ? DownloadRequest(from: url, to: shop.directory.appending(path: url.lastPathComponent))
+                    : DownloadRequest(from: url, into: shop.directory)
+                do throws(DownloadError) {
+                    files.append(try await downloader.download(request).url)
+                } catch {
+                    #expect(naming == .callers && files.count == 1)
+                    #expect(error.code == .destinationUnusable)
+                    #expect(error.bytesKept == second.length)
+                }
+            }
+            #expect(files.count == (naming == .callers ? 1 : 2))
+            #expect(try shop.holds(Self.content, at: "readme"))
+            if naming != .callers { #expect(try shop.holds(second, at: "readme-1")) }
+            await downloader.shutdown()
+        }
+    }
+
+    @Test func `boundary 10: on a volume that does not, names that differ in case are two names`() async throws {
+        try await Workshop.with { shop async throws in
+            serve(shop, at: "/README", as: nil)
+            serve(shop, Content(seed: 42, length: 100_000), at: "/readme", as: nil)
+            #expect(try await download(shop, "/README") == "README")
+            // As the volume of the temporary directory has it.
+            let folds = FileManager.default.fileExists(atPath: shop.directory.path.uppercased())
+            #expect(try await download(shop, "/readme") == (folds ? "readme-1" : "readme"))
+        }
+    }
+
+    @Test(arguments: ["suggested", "from the URL"])
+    func `boundary 13: a chosen name that is a directory is numbered`(_ kind: String) async throws {
+        try await Workshop.with { shop async throws in
+            try FileManager.default.createDirectory(
+                at: shop.directory.appending(path: "name"), withIntermediateDirectories: false)
+            serve(shop, at: "/name", as: kind == "suggested" ? "name" : nil)
+            #expect(try await download(shop, "/name") == "name-1")
+            #expect(try shop.leftovers == ["name", "name-1"])
+        }
+    }
+
+    @Test(arguments: [AbandonmentPolicy.pause, .finish, .discard])
+    func `boundary 13: a named destination that is a directory fails before anything is fetched`(
+        _ policy: AbandonmentPolicy
+    ) async throws {
+        try await Workshop.with(configure: { $0.abandonmentPolicy = policy }) { shop async throws in
+            try FileManager.default.createDirectory(
+                at: shop.directory.appending(path: "file.bin"), withIntermediateDirectories: false)
+            serve(shop, at: "/x", as: nil)
+            let error = await Story(of: shop.downloader.start(shop.request("/x"))).error
+            #expect(error?.code == .destinationUnusable)
+            #expect(shop.server.requests().isEmpty)
+            #expect(try shop.leftovers == ["file.bin"])
+        }
+    }
+
+    @Test func `boundary 2: a kill after the rename is recognized by the recorded name`() throws {
+        let directory = try TemporaryDirectory()
+        var site = directory.site
+        site.request.destination = "."
+        site.request.choosesName = true
+        try directory.put([1], at: "\(directory.path)/name.bin")
+        let files = CheckpointKeepingFileSystem(path: PartialNames(site).checkpoint)
+        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(site)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<1000)
+        try partial.save(IntervalSet(0..<1000))
+        let target = PlacementTarget(
+            .directory(directory.path, name: "name.bin", isCallers: false), resource: "r", names: DirectoryNames(),
+            isFree: { _ in true })
+        #expect(try partial.place(at: [target], length: 1000)[0].get() == "\(directory.path)/name-1.bin")
+        #expect(directory.bytes(at: "\(directory.path)/name-1.bin") == SampleObject.first.bytes())
+        // The checkpoint as a kill would have left it.
+        let bytes = files.bytes.withLock { $0 }
+        #expect(try Checkpoint.decode(bytes).checkpoint.chosenName == "name-1.bin")
+        let handle = try files.open(PartialNames(site).checkpoint, .new)
+        try bytes.withUnsafeBytes { try files.write($0, to: handle, at: 0) }
+        files.close(handle)
+        let next = try DiskStore().open(site)
+        #expect(next.finding == .nothing, "nothing is reported as lost")
+        next.close()
+        #expect(try directory.contents == ["name-1.bin", "name.bin"])
+    }
+
+    private func inode(_ shop: Workshop, _ name: String) throws -> UInt64 {
+        try #require(try POSIXFileSystem().information(at: shop.directory.appending(path: name).path)).inode
+    }
+}
+
+/// Keeps the checkpoint as it is when a file gets its chosen name.
+private final class CheckpointKeepingFileSystem: ForwardingFileSystem {
+    let path: String
+    let bytes = Mutex<[UInt8]>([])
+
+    init(path: String) {
+        self.path = path
+    }
+
+    func rename(_ source: String, toUnused destination: String) throws(FileFailure) {
+        try base.rename(source, toUnused: destination)
+        bytes.withLock { $0 = FileManager.default.contents(atPath: path).map { [UInt8]($0) } ?? [] }
+    }
+}
+
+/// Counts the calls that look for names or open files.
+private final class CallCountingFileSystem: ForwardingFileSystem {
+    let lookups = Mutex(0)
+
+    func information(at path: String) throws(FileFailure) -> FileInformation? {
+        lookups.withLock { $0 += 1 }
+        return try base.information(at: path)
+    }
+
+    func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
+        lookups.withLock { $0 += 1 }
+        return try base.open(path, purpose)
+    }
+}
+
+/// The real file system as one that takes names for the same that differ in case only.
+private struct FoldingFileSystem: ForwardingFileSystem {
+    /// Hidden files have names that nobody else gives.
+    private func folded(_ path: String) -> String {
+        let name = PartialNames.lastComponent(of: path)
+        guard !name.hasPrefix("."), !name.hasPrefix("async-downloads-") else { return path }
+        return PartialNames.join(PartialNames.directory(of: path), name.lowercased())
+    }
+
+    func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
+        try base.open(folded(path), purpose)
+    }
+
+    func information(at path: String) throws(FileFailure) -> FileInformation? {
+        try base.information(at: folded(path))
+    }
+
+    func rename(_ path: String, to destination: String) throws(FileFailure) {
+        try base.rename(folded(path), to: folded(destination))
+    }
+
+    func rename(_ path: String, toUnused destination: String) throws(FileFailure) {
+        try base.rename(folded(path), toUnused: folded(destination))
+    }
+
+    func remove(_ path: String) throws(FileFailure) { try base.remove(folded(path)) }
+
+    func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {
+        try base.duplicate(file, to: folded(path))
+    }
+}

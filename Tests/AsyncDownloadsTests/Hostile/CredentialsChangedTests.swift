@@ -1,0 +1,219 @@
+internal import Foundation
+internal import LoopbackServer
+internal import TestSupport
+internal import Testing
+
+@testable internal import AsyncDownloads
+
+/// Bytes that were received with other credentials than those of the present request.
+@Suite(.endsWhenHung)
+struct CredentialsChangedTests {
+    private static let content = Content(seed: 35, length: 400_000)
+    private static let other = Content(seed: 36, length: 400_000)
+    private static let cut: Int64 = 200_000
+    private static let probe: Int64 = 64 << 10
+
+    private static let mine: AsyncDownloads.HeaderFields = ["Authorization": "Bearer mine"]
+
+    /// How the bytes on disk were received, how the rest is asked for, and what has to be fetched again.
+    struct Change: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var before: AsyncDownloads.HeaderFields = ["Authorization": "Bearer another"]
+        var accountBefore: String?
+        var headers = CredentialsChangedTests.mine
+        var account: String?
+        var hasChecksum = false
+        var hasDigest = false
+        /// How many bytes are fetched.
+        var fetched = CredentialsChangedTests.content.length - cut + 2 * probe
+    }
+
+    private static let rest = content.length - cut
+
+    static let changes: [Change] = [
+        Change(testDescription: "another value"),
+        Change(testDescription: "credentials where there were none", before: [:]),
+        Change(testDescription: "none where there were credentials", headers: [:]),
+        Change(testDescription: "none at all", before: [:], headers: [:], fetched: rest),
+        Change(
+            testDescription: "another name of one's own", before: ["X-AuthToken": "a"], headers: ["X-AuthToken": "b"]),
+        Change(testDescription: "a checksum", hasChecksum: true, fetched: rest),
+        Change(testDescription: "an equal digest of the server's", hasDigest: true, fetched: rest),
+        Change(testDescription: "the same account", accountBefore: "7", account: "7", fetched: rest),
+        Change(testDescription: "another account", accountBefore: "7", account: "8", fetched: content.length),
+    ]
+
+    @Test(arguments: Engine.allCases, changes)
+    func `boundary 5: bytes of other credentials are continued when they are proven`(
+        _ engine: Engine, _ change: Change
+    ) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            var resource = Resource(Self.content, entityTag: "\"revision\"")
+            if change.hasDigest { resource.headers = ["Repr-Digest": Self.content.reprDigest] }
+            shop.server.serve(resource, at: "/one")
+            try leave(in: shop, change)
+            var request = shop.request("/one")
+            request.headers = change.headers
+            request.account = change.account
+            if change.hasChecksum { request.checksum = Self.content.sha256 }
+            let story = await Story(of: shop.downloader.start(request))
+            #expect(story.error == nil)
+            #expect(story.restarts == [])
+            #expect(try shop.holds(Self.content))
+            if !change.hasDigest { #expect(story.file?.fetchedByteCount == change.fetched) }
+            #expect((story.file?.fetchedByteCount ?? 0) >= change.fetched)
+        }
+    }
+
+    @Test(arguments: Engine.allCases, ["first byte", "last byte", "checksum", "digest"])
+    func `boundary 5: bytes that are another user's are given up`(_ engine: Engine, _ kind: String) async throws {
+        try await Workshop.with(engine) { shop async throws in
+            // Tags are per revision, so that both users' objects have the same.
+            var resource = Resource(Self.other, entityTag: "\"revision\"")
+            if kind == "digest" { resource.headers = ["Repr-Digest": Self.other.reprDigest] }
+            shop.server.serve(resource, at: "/one")
+            var change = Change(testDescription: "")
+            change.hasDigest = kind == "digest"
+            try leave(in: shop, change) { bytes in
+                // Everything but one byte is equal.
+                if kind == "first byte" || kind == "last byte" {
+                    bytes = Array(Self.other.bytes(in: 0..<Self.cut))
+                    bytes[kind == "first byte" ? 0 : bytes.count - 1] ^= 1
+                }
+            }
+            var request = shop.request("/one")
+            request.headers = Self.mine
+            if kind == "checksum" { request.checksum = Self.other.sha256 }
+            let story = await Story(of: shop.downloader.start(request))
+            #expect(story.error == nil)
+            #expect(story.restarts == [.credentialsChanged])
+            #expect(try shop.holds(Self.other))
+            #expect(try shop.leftovers == ["file.bin"])
+        }
+    }
+
+    @Test(arguments: [401, 403, 404, 500])
+    func `boundary 5: nothing is removed before a proof has failed`(_ status: Int) async throws {
+        try await Workshop.with { shop async throws in
+            var resource = Resource(Self.content, entityTag: "\"revision\"", script: [[.status(status)]])
+            resource.repeatsLastStep = true
+            shop.server.serve(resource, at: "/one")
+            try leave(in: shop, Change(testDescription: ""))
+            var request = shop.request("/one")
+            request.headers = Self.mine
+            request.retryPolicy = .never
+            let error = await Story(of: shop.downloader.start(request)).error
+            #expect(error?.code == .httpStatus)
+            #expect(error?.bytesKept == Self.cut)
+            shop.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
+            let story = await Story(of: shop.downloader.start(request))
+            #expect(story.restarts == [])
+            #expect(story.file?.fetchedByteCount == Self.content.length - Self.cut + 2 * Self.probe)
+        }
+    }
+
+    @Test func `boundary 5: the same process with the same credentials needs no proof`() async throws {
+        try await Workshop.with { shop async throws in
+            let script: [Step] = [[.cut(after: Self.cut)]]
+            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var request = shop.request("/one")
+            request.headers = Self.mine
+            request.retryPolicy = .never
+            #expect(await Story(of: shop.downloader.start(request)).error?.bytesKept == Self.cut)
+            let file = try await shop.downloader.download(request)
+            #expect(file.fetchedByteCount == Self.content.length - Self.cut)
+        }
+    }
+
+    @Test func `boundary 5: a whole file of other credentials is compared before it is used`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
+            try leave(in: shop, Change(testDescription: ""), count: Self.content.length)
+            var request = shop.request("/one")
+            request.headers = Self.mine
+            let file = try await shop.downloader.download(request)
+            #expect(file.fetchedByteCount == 2 * Self.probe)
+            #expect(try shop.holds(Self.content))
+        }
+    }
+
+    @Test(arguments: [nil, "7"])
+    func `boundary 5: a body in memory is of its user, and without an account never on disk`(
+        _ account: String?
+    ) async throws {
+        try await Workshop.with { shop async throws in
+            var configuration = shop.downloader.configuration
+            configuration.partialBodies = PartialBodyStore(byteLimit: 0)
+            configuration.partialsDirectory = shop.directory
+            configuration.retryPolicy = .never
+            let downloader = Downloader(configuration: configuration)
+            let script: [Step] = [[.cut(after: Self.cut)]]
+            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var request = DownloadRequest(from: shop.server.url("/one"))
+            request.headers = Self.mine
+            request.account = account
+            #expect(await Story(of: downloader.start(request)).error?.code == .connectionLost)
+            #expect(try shop.leftovers.contains { $0.hasSuffix(".partial") } == (account != nil))
+            await downloader.shutdown()
+        }
+    }
+
+    @Test func `boundary 5: a body that was left in memory is not continued with other credentials`() async throws {
+        try await Workshop.with { shop async throws in
+            let script: [Step] = [[.cut(after: Self.cut)]]
+            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var request = DownloadRequest(from: shop.server.url("/one"))
+            request.retryPolicy = .never
+            request.headers = ["Authorization": "Bearer another"]
+            #expect(await Story(of: shop.downloader.start(request)).error?.bytesKept == Self.cut)
+            shop.server.serve(Resource(Self.other, entityTag: "\"revision\""), at: "/one")
+            request.headers = Self.mine
+            let data = try await shop.downloader.data(for: request)
+            #expect(data == Data(Self.other.bytes(in: 0..<Self.other.length)))
+        }
+    }
+
+    @Test func `boundary 5: requests of one account share a transfer, whatever their tokens are`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]]), at: "/one")
+            var (first, second) = (shop.request("/one", to: "a"), shop.request("/one", to: "b"))
+            first.headers = Self.mine
+            second.headers = ["Authorization": "Bearer rotated"]
+            (first.account, second.account) = ("7", "7")
+            let one = shop.downloader.start(first)
+            try await one.progress(reaching: Self.cut)
+            let two = shop.downloader.start(second)
+            #expect(two.isCoalesced)
+            shop.server.release("/one")
+            _ = try await (one.file, two.file)
+            second.account = "8"
+            second.destination = .file(shop.directory.appending(path: "c"))
+            #expect(shop.downloader.start(second).isCoalesced == false)
+        }
+    }
+
+    /// Leaves an unfinished download as another process does.
+    private func leave(
+        in shop: Workshop, _ change: Change, count: Int64 = cut, _ edit: (inout [UInt8]) -> Void = { _ in }
+    ) throws {
+        let url = shop.server.url("/one").absoluteString
+        let record = RequestRecord(
+            url: url, hasSecretHeaders: !change.before.isEmpty, destination: "file.bin", account: change.accountBefore)
+        let site = PartialSite(
+            directory: shop.directory.path, baseName: "file.bin", request: record,
+            // Of another process: not even the same value is known here.
+            secretHeaders: change.before.isEmpty ? [:] : ["Authorization": UUID().uuidString])
+        let partial = try DiskStore(durability: .processCrash).open(site)
+        let digests = change.hasDigest ? [Self.content.sha256] : nil
+        try partial.begin(
+            Representation(
+                finalURL: url, validator: Validator(rawValue: "\"revision\""), length: Self.content.length,
+                digests: digests))
+        var bytes = Array(Self.content.bytes(in: 0..<count))
+        edit(&bytes)
+        try bytes.withUnsafeBytes { try partial.write($0, at: 0) }
+        try partial.save(IntervalSet(0..<count))
+        partial.close()
+    }
+}

@@ -1,0 +1,192 @@
+internal import Foundation
+internal import LoopbackServer
+internal import TestSupport
+internal import Testing
+
+@testable internal import AsyncDownloads
+
+/// Checkpoints that somebody else has put into a directory that is restored: an archive, or another user.
+@Suite(.endsWhenHung)
+struct RestoringPlantedTests {
+    private static let content = Content(seed: 31, length: 300_000)
+    private static let cut: Int64 = 100_000
+
+    /// Where a checkpoint says that its file goes, and where it may really go, below the directory.
+    struct Destination: Sendable, CustomTestStringConvertible {
+        let record: String
+        var choosesName = false
+        /// nil where the checkpoint must not be listed.
+        let name: String?
+
+        var testDescription: String { "\(record)\(choosesName ? ", a directory" : "")" }
+    }
+
+    static let destinations: [Destination] = [
+        Destination(record: "file.bin", name: "file.bin"),
+        Destination(record: "new/sub/file.bin", name: "new/sub/file.bin"),
+        Destination(record: "./~file.bin", name: "~file.bin"),
+        Destination(record: "./~/file.bin", name: "~/file.bin"),
+        Destination(record: ".", choosesName: true, name: "one"),
+        Destination(record: "new", choosesName: true, name: "new/one"),
+        Destination(record: "/VICTIMS/missing", name: nil),
+        Destination(record: "/VICTIMS/folder", choosesName: true, name: nil),
+        Destination(record: "../victims/missing", name: nil),
+        Destination(record: "../victims/folder", choosesName: true, name: nil),
+        Destination(record: "..", choosesName: true, name: nil),
+        Destination(record: "new/../../victims/missing", name: nil),
+        Destination(record: "./../victims/missing", name: nil),
+        Destination(record: "~/.profile", name: nil),
+        Destination(record: "~root/.profile", name: nil),
+        Destination(record: "~", choosesName: true, name: nil),
+        Destination(record: "//victims/missing", name: nil),
+        Destination(record: "new//file.bin", name: nil),
+        Destination(record: "new/./file.bin", name: nil),
+        Destination(record: "link/missing", name: nil),
+        Destination(record: "link", choosesName: true, name: nil),
+        Destination(record: "plain/file.bin", name: nil),
+        Destination(record: "file.bin\0", name: nil),
+    ]
+
+    @Test(arguments: destinations)
+    func `boundary 1: a planted checkpoint writes nothing outside of the directory`(
+        _ destination: Destination
+    ) async throws {
+        try await Workshop.with { shop async throws in
+            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "victims"))
+            let unpacked = shop.directory.appending(path: "unpacked")
+            try FileManager.default.createDirectory(at: unpacked, withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(
+                at: unpacked.appending(path: "link"), withDestinationURL: victims.folder)
+            let record = destination.record.replacing(
+                "/VICTIMS", with: shop.directory.appending(path: "victims").path)
+            try leave(in: unpacked, shop, destination: record, choosesName: destination.choosesName)
+            try Data().write(to: unpacked.appending(path: "plain"))
+            let restored = try await shop.downloader.restore(in: unpacked)
+            #expect(restored.count == (destination.name == nil ? 0 : 1))
+            for download in restored {
+                download.resume()
+                let file = try await download.file
+                let expected = unpacked.appending(path: destination.name ?? "")
+                #expect(file.url.standardizedFileURL.path == expected.standardizedFileURL.path)
+                #expect(file.fetchedByteCount == Self.content.length - Self.cut)
+                #expect(try shop.holds(Self.content, at: "unpacked/\(destination.name ?? "")"))
+            }
+            #expect(try victims.areUntouched)
+            #expect(try shop.leftovers == ["unpacked", "victims"])
+        }
+    }
+
+    /// What an archive cannot bring along, or somebody else has changed.
+    enum Stranger: String, CaseIterable, Sendable {
+        case copiedPartial, partialWithTwoNames, writableCheckpoint, writablePartial, linkedPartial, renamedCheckpoint
+    }
+
+    @Test(arguments: Stranger.allCases)
+    func `boundary 1: what this user's processes have not left so is not listed`(_ stranger: Stranger) async throws {
+        try await Workshop.with { shop async throws in
+            try leave(in: shop.directory, shop, destination: "file.bin")
+            let files = FileManager.default
+            let names = try shop.leftovers
+            let partial = shop.directory.appending(path: try #require(names.first { $0.hasSuffix(".partial") })).path
+            let checkpoint = shop.directory.appending(path: try #require(names.first { $0.hasSuffix(".checkpoint") }))
+                .path
+            switch stranger {
+            case .copiedPartial:
+                try files.copyItem(atPath: partial, toPath: partial + "x")
+                try files.removeItem(atPath: partial)
+                try files.moveItem(atPath: partial + "x", toPath: partial)
+            case .partialWithTwoNames: try files.linkItem(atPath: partial, toPath: partial + "x")
+            case .writableCheckpoint: try files.setAttributes([.posixPermissions: 0o666], ofItemAtPath: checkpoint)
+            case .writablePartial: try files.setAttributes([.posixPermissions: 0o622], ofItemAtPath: partial)
+            case .linkedPartial:
+                try files.moveItem(atPath: partial, toPath: partial + "x")
+                try files.createSymbolicLink(atPath: partial, withDestinationPath: partial + "x")
+            case .renamedCheckpoint:
+                try files.moveItem(atPath: checkpoint, toPath: checkpoint.replacing("file.bin", with: "other.bin"))
+            }
+            #expect(try await shop.downloader.restore(in: shop.directory).isEmpty)
+        }
+    }
+
+    @Test(arguments: [0o700, 0o755, 0o777, 0o720])
+    func `boundary 1: absolute destinations count in a configured directory that only this user can write`(
+        _ mode: Int
+    ) async throws {
+        try await Workshop.with { shop async throws in
+            let partials = shop.directory.appending(path: "partials")
+            try FileManager.default.createDirectory(at: partials, withIntermediateDirectories: true)
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: partials.path)
+            let destination = shop.directory.appending(path: "file.bin").path
+            try leave(in: partials, shop, destination: destination)
+            #expect(try await shop.downloader.restore(in: partials).isEmpty, "it is not configured")
+            var configuration = shop.downloader.configuration
+            configuration.partialsDirectory = partials
+            let configured = Downloader(configuration: configuration)
+            let restored = try await configured.restore(in: partials)
+            #expect(restored.count == (mode & 0o022 == 0 ? 1 : 0))
+            for download in restored {
+                download.resume()
+                #expect(try await download.file.url.path == destination)
+            }
+            await configured.shutdown()
+        }
+    }
+
+    @Test func `boundary 1: a link that is planted after the list was made is not followed`() async throws {
+        try await Workshop.with { shop async throws in
+            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "victims"))
+            try leave(in: shop.directory, shop, destination: "sub/file.bin")
+            let download = try #require(try await shop.downloader.restore(in: shop.directory).first)
+            try FileManager.default.createSymbolicLink(
+                at: shop.directory.appending(path: "sub"), withDestinationURL: victims.folder)
+            download.resume()
+            let story = await Story(of: download)
+            #expect(story.error?.code == .destinationUnusable)
+            #expect(story.error?.bytesKept == Self.content.length, "nothing is lost")
+            #expect(try victims.areUntouched)
+        }
+    }
+
+    @Test func `boundary 18: a recorded path is never taken for a home directory`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(
+                Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: Self.cut)]]), at: "/one")
+            let folder = shop.directory.appending(path: "partials")
+            var configuration = shop.downloader.configuration
+            configuration.partialsDirectory = folder
+            configuration.retryPolicy = .never
+            for name in ["~/one", "~one"] {
+                shop.server.serve(
+                    Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: Self.cut)]]), at: "/one")
+                let first = Downloader(configuration: configuration)
+                let destination = folder.appending(path: name)
+                _ = await Story(of: first.start(DownloadRequest(from: shop.server.url("/one"), to: destination)))
+                await first.shutdown()
+                let second = Downloader(configuration: configuration)
+                let restored = try #require(try await second.restore(in: folder).first)
+                restored.resume()
+                #expect(try await restored.file.url.path == destination.path)
+                #expect(try shop.holds(Self.content, at: "partials/\(name)"))
+                await second.shutdown()
+            }
+        }
+    }
+
+    /// Leaves an unfinished download as this user's process does, with any destination in its checkpoint.
+    private func leave(
+        in directory: URL, _ shop: Workshop, destination: String, choosesName: Bool = false
+    ) throws {
+        shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
+        let url = shop.server.url("/one").absoluteString
+        let site = PartialSite(
+            directory: directory.path, baseName: choosesName ? "one" : "file.bin",
+            request: RequestRecord(url: url, destination: destination, choosesName: choosesName))
+        let partial = try DiskStore(durability: .processCrash).open(site)
+        try partial.begin(
+            Representation(
+                finalURL: url, validator: Validator(rawValue: "\"a\""), length: Self.content.length))
+        try Self.content.bytes(in: 0..<Self.cut).withUnsafeBytes { try partial.write($0, at: 0) }
+        try partial.save(IntervalSet(0..<Self.cut))
+        partial.close()
+    }
+}
