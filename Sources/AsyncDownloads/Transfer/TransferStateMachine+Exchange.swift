@@ -281,10 +281,19 @@ extension TransferStateMachine {
             return proceed(after: failure(of: end) ?? DownloadError(.connectionLost, "no response"), at: now)
         case .receiving:
             exchange = nil
-            return proceed(after: failure(of: end) ?? shortfall(current), at: now)
+            let error = failure(of: end) ?? shortfall(current)
+            if error == nil, let delay = delay(after: current) { return wait(for: delay, isPaced: true) }
+            return proceed(after: error, at: now)
         case .ready, .waiting, .opening, .refreshing, .backingOff, .closing, .paused, .finishing, .ended:
             preconditionFailure("exchange ended in \(state)")
         }
+    }
+
+    /// How long the next request has to wait after an exchange that ended in order; nil for not at all.
+    private mutating func delay(after exchange: ExchangeProgress) -> Duration? {
+        if let length = representation?.length, received.isComplete(below: length) { return nil }
+        let isComplete = exchange.asked.range?.last.map { exchange.position > $0 } ?? false
+        return pacing.delay(afterAnswerOf: exchange.position - exchange.asked.start, isComplete: isComplete)
     }
 
     private mutating func proceed(after error: DownloadError?, at now: Duration) -> [TransferAction] {
