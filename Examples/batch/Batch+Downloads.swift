@@ -40,7 +40,9 @@ extension Batch {
     }
 
     private func manifest(_ path: String) throws -> Manifest {
-        let name = path == "-" ? "standard input" : path
+        // What looks like a URL is one in the wrong place, and may have secrets in it.
+        let isPlain = !path.contains(where: "?#@".contains) && !path.contains("://")
+        let name = path == "-" ? "standard input" : isPlain ? path : "the manifest"
         let bytes: Data
         do {
             if path == "-" {
@@ -49,7 +51,7 @@ extension Batch {
                 bytes = try Data(contentsOf: URL(fileURLWithPath: path))
             }
         } catch {
-            throw ValidationError("\(name) cannot be read: \(error.localizedDescription)")
+            throw ValidationError("\(name) cannot be read" + (isPlain ? ": \(error.localizedDescription)" : ""))
         }
         do throws(ManifestError) {
             return try Manifest(bytes)

@@ -14,9 +14,9 @@ extension Batch {
     /// Refuses what is wrong with the options by themselves; what is wrong in a manifest is found when it is read.
     func validate() throws {
         if let jobs, !Self.jobsAllowed.contains(jobs) {
-            throw ValidationError("-j takes a number from 1 to \(Self.jobsAllowed.upperBound), not \(jobs)")
+            throw ValidationError("-j takes a number from 1 to \(Self.jobsAllowed.upperBound)")
         }
-        if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0, not \(retries)") }
+        if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0") }
         if let timeout, !(timeout > 0 && timeout <= Self.longestTimeout) {
             throw ValidationError("--timeout takes seconds, more than 0 and at most \(Int(Self.longestTimeout))")
         }

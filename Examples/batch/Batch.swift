@@ -86,6 +86,30 @@ struct Batch: AsyncParsableCommand {
     @Flag(name: .customLong("no-progress"), help: "No live display.")
     var hidesProgress = false
 
+    /// Runs the command; the process ends with its status.
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        var command: any ParsableCommand
+        do {
+            command = try parseAsRoot(arguments)
+        } catch {
+            let message = UsageMessage(fullMessage(for: error), arguments: arguments)
+            let code = exitCode(for: error)
+            if code.isSuccess { exit(withError: error) }
+            StandardError.write("\(message)\n")
+            exit(withError: code)
+        }
+        do {
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            exit(withError: error)
+        }
+    }
+
     func run() async throws {
         // What the library logs is told by its events too, and would tear the display.
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }

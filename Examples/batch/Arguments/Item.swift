@@ -15,7 +15,7 @@ struct Item: Sendable, Hashable {
     var name: String {
         if let output { return output.path }
         let name = address.url.lastPathComponent
-        return name.isEmpty || name == "/" ? address.url.host() ?? address.text : name
+        return name.isEmpty || name == "/" ? address.url.host() ?? "" : name
     }
 
     /// What the library is asked for: where the user gave no name, it takes the server's, or the URL's.

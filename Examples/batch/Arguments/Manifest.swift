@@ -69,7 +69,8 @@ struct Manifest: Sendable {
         case "header":
             entry.item.headers.append(try HeaderLine(value))
         default:
-            throw Misuse("\(name) is not supported; out, checksum and header are")
+            // The name is not repeated: it may be a header, or a URL, in the wrong place.
+            throw Misuse("this option is not supported; out, checksum and header are")
         }
         entries[entries.count - 1] = entry
     }

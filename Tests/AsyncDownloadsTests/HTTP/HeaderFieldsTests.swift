@@ -66,6 +66,20 @@ struct HeaderFieldsTests {
         #expect(!"\([headers])".contains("secret"))
     }
 
+    private static let descriptions: [(HeaderFields, String)] = [
+        (["X": "a\r\nSet-Cookie: b"], "[X: a\\r\\nSet-Cookie: b]"),
+        (["X": "a\tb\0\u{1B}[2J\u{7F}\u{85}"], "[X: a\\tb\\u{0}\\u{1B}[2J\\u{7F}\\u{85}]"),
+        (["X": "a\u{2028}b\u{2029}\u{202E}c"], "[X: a\\u{2028}b\\u{2029}\\u{202E}c]"),
+        (["X\r\nY": "a"], "[X…: <redacted>]"),
+        (["Authorization: Bearer secret": ""], "[Authorization…: <redacted>]"),
+        (["ETag": "\"a\\b\"", "Y": "naïve 日本"], "[ETag: \"a\\b\", Y: naïve 日本]"),
+    ]
+
+    @Test("a description is one line, whatever the names and values are", arguments: descriptions)
+    func oneLine(_ headers: HeaderFields, _ text: String) {
+        #expect("\(headers)" == text)
+    }
+
     @Test(
         "credentials are known by name",
         arguments: [
