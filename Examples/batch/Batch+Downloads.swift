@@ -30,17 +30,20 @@ extension Batch {
     func items() throws -> [Item] {
         var items = urls.map { Item(address: $0, output: output, checksum: checksum) }
         if let input { items += try manifest(input).entries.map(\.item) }
-        let common = headers
+        let (common, publicCommon) = (headers, publicHeaders)
         for id in items.indices {
             items[id].id = id
             items[id].headers = common + items[id].headers
+            items[id].publicHeaders = publicCommon + items[id].publicHeaders
             items[id].maximumByteCount = maximumByteCount?.value
         }
         return items
     }
 
     private func manifest(_ path: String) throws -> Manifest {
-        let name = path == "-" ? "standard input" : path
+        // What looks like a URL is one in the wrong place, and may have secrets in it.
+        let isPlain = !path.contains(where: "?#@".contains) && !path.contains("://")
+        let name = path == "-" ? "standard input" : isPlain ? path : "the manifest"
         let bytes: Data
         do {
             if path == "-" {
@@ -49,7 +52,7 @@ extension Batch {
                 bytes = try Data(contentsOf: URL(fileURLWithPath: path))
             }
         } catch {
-            throw ValidationError("\(name) cannot be read: \(error.localizedDescription)")
+            throw ValidationError("\(name) cannot be read" + (isPlain ? ": \(error.localizedDescription)" : ""))
         }
         do throws(ManifestError) {
             return try Manifest(bytes)

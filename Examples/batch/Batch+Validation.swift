@@ -9,14 +9,14 @@ extension Batch {
     private static let longestDeadline = 31_536_000.0
 
     /// Whether nothing was asked for but how to show it.
-    var isDemonstration: Bool { urls.isEmpty && input == nil }
+    var isDemonstration: Bool { urls.isEmpty && input == nil && cleaned == nil }
 
     /// Refuses what is wrong with the options by themselves; what is wrong in a manifest is found when it is read.
     func validate() throws {
         if let jobs, !Self.jobsAllowed.contains(jobs) {
-            throw ValidationError("-j takes a number from 1 to \(Self.jobsAllowed.upperBound), not \(jobs)")
+            throw ValidationError("-j takes a number from 1 to \(Self.jobsAllowed.upperBound)")
         }
-        if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0, not \(retries)") }
+        if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0") }
         if let timeout, !(timeout > 0 && timeout <= Self.longestTimeout) {
             throw ValidationError("--timeout takes seconds, more than 0 and at most \(Int(Self.longestTimeout))")
         }
@@ -24,7 +24,11 @@ extension Batch {
             throw ValidationError("--deadline takes seconds, more than 0 and at most \(Int(Self.longestDeadline))")
         }
         let isSingle = urls.count == 1 && input == nil
-        if isDemonstration {
+        if cleaned != nil {
+            guard urls.isEmpty, input == nil, optionsOfDownloads.isEmpty else {
+                throw ValidationError("--clean removes what earlier runs left, and downloads nothing")
+            }
+        } else if isDemonstration {
             guard optionsOfDownloads.isEmpty else {
                 throw ValidationError(
                     "\(optionsOfDownloads[0]) was given, but nothing to download: name URLs, or a manifest with -i")
@@ -41,6 +45,7 @@ extension Batch {
         let options: [(String, Bool)] = [
             ("-d", directory != nil), ("-o", output != nil), ("-j", jobs != nil), ("--retries", retries != nil),
             ("--timeout", timeout != nil), ("--checksum", checksum != nil), ("--header", !headers.isEmpty),
+            ("--public-header", !publicHeaders.isEmpty),
             ("--durability", durability != nil), ("--deadline", deadline != nil),
             ("--max-bytes", maximumByteCount != nil), ("--in-use", inUse != nil),
         ]

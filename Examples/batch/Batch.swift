@@ -13,7 +13,7 @@ struct Batch: AsyncParsableCommand {
             Without any argument it demonstrates itself on a server of its own.
 
             A manifest has one URL a line and, under a URL, indented, what is special about it: out=NAME, \
-            checksum=sha-256=HEX, header=Name: value. Lines that begin with # are comments.
+            checksum=sha-256=HEX, header=Name: value, public-header=Name: value. Lines that begin with # are comments.
 
             Exit status: 0 all finished; 1 at least one failed; 64 wrong usage; 130 interrupted: everything is kept \
             and the same command continues.
@@ -66,10 +66,23 @@ struct Batch: AsyncParsableCommand {
     @Option(
         name: .customLong("header"),
         help: ArgumentHelp(
-            "Sent with every request; repeatable. Credentials are not sent on to another origin.",
+            "Sent with every request; repeatable. Stays with the URL's origin, and is never written to disk.",
             valueName: "name: value"),
         transform: HeaderLine.init)
     var headers: [HeaderLine] = []
+
+    @Option(
+        name: .customLong("public-header"),
+        help: ArgumentHelp(
+            "The same for what is no secret: it may go to another origin, and be recorded.", valueName: "name: value"),
+        transform: HeaderLine.nonsecret)
+    var publicHeaders: [HeaderLine] = []
+
+    @Option(
+        name: .customLong("clean"),
+        help: ArgumentHelp(
+            "Removes hidden files in a directory that nothing can continue, and that are a day old.", valueName: "dir"))
+    var cleaned: String?
 
     @Option(help: "The transport. (default: http-client on Linux, urlsession on Apple's systems)")
     var engine: Engine?
@@ -86,11 +99,37 @@ struct Batch: AsyncParsableCommand {
     @Flag(name: .customLong("no-progress"), help: "No live display.")
     var hidesProgress = false
 
+    /// Runs the command; the process ends with its status.
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        var command: any ParsableCommand
+        do {
+            command = try parseAsRoot(arguments)
+        } catch {
+            let message = UsageMessage(fullMessage(for: error), arguments: arguments)
+            let code = exitCode(for: error)
+            if code.isSuccess { exit(withError: error) }
+            StandardError.write("\(message)\n")
+            exit(withError: code)
+        }
+        do {
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            exit(withError: error)
+        }
+    }
+
     func run() async throws {
         // What the library logs is told by its events too, and would tear the display.
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         if isDemonstration {
             try await Demonstration(engine: engine, makeConsole: makeConsole, isQuiet: quiet || json).run()
+        } else if let cleaned {
+            try await clean(URL(fileURLWithPath: cleaned, isDirectory: true))
         } else {
             try await download(items())
         }
@@ -108,6 +147,20 @@ struct Batch: AsyncParsableCommand {
             throw ExitCode(Signals.exitStatus)
         }
         if tally.failed > 0 { throw ExitCode.failure }
+    }
+
+    private func clean(_ directory: URL) async throws {
+        do throws(DownloadError) {
+            let removed = try await Downloader().removeLeftovers(in: directory)
+            if json { StandardOutput.write("\(JSONLine(removed))\n") }
+            if !quiet, !json {
+                StandardError.write(
+                    "removed \(removed.fileCount) leftover files, \(Units.bytes(removed.byteCount))\n")
+            }
+        } catch {
+            StandardError.write("failed    \(error)\n")
+            throw ExitCode.failure
+        }
     }
 
     private func makeConsole(_ count: Int) -> Console {

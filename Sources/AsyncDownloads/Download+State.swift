@@ -58,6 +58,7 @@ extension Transfer.State {
         switch machine.state {
         case .ready: return .ready
         case .waiting: return .waiting
+        case .backingOff where machine.isPaced: return .downloading
         case .backingOff, .closing(.retrying): return .retrying
         case .opening, .connecting, .preparing, .receiving, .draining, .refreshing, .closing: return .downloading
         case .paused: return .paused

@@ -33,7 +33,8 @@ public final class Download: Sendable {
     ///
     /// The stream stays open across pauses and ends after ``DownloadEvent/finished(_:)``, or by throwing the
     /// ``DownloadError`` that ended the download. It has one consumer; make another for a second one. Progress that a
-    /// slow consumer does not take is replaced by later progress; nothing else is lost.
+    /// slow consumer does not take is replaced by later progress. Other events are kept until a hundred are unread; of those
+    /// that are left out then, ``DownloadEvent/omitted(count:)`` gives the number.
     ///
     /// Cancelling the task that reads it leaves the download, unless something else reads or awaits this handle; the
     /// loop then ends, by throwing ``DownloadError/Code/cancelled`` where it was waiting. Merely leaving the loop
@@ -147,6 +148,14 @@ public final class Download: Sendable {
     private func withTransfer(_ body: (Transfer, Int) -> Void) {
         if case .transfer(let transfer, let caller) = source { body(transfer, caller) }
     }
+}
+
+extension Download: CustomStringConvertible, CustomReflectable {
+    /// The request without what may be secret in it: fit for a log.
+    public var description: String { "download of \(request)" }
+
+    /// A mirror without children, since the URL and the headers may hold secrets; see ``description``.
+    public var customMirror: Mirror { .opaque(self) }
 }
 
 /// Closes a stream when nothing can read it any more.

@@ -18,7 +18,7 @@ public struct DownloadError: Error, Sendable {
     /// The HTTP status, where the server's answer is the reason.
     public var statusCode: Int?
 
-    /// What the engine or the system reported.
+    /// What the engine or the system reported, without URLs.
     public var underlyingError: (any Error)?
 
     /// Whether the same request may succeed later without being changed.
@@ -42,7 +42,7 @@ public struct DownloadError: Error, Sendable {
         self.detail = detail
         self.url = url
         self.statusCode = statusCode
-        self.underlyingError = underlyingError
+        self.underlyingError = withoutURLs(underlyingError)
         self.isRetryable = isRetryable ?? code.isTransient
         self.bytesKept = bytesKept
         self.retryAfter = retryAfter
@@ -59,4 +59,9 @@ extension DownloadError: CustomStringConvertible {
         if bytesKept > 0 { line += "; \(bytesKept) bytes kept" }
         return line
     }
+}
+
+extension DownloadError: CustomReflectable {
+    /// A mirror without children, since the URL may hold secrets; see ``description``.
+    public var customMirror: Mirror { .opaque(self) }
 }

@@ -1,6 +1,7 @@
 /// One step in the life of a download, as ``Download/events`` tells it.
 ///
-/// Progress is coalesced (ten a second by default, the latest value wins); every other event is delivered, in order.
+/// Progress is coalesced (ten a second by default, the latest value wins); every other event is delivered in order to a
+/// consumer that keeps up. One that leaves a hundred events unread misses some, and ``omitted(count:)`` says how many.
 /// More cases may come: switch with a default.
 public enum DownloadEvent: Sendable {
     /// The download waits for its turn.
@@ -32,6 +33,16 @@ public enum DownloadEvent: Sendable {
     ///
     /// What is not on disk is fetched again after the pause. Only downloads into memory hold bytes there.
     case released(byteCount: Int64, isOnDisk: Bool)
+
+    /// Events of which this consumer has read none were left out, since it reads too slowly.
+    ///
+    /// A stream holds at most a hundred unread events, so that neither a slow consumer nor a server that causes events
+    /// without end takes memory without end. When it is full, the oldest unread event of the kind that arrives gives way, or
+    /// the oldest of all where none is of that kind. This event comes once in their place, before the next event after
+    /// the gap. The last event and the error that ends a stream are never left out.
+    ///
+    /// - Parameter count: How many events were left out there, progress not counted.
+    case omitted(count: Int)
 
     /// Every byte is there; the digest is being checked and the file put in place.
     case verifying

@@ -6,3 +6,8 @@ extension DownloadedFile: CustomStringConvertible {
         "\(data == nil ? url.path : "memory"), \(byteCount) bytes from \(finalURL.redacted)"
     }
 }
+
+extension DownloadedFile: CustomReflectable {
+    /// A mirror without children, since the URL and the bytes may hold secrets; see ``description``.
+    public var customMirror: Mirror { .opaque(self) }
+}

@@ -263,3 +263,8 @@ public final class Downloader: Sendable {
         await environment.transport.shutdown()
     }
 }
+
+extension Downloader: CustomReflectable {
+    /// A mirror without children, since the requests under way may hold secrets.
+    public var customMirror: Mirror { .opaque(self) }
+}

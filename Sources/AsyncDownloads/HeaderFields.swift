@@ -87,11 +87,40 @@ extension HeaderFields: Hashable {
 }
 
 extension HeaderFields: CustomStringConvertible {
-    /// The fields as text fit for a log: only the values that are public without further declaration are shown.
-    public var description: String {
-        let lines = fields.map { field in
-            "\(field.name): \(Self.isPublic(field.name) ? field.value : "<redacted>")"
-        }
-        return "[\(lines.joined(separator: ", "))]"
+    /// The fields as one line fit for a log.
+    ///
+    /// Only the values that are public without further declaration are shown (``DownloadRequest/headers``), and control
+    /// characters are escaped. A name that is not a token (RFC 9110, 5.1) may be a whole line with a secret in it, so that only its beginning is shown.
+    public var description: String { "[\(fields.map(Self.line).joined(separator: ", "))]" }
+
+    private static func line(_ field: (name: String, value: String)) -> String {
+        let token = String(decoding: field.name.utf8.prefix(while: \.isTokenCharacter), as: UTF8.self)
+        guard !token.isEmpty, token.utf8.count == field.name.utf8.count else { return "\(token)…: <redacted>" }
+        return "\(token): \(isPublic(token) ? field.value.escapingControls : "<redacted>")"
+    }
+}
+
+extension HeaderFields: CustomReflectable {
+    /// A mirror without children, since values may be secrets; see ``description``.
+    public var customMirror: Mirror { .opaque(self) }
+}
+
+extension String {
+    /// The text with escapes in place of what could end a line or steer a terminal.
+    fileprivate var escapingControls: String {
+        unicodeScalars.map { scalar in
+            switch scalar {
+            case "\n": return "\\n"
+            case "\r": return "\\r"
+            case "\t": return "\\t"
+            default: break
+            }
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator:
+                return "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            default:
+                return String(scalar)
+            }
+        }.joined()
     }
 }

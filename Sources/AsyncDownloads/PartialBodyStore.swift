@@ -147,3 +147,8 @@ public final class PartialBodyStore: Sendable {
         }
     }
 }
+
+extension PartialBodyStore: CustomReflectable {
+    /// A mirror without children, since URLs, headers and bodies may hold secrets.
+    public var customMirror: Mirror { .opaque(self) }
+}

@@ -72,3 +72,8 @@ extension ResumeData: CustomStringConvertible {
         "\(receivedByteCount) bytes of \(downloadURL.redacted) in \(temporaryFileName)"
     }
 }
+
+extension ResumeData: CustomReflectable {
+    /// A mirror without children, since the URL may hold secrets; see ``description``.
+    public var customMirror: Mirror { .opaque(self) }
+}

@@ -50,7 +50,7 @@ enum Selection: Equatable {
         }
         if case .part(let bytes) = selection {
             let first = min(max(bytes.lowerBound + deviations.rangeShift, 0), bytes.upperBound - 1)
-            let end = min(bytes.upperBound, first + max(1, deviations.longestRange))
+            let end = first + min(bytes.upperBound - first, max(1, deviations.longestRange))
             selection = .part(first..<end)
         }
         if deviations.isMultipart {

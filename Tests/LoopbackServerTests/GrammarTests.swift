@@ -60,9 +60,28 @@ struct GrammarTests {
         #expect(HTTPDate(text) == HTTPDate(seconds: seconds))
     }
 
-    @Test("Another form of date is not read", arguments: ["", "Sunday, 06-Nov-94 08:49:37 GMT", "\"v1\""])
+    @Test(
+        "Another form of date is not read",
+        arguments: [
+            "", "Sunday, 06-Nov-94 08:49:37 GMT", "\"v1\"", "Sun, 06 Nov 9223372036854775807 08:49:37 GMT",
+            "Sun, 06 Nov -9223372036854775808 08:49:37 GMT", "Sun, 06 Nov 99999 08:49:37 GMT",
+            "Sun, 06 Nov +994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
+            "Sun, 9223372036854775807 Nov 1994 08:49:37 GMT", "Sun, 32 Nov 1994 08:49:37 GMT",
+            "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 9223372036854775807:49:37 GMT",
+            "Sun, 06 Nov 1994 08:9223372036854775807:37 GMT", "Sun, 06 Nov 1994 08:49:9223372036854775807 GMT",
+            "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
+            "Sun, 06 Nov 1994 -8:49:37 GMT", "Sun, 06 Nov 1994 08:49:37:00 GMT", "Sun, 06 Nov 1994 08::49:37 GMT",
+            "Sun, ٠٦ Nov 1994 08:49:37 GMT",
+        ])
     func otherDates(text: String) {
         #expect(HTTPDate(text) == nil)
+    }
+
+    @Test(
+        "The first and the last year of the format are read and written",
+        arguments: ["Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "Wed, 31 Dec 1969 23:59:59 GMT"])
+    func extremeDates(text: String) {
+        #expect(HTTPDate(text)?.description == text)
     }
 
     @Test("Header names are compared without case, and fields of one name joined")

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A URL as the user wrote it, and what it means.
 struct Address: Sendable, Hashable {
-    /// As it was written, for whoever compares.
+    /// As it was written, for comparisons only: it may have secrets in it.
     let text: String
     let url: URL
 

@@ -18,6 +18,17 @@ struct HeaderLine: Sendable, Hashable {
         }
     }
 
+    /// A header that is no secret.
+    ///
+    /// - Throws: For the names of fields that hold credentials by their definition.
+    static func nonsecret(_ text: String) throws(Misuse) -> Self {
+        let line = try Self(text)
+        guard !["authorization", "cookie", "proxy-authorization"].contains(line.name.lowercased()) else {
+            throw Misuse("\(line.name) is always a secret; --header sends it to its own origin only")
+        }
+        return line
+    }
+
     /// RFC 9110, 5.6.2.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {

@@ -9,18 +9,20 @@ struct Item: Sendable, Hashable {
     var output: OutputName?
     var checksum: Checksum?
     var headers: [HeaderLine] = []
+    /// Headers that may cross origins and be recorded.
+    var publicHeaders: [HeaderLine] = []
     var maximumByteCount: Int64?
 
     /// The name it goes by until it is finished.
     var name: String {
         if let output { return output.path }
         let name = address.url.lastPathComponent
-        return name.isEmpty || name == "/" ? address.url.host() ?? address.text : name
+        return name.isEmpty || name == "/" ? address.url.host() ?? "" : name
     }
 
     /// What the library is asked for: where the user gave no name, it takes the server's, or the URL's.
     func request(into directory: URL) -> DownloadRequest {
-        let headers = HeaderFields(headers)
+        let headers = HeaderFields(headers + publicHeaders)
         var request =
             if let output {
                 DownloadRequest(
@@ -28,6 +30,7 @@ struct Item: Sendable, Hashable {
             } else {
                 DownloadRequest(from: address.url, into: directory, headers: headers, checksum: checksum)
             }
+        request.nonsecretHeaders = Set(publicHeaders.map(\.name))
         request.maximumByteCount = maximumByteCount
         return request
     }

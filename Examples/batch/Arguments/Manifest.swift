@@ -9,7 +9,7 @@ internal import AsyncDownloads
 ///       header=Accept: text/csv
 ///     https://example.org/b.bin
 ///
-/// Of aria2's options these three are known. Any other is an error, since to leave one out could put a file where it
+/// Of aria2's options these three are known, and `public-header` for a header that is no secret. Any other is an error, since to leave one out could put a file where it
 /// was not wanted.
 struct Manifest: Sendable {
     /// A URL and what is said under it.
@@ -68,8 +68,11 @@ struct Manifest: Sendable {
             entry.item.checksum = try Checksum(argument: value)
         case "header":
             entry.item.headers.append(try HeaderLine(value))
+        case "public-header":
+            entry.item.publicHeaders.append(try HeaderLine.nonsecret(value))
         default:
-            throw Misuse("\(name) is not supported; out, checksum and header are")
+            // The name is not repeated: it may be a header, or a URL, in the wrong place.
+            throw Misuse("this option is not supported; out, checksum, header and public-header are")
         }
         entries[entries.count - 1] = entry
     }

@@ -13,7 +13,7 @@ extension JSONLine {
             add("status", error.statusCode)
             add("retryable", error.isRetryable)
             add("kept", error.bytesKept)
-            add("url", event.item.address.url.withoutSecrets)
+            add("url", event.item.address.url.redacted)
             add("message", error.description)
         }
         add("time", event.time)
@@ -30,6 +30,13 @@ extension JSONLine {
         add("time", tally.duration)
     }
 
+    /// The only line of `--clean`.
+    init(_ removed: RemovedLeftovers) {
+        add("event", "cleaned")
+        add("files", removed.fileCount)
+        add("bytes", removed.byteCount)
+    }
+
     private init(_ name: String, _ event: RunEvent) {
         add("event", name)
         add("id", event.item.id)
@@ -39,7 +46,7 @@ extension JSONLine {
         switch happened {
         case .started(let total, let isResumable):
             self.init("started", event)
-            add("url", event.item.address.text)
+            add("url", event.item.address.url.redacted)
             add("total", total)
             add("resumable", isResumable)
         case .resumed(let offset):
@@ -62,6 +69,9 @@ extension JSONLine {
         case .paused(let received):
             self.init("paused", event)
             add("received", received)
+        case .omitted(let count):
+            self.init("omitted", event)
+            add("count", count)
         case .finished(let file):
             self.init("finished", event)
             add("path", file.url.path)
@@ -71,14 +81,5 @@ extension JSONLine {
         default:
             return nil
         }
-    }
-}
-
-extension URL {
-    /// Without what may hold a secret: user, password, query and fragment.
-    var withoutSecrets: String {
-        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "" }
-        (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
-        return parts.string ?? ""
     }
 }

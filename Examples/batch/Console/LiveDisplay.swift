@@ -32,8 +32,11 @@ struct LiveDisplay: Sendable {
             rows[id] = nil
             return
         }
-        // Who waits for his turn is not shown.
-        if case .waiting = happened { return }
+        switch happened {
+        // A download that waits for its turn has no line, and events that were left out change none.
+        case .waiting, .omitted: return
+        default: break
+        }
         var row = rows[id] ?? Row(name: event.item.name.neutralised)
         row.phase = .receiving
         switch happened {

@@ -32,6 +32,8 @@ struct PlainLine: Sendable, Hashable {
             self.init(.lasting, "restarted", "\(name), \(Units.bytes(discarded)) given up: \(reason)")
         case .success(.retrying(let attempt, let delay, let error)):
             self.init(.ordinary, "retrying", "\(name) in \(Units.seconds(delay)), attempt \(attempt) after: \(error)")
+        case .success(.omitted(let count)):
+            self.init(.ordinary, "omitted", "\(name), \(Units.count(count, "event"))")
         case .success(.finished(let file)):
             let work = "\(Units.bytes(file.byteCount)) in \(Units.seconds(event.elapsed))"
             let fetched = event.fetched == file.byteCount ? "" : ", \(Units.bytes(event.fetched)) fetched"

@@ -36,6 +36,7 @@ extension DownloadEvent {
         case .retrying: "retrying"
         case .paused: "paused"
         case .released: "released"
+        case .omitted: "omitted"
         case .verifying: "verifying"
         case .finished: "finished"
         }

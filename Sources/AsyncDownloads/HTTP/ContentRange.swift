@@ -6,9 +6,9 @@ package enum ContentRange: Sendable, Hashable {
     /// No byte can be served; the whole has this length. Comes with 416.
     case unsatisfied(completeLength: Int64)
 
-    /// Reads the `Content-Range` field; `nil` as well when there is none.
+    /// Reads the `Content-Range` field; `nil` as well when there is none, or several that differ.
     package init?(_ headers: HeaderFields) {
-        guard let text = headers["Content-Range"] else { return nil }
+        guard let text = headers.singleton("Content-Range").value else { return nil }
         self.init(text)
     }
 

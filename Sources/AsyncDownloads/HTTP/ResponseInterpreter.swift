@@ -42,7 +42,7 @@ package struct ResponseInterpreter: Sendable {
         case 412 where asked.condition != .none:
             .ask(mayDropCondition && mayProveItself ? .withoutCondition : .everything(.contentChanged))
         case 416 where asked.range != nil: decideUnsatisfiable(head)
-        case _ where head.status.isRedirect: .redirect(location: head.headers["Location"])
+        case _ where head.status.isRedirect: .redirect(location: head.headers.singleton("Location").value)
         default: .fail(refusal(head))
         }
     }
@@ -71,8 +71,7 @@ package struct ResponseInterpreter: Sendable {
         }
         let length = length(head)
         let isSame =
-            known?.validator?.matches(head.headers, receivedAt: date) == .same
-            && (length == nil || known?.length == nil || length == known?.length)
+            match(head) == .same && (length == nil || known?.length == nil || length == known?.length)
         if mayDropCondition, mayBeSame(isSame, head) { return .ask(.withoutCondition) }
         return .begin(
             representation(head, length: length), end: length, restart: isSame ? .rangeIgnored : .contentChanged)
@@ -97,7 +96,7 @@ package struct ResponseInterpreter: Sendable {
 
     /// A page without validator where a file of another type and length was (rule 31).
     private func looksLikePortal(_ head: ResponseHead) -> Bool {
-        guard let known, let type = head.headers["Content-Type"]?.lowercased() else { return false }
+        guard let known, let type = contentType(head)?.lowercased() else { return false }
         return type.hasPrefix("text/html") && known.contentType?.lowercased().hasPrefix("text/html") != true
             && known.validator?.matches(head.headers, receivedAt: date) == .absent && length(head) != known.length
     }
@@ -108,10 +107,11 @@ package struct ResponseInterpreter: Sendable {
         guard let range = asked.range else {
             return .fail(.init(.malformedResponse, "a partial response to a request without Range"))
         }
-        if head.headers["Content-Type"]?.lowercased().hasPrefix("multipart/byteranges") == true {
+        let types = head.headers.values(for: "Content-Type")
+        if types.contains(where: { $0.lowercased().hasPrefix("multipart/byteranges") }) {
             return rangeFault("several parts in answer to one range")
         }
-        guard case .satisfied(let positions, let completeLength)? = contentRange(head) else {
+        guard case .satisfied(let positions, let completeLength)? = ContentRange(head.headers) else {
             return rangeFault("a partial response without a usable Content-Range")
         }
         if ContentCoding(head.headers) != nil {
@@ -156,7 +156,7 @@ package struct ResponseInterpreter: Sendable {
                 .init(skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: known)
             )
         }
-        guard let known, let match = known.validator?.matches(head.headers, receivedAt: date) else {
+        guard let known, let match = match(head) else {
             return .ask(.everything(.contentChanged))
         }
         if let completeLength, let length = known.length, completeLength != length {
@@ -180,8 +180,9 @@ package struct ResponseInterpreter: Sendable {
         continued.isFromElsewhere = false
         continued.isImported = false
         // A digest proves it under whatever validator the object has there, which is the one to ask with from now on.
-        if match == .different, isProven, let validator = Validator.strong(in: head.headers, receivedAt: date) {
-            continued.validator = validator
+        if match == .different, isProven {
+            if let validator = Validator.strong(in: head.headers, receivedAt: date) { continued.validator = validator }
+            if let lastModified = lastModified(head) { continued.lastModified = lastModified }
         }
         return .append(
             .init(
@@ -195,7 +196,7 @@ package struct ResponseInterpreter: Sendable {
         guard head.status.code == 206 else {
             guard head.status.code == 200 || head.status.code == 203 else { return .otherwise(decide(head)) }
             // Rule 23: the whole body is no answer to a bounded range.
-            let isSame = known?.validator?.matches(head.headers, receivedAt: date) == .same
+            let isSame = match(head) == .same
             return .otherwise(.ask(.everything(isSame ? .rangeIgnored : .contentChanged)))
         }
         if let digests = digests(head), let recorded = known?.digests {
@@ -216,10 +217,10 @@ package struct ResponseInterpreter: Sendable {
 
     private func decideUnsatisfiable(_ head: ResponseHead) -> ResponseDecision {
         guard asked.start > 0 else { return .ask(.oneStream) }
-        guard case .unsatisfied(let completeLength)? = contentRange(head) else {
+        guard case .unsatisfied(let completeLength)? = ContentRange(head.headers) else {
             return .ask(.everything(.rangeNotSatisfiable))
         }
-        let match = known?.validator?.matches(head.headers, receivedAt: date) ?? .absent
+        let match = match(head) ?? .absent
         // Where a condition was sent along, a server that got as far as the range has found the validator unchanged.
         guard completeLength == received, known?.length ?? completeLength == completeLength,
             match == .same || match == .absent && !needsProof && asked.condition != .none
@@ -229,13 +230,37 @@ package struct ResponseInterpreter: Sendable {
 
     // MARK: Fields
 
-    private func contentRange(_ head: ResponseHead) -> ContentRange? {
-        head.headers["Content-Range"].flatMap(ContentRange.init)
+    /// How the head's validator fields compare with those that are recorded; `nil` without a recorded validator.
+    ///
+    /// Where an entity tag is recorded and the head has one, the tags decide: the nodes of one server may differ in their
+    /// dates. Where the head has no tag, a date that differs from the recorded one means another representation.
+    private func match(_ head: ResponseHead) -> Validator.Match? {
+        guard let known, let match = known.validator?.matches(head.headers, receivedAt: date) else { return nil }
+        guard match == .absent, let recorded = known.lastModified else { return match }
+        let isOther = Validator.compareDate(of: head.headers, with: recorded, receivedAt: date) == .different
+        return isOther ? .different : match
+    }
+
+    /// The longest text of a descriptive field that is recorded, in bytes: a checkpoint repeats it with each save.
+    private static let longestText = 1024
+
+    private func recordable(_ text: String?) -> String? {
+        text.flatMap { $0.utf8.count <= Self.longestText ? $0 : nil }
+    }
+
+    private func contentType(_ head: ResponseHead) -> String? { head.headers.values(for: "Content-Type").first }
+
+    private func lastModified(_ head: ResponseHead) -> String? {
+        recordable(head.headers.singleton("Last-Modified").value)
+    }
+
+    private func contentCoding(_ head: ResponseHead) -> String? {
+        // The body is coded whether or not the names of its codings are kept.
+        ContentCoding(head.headers).map { recordable($0.description) ?? "unknown" }
     }
 
     private func suggestedName(_ head: ResponseHead) -> String? {
-        head.headers["Content-Disposition"].flatMap { ContentDisposition($0).suggestedFileName }
-            .flatMap(FileName.sanitised)
+        ContentDisposition(head.headers)?.suggestedFileName.flatMap(FileName.sanitised)
     }
 
     private func length(_ head: ResponseHead) -> Int64? {
@@ -255,10 +280,10 @@ package struct ResponseInterpreter: Sendable {
             finalURL: url,
             validator: Validator.strong(in: head.headers, receivedAt: date),
             length: length,
-            contentCoding: ContentCoding(head.headers)?.description,
-            contentType: head.headers["Content-Type"],
+            contentCoding: contentCoding(head),
+            contentType: recordable(contentType(head)),
             suggestedName: suggestedName(head),
-            lastModified: head.headers["Last-Modified"],
+            lastModified: lastModified(head),
             digests: digests(head)?.checksums)
     }
 }

@@ -26,17 +26,23 @@ package enum Validator: Sendable, Hashable {
 
     /// The strong validator of a response; `nil` when it has none, and its bytes cannot be continued later.
     ///
-    /// An `ETag` field settles the matter: when it is weak or malformed, the date is not asked (rule 3).
+    /// An `ETag` field settles the matter: when it is weak, malformed, repeated with another value or longer than 1 KiB, the
+    /// date is not asked (rule 3).
     /// - Parameters:
     ///   - headers: The fields of a response that delivers the representation.
     ///   - now: When the response was received, for dates in the RFC 850 form; those are ignored without it.
     package static func strong(in headers: HeaderFields, receivedAt now: HTTPDate? = nil) -> Validator? {
-        if let text = headers["ETag"] {
-            guard let tag = EntityTag(text), !tag.isWeak else { return nil }
+        switch headers.singleton("ETag") {
+        case .absent:
+            break
+        case .conflicting:
+            return nil
+        case .value(let text):
+            guard let tag = EntityTag(text), !tag.isWeak, tag.rawValue.utf8.count <= longestTag else { return nil }
             return .entityTag(tag)
         }
-        guard let text = headers["Last-Modified"], let lastModified = HTTPDate(text, now: now),
-            let date = headers["Date"].flatMap({ HTTPDate($0, now: now) }),
+        guard let text = headers.singleton("Last-Modified").value, let lastModified = HTTPDate(text, now: now),
+            let date = headers.singleton("Date").value.flatMap({ HTTPDate($0, now: now) }),
             date.seconds(since: lastModified) >= minimumAge
         else { return nil }
         return .lastModified(String(text.trimmingFieldWhitespace()))
@@ -44,19 +50,39 @@ package enum Validator: Sendable, Hashable {
 
     /// Whether a response with these fields is of the representation that this validator names.
     ///
-    /// Tags are compared strongly (RFC 9110, 8.8.3.2), dates as text and then as instants.
+    /// Tags are compared strongly (RFC 9110, 8.8.3.2), dates as text and then as instants. A field that is repeated with
+    /// another value is of no representation.
     package func matches(_ headers: HeaderFields, receivedAt now: HTTPDate? = nil) -> Match {
         switch self {
         case .entityTag(let tag):
-            guard let text = headers["ETag"] else { return .absent }
-            return EntityTag(text).map(tag.stronglyMatches) == true ? .same : .different
+            switch headers.singleton("ETag") {
+            case .absent: return .absent
+            case .conflicting: return .different
+            case .value(let text): return EntityTag(text).map(tag.stronglyMatches) == true ? .same : .different
+            }
         case .lastModified(let expected):
-            guard let text = headers["Last-Modified"] else { return .absent }
-            if text.trimmingFieldWhitespace().hasSameBytes(as: expected) { return .same }
+            return Self.compareDate(of: headers, with: expected, receivedAt: now)
+        }
+    }
+
+    /// How `Last-Modified` compares with the text of an earlier one: as text first, then as an instant.
+    package static func compareDate(
+        of headers: HeaderFields, with expected: String, receivedAt now: HTTPDate? = nil
+    ) -> Match {
+        switch headers.singleton("Last-Modified") {
+        case .absent:
+            return .absent
+        case .conflicting:
+            return .different
+        case .value(let text):
+            if text.trimmingFieldWhitespace().hasSameBytes(as: expected.trimmingFieldWhitespace()) { return .same }
             guard let instant = HTTPDate(text, now: now) else { return .different }
             return instant == HTTPDate(expected, now: now) ? .same : .different
         }
     }
+
+    /// The longest entity tag that is kept and sent back, in bytes.
+    private static let longestTag = 1024
 
     /// The seconds by which `Date` must follow `Last-Modified` for the date to be strong (RFC 9110, 8.8.2.2); the
     /// RFC leaves it at one second on a server with one clock, browsers ask for a minute.

@@ -1,13 +1,21 @@
-/// What one event stream has still to deliver, and who waits for it.
+/// The events that one stream has not delivered yet, and the consumer that waits for one.
 ///
-/// A progress event replaces one that nobody has taken yet, so a slow consumer costs no memory; all others keep their
-/// order. A mailbox that nobody reads keeps the latest hundred.
+/// It holds at most a hundred unread events, whatever a server does and however slowly the consumer reads. A progress
+/// event replaces one that is the last unread event. When the mailbox is full, the oldest unread event of the kind that
+/// arrives is left out, or the oldest of all where none is of that kind; ``DownloadEvent/omitted(count:)`` is delivered in
+/// its place. The end of the stream is kept apart from the events, so that it is never left out.
 struct Mailbox: Sendable {
     typealias Delivery = Result<DownloadEvent?, DownloadError>
 
+    private struct Unread: Sendable {
+        var event: DownloadEvent
+        /// How many events were left out immediately before this one.
+        var omittedCount: Int
+    }
+
     private static let capacity = 100
 
-    private var events: [DownloadEvent] = []
+    private var unread: [Unread] = []
     private var waiter: CheckedContinuation<Delivery, Never>?
     private var end: DownloadError??
     /// Whether a consumer has been given this mailbox.
@@ -22,13 +30,24 @@ struct Mailbox: Sendable {
             self.waiter = nil
             return [Wakeup { waiter.resume(returning: .success(event)) }]
         }
-        if case .progress = event, case .progress? = events.last {
-            events[events.count - 1] = event
+        if case .progress = event, case .progress? = unread.last?.event {
+            unread[unread.count - 1].event = event
         } else {
-            events.append(event)
-            if !isClaimed, events.count > Self.capacity { events.removeFirst() }
+            let omittedCount = unread.count == Self.capacity ? makeRoom(for: event.kind) : 0
+            unread.append(Unread(event: event, omittedCount: omittedCount))
         }
         return []
+    }
+
+    /// Removes one event, and returns how many are left out before the event that comes now.
+    private mutating func makeRoom(for kind: DownloadEvent.Kind) -> Int {
+        let index = unread.firstIndex { $0.event.kind == kind } ?? 0
+        let removed = unread.remove(at: index)
+        // Progress may be coalesced at any time, so a consumer misses nothing with it.
+        let omittedCount = removed.omittedCount + (removed.event.kind == .progress ? 0 : 1)
+        guard index < unread.count else { return omittedCount }
+        unread[index].omittedCount += omittedCount
+        return 0
     }
 
     /// Ends the stream after what is in it: with an error, or in order.
@@ -43,8 +62,13 @@ struct Mailbox: Sendable {
 
     /// The next delivery, if there is one already.
     mutating func take() -> Delivery? {
-        if !events.isEmpty { return .success(events.removeFirst()) }
-        return end == nil ? nil : takeEnd()
+        guard let next = unread.first else { return end == nil ? nil : takeEnd() }
+        if next.omittedCount > 0 {
+            unread[0].omittedCount = 0
+            return .success(.omitted(count: next.omittedCount))
+        }
+        unread.removeFirst()
+        return .success(next.event)
     }
 
     /// Leaves a continuation to be resumed with the next delivery.

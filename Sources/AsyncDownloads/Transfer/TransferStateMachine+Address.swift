@@ -65,6 +65,8 @@ extension TransferStateMachine {
     }
 
     private mutating func move(to address: Address) {
+        // A server that refuses again and again has every fresh URL added here.
+        if knownURLs.count >= Self.mostKnownURLs { knownURLs = [settings.url] }
         knownURLs.insert(address.url)
         offeredAddress = nil
         route.replaceOrigin(address.url, trusting: address.headers != nil)
@@ -97,6 +99,11 @@ extension TransferStateMachine {
             .scheduleRetry(Self.longestRefreshWithPermit, number: delayCount),
         ]
     }
+
+    /// How many URLs of the resource are remembered.
+    ///
+    /// One that was forgotten may be offered once more, which costs a request.
+    private static let mostKnownURLs = 100
 
     /// How long the permit and the open partial are kept while a caller looks for a fresh URL.
     static let longestRefreshWithPermit = Duration.seconds(2)

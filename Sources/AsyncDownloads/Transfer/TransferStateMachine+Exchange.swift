@@ -304,10 +304,18 @@ extension TransferStateMachine {
             exchange = nil
             let error = failure(of: end) ?? shortfall(current)
             let proof = current.compares && error == nil ? comparisonEnded(current) : []
+            if error == nil, let delay = delay(after: current) { return proof + wait(for: delay, isPaced: true) }
             return proof + proceed(after: error, at: now)
         case .ready, .waiting, .opening, .refreshing, .backingOff, .closing, .paused, .finishing, .ended:
             preconditionFailure("exchange ended in \(state)")
         }
+    }
+
+    /// How long the next request has to wait after an exchange that ended in order; nil for not at all.
+    private mutating func delay(after exchange: ExchangeProgress) -> Duration? {
+        if !exchange.compares, let length = representation?.length, received.isComplete(below: length) { return nil }
+        let isComplete = exchange.asked.range?.last.map { exchange.position > $0 } ?? false
+        return pacing.delay(afterAnswerOf: exchange.position - exchange.asked.start, isComplete: isComplete)
     }
 
     private mutating func proceed(after error: DownloadError?, at now: Duration) -> [TransferAction] {

@@ -149,7 +149,8 @@ extension TransferStateMachine {
             event: .tell(.retrying(attempt: retriesUsed, delay: delay, error: error)))
     }
 
-    /// The permit and the open partial are kept where the retry policy draws no longer delay than this.
+    /// The permit and the open partial are kept where the retry policy draws no longer delay than this, and in the delays of
+    /// ``RequestPacing``, in which the server is answering.
     ///
     /// A permit goes with an open partial, so that there are never more of these than permits: with neither bound, downloads
     /// that wait for a network would take every descriptor of the process.
@@ -160,10 +161,11 @@ extension TransferStateMachine {
         return (isPartialOpen ? [] : rest()) + wait(for: delay)
     }
 
-    /// Waits until the next attempt.
-    mutating func wait(for delay: Duration) -> [TransferAction] {
+    /// Waits until the next attempt, or the next request of the one under way.
+    mutating func wait(for delay: Duration, isPaced: Bool = false) -> [TransferAction] {
         meter.stop()
         delayCount += 1
+        self.isPaced = isPaced
         state = .backingOff(delayCount)
         return [.scheduleRetry(delay, number: delayCount)]
     }

@@ -20,7 +20,8 @@ struct TransferStateMachine: Sendable {
         case connecting
         /// A head was accepted, and its body does not flow yet. Goes to `receiving`, `draining`.
         case preparing(Preparation)
-        /// The body arrives. Goes to `connecting` for the next part, `draining`, `finishing`.
+        /// The body arrives. Goes to `connecting` for the next part, to `backingOff` where short parts are paced, `draining`,
+        /// `finishing`.
         case receiving
         /// The exchange is of no more use; its end is awaited, so that it cannot touch what comes next.
         case draining(Next)
@@ -29,8 +30,9 @@ struct TransferStateMachine: Sendable {
         /// answer must not keep one. Goes to `connecting`, `waiting`, `backingOff`, `closing`, `paused`, `opening` to
         /// discard, `ended`.
         case refreshing(Int)
-        /// No exchange, until the delay of this number is over. The permit and the open partial are kept together or not
-        /// at all: see `backOff`. Goes to `waiting`, `connecting`, `closing`.
+        /// No exchange, until the delay of this number is over: after a failure, while another process owns the partial, or
+        /// where `isPaced` between two requests. The permit and the open partial are kept together or not at all: see
+        /// `backOff`. Goes to `waiting`, `connecting`, `closing`.
         case backingOff(Int)
         /// The store saves and closes. Goes to `paused`, `backingOff`, `refreshing`, `waiting` when resumed meanwhile,
         /// `opening` when discarded meanwhile, `ended`.
@@ -128,6 +130,9 @@ struct TransferStateMachine: Sendable {
     /// How many responses brought more than they promised.
     var excessCount = 0
     var forcedRestarts = 0
+    var pacing = RequestPacing()
+    /// Whether `backingOff` is a pause between two requests of one attempt, which follows no failure.
+    var isPaced = false
 
     var exchangeCount = 0
     var delayCount = 0

@@ -57,7 +57,7 @@ struct HeaderFieldsTests {
     }
 
     @Test(
-        "only the values of public fields appear in descriptions",
+        "boundary 4: only the values of public fields appear in descriptions",
         arguments: ["Authorization", "COOKIE", "set-cookie", "Proxy-Authorization", "x_api-KEY", "ETag"])
     func description(_ name: String) {
         let headers: HeaderFields = [name: "secret", "Accept": "text/csv"]
@@ -66,8 +66,22 @@ struct HeaderFieldsTests {
         #expect(!"\([headers])".contains("secret"))
     }
 
+    private static let descriptions: [(HeaderFields, String)] = [
+        (["Accept": "a\r\nSet-Cookie: b"], "[Accept: a\\r\\nSet-Cookie: b]"),
+        (["Accept": "a\tb\0\u{1B}[2J\u{7F}\u{85}"], "[Accept: a\\tb\\u{0}\\u{1B}[2J\\u{7F}\\u{85}]"),
+        (["Accept": "a\u{2028}b\u{2029}\u{202E}c"], "[Accept: a\\u{2028}b\\u{2029}\\u{202E}c]"),
+        (["X\r\nY": "a"], "[X…: <redacted>]"),
+        (["Authorization: Bearer secret": ""], "[Authorization…: <redacted>]"),
+        (["Accept": "\"a\\b\"", "User-Agent": "naïve 日本"], "[Accept: \"a\\b\", User-Agent: naïve 日本]"),
+    ]
+
+    @Test("boundary 20: a description is one line, whatever the names and values are", arguments: descriptions)
+    func oneLine(_ headers: HeaderFields, _ text: String) {
+        #expect("\(headers)" == text)
+    }
+
     @Test(
-        "only the names on the list are public",
+        "boundary 4: only the names on the list are public",
         arguments: [
             "authorization", "Cookie", "PROXY-AUTHORIZATION", "X-Api-Key", "X-JFrog-Art-Api", "X-AuthToken",
             "Cf-Access-Jwt-Assertion", "AccessToken", "X-WSSE", "X-Amz-Security-Token", "X-Request-Id", "Keyboard",

@@ -38,25 +38,43 @@ struct AdoptionFaultTests {
 
     @discardableResult
     private func adopt(on system: SimulatedFileSystem) throws -> UnfinishedPartial {
-        let handle = try system.open(Self.path, .existing)
-        defer { system.close(handle) }
-        let file = ForeignFile(
-            path: Self.path, handle: handle, information: try system.information(of: handle),
-            representation: representation, received: IntervalSet(0..<Self.brought), isTemporary: true)
+        let file = try foreignFile(on: system)
+        defer { system.close(file.handle) }
         return try store(system).adopt(file, at: .sample(in: "/site"))
     }
 
-    @Test("are found by the next opening, and their file is gone", arguments: [0, 300, 699])
+    private func foreignFile(on system: SimulatedFileSystem, isTemporary: Bool = true) throws -> ForeignFile {
+        let handle = try system.open(Self.path, .existing)
+        return ForeignFile(
+            path: Self.path, handle: handle, information: try system.information(of: handle),
+            representation: representation, received: IntervalSet(0..<Self.brought), isTemporary: isTemporary)
+    }
+
+    /// What the bytes are known as until a server has confirmed them.
+    private var imported: Representation {
+        var imported = representation
+        imported.isImported = true
+        return imported
+    }
+
+    @Test(
+        "boundary 6: are found by the next opening, and their file stays until it is not needed",
+        arguments: [0, 300, 699])
     func taken(kept: Int64) throws {
         let system = SimulatedFileSystem(try disk(keeping: kept))
         let unfinished = try adopt(on: system)
         #expect(unfinished.received == IntervalSet(0..<Self.brought))
-        #expect(system.disk.bytes(at: Self.path) == nil)
+        #expect(system.disk.bytes(at: Self.path) != nil)
         let partial = try store(system).open(.sample(in: "/site"))
-        #expect(partial.finding == .bytes(representation, IntervalSet(0..<Self.brought)))
+        #expect(partial.finding == .bytes(imported, IntervalSet(0..<Self.brought)))
         #expect(try partial.bytes(0..<Self.brought) == SampleObject.first.bytes(0..<Self.brought))
         try partial.finish(.first, IntervalSet(0..<Self.brought), at: CrashTests.destination)
-        #expect(system.disk.names.keys.sorted() == [CrashTests.destination])
+        #expect(system.disk.names.keys.sorted() == [Self.path, CrashTests.destination])
+        let precious = try foreignFile(on: system, isTemporary: false)
+        store(system).removeImported(precious)
+        #expect(system.disk.bytes(at: Self.path) != nil)
+        store(system).removeImported(try foreignFile(on: system))
+        #expect(system.disk.bytes(at: Self.path) == nil)
     }
 
     @Test("are left alone where as many are kept already", arguments: [700, 800])
@@ -110,7 +128,7 @@ struct AdoptionFaultTests {
             #expect(isThere && kept == 0, "\(moment): nothing was found")
             return
         }
-        let isBrought = found == representation
+        let isBrought = found == imported
         #expect(isThere || isBrought, "\(moment): what was brought is lost")
         #expect(received == IntervalSet(0..<(isBrought ? Self.brought : kept)), "\(moment)")
         let object = isBrought ? SampleObject.first : .second

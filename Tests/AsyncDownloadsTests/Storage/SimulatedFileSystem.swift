@@ -27,6 +27,7 @@ final class SimulatedFileSystem: FileSystem {
         var disk: SimulatedDisk
         var history: [SimulatedDisk] = []
         var changes = 0
+        var faults = 0
         var behaviour: Behaviour
     }
 
@@ -41,6 +42,9 @@ final class SimulatedFileSystem: FileSystem {
 
     /// The disk as it was before the first change and after each.
     var history: [SimulatedDisk] { state.withLock { $0.history } }
+
+    /// How many changes have failed.
+    var faultCount: Int { state.withLock { $0.faults } }
 
     /// How many changes were asked for since the behaviour was set.
     var changeCount: Int { state.withLock { $0.changes } }
@@ -254,6 +258,7 @@ extension SimulatedFileSystem {
         }
         return try state.withLock { state throws(FileFailure) in
             if let fault = state.behaviour.fault, fault.change == number {
+                state.faults += 1
                 throw Self.failure(fault.kind, operation, path)
             }
             let result = try body(&state.disk)

@@ -34,19 +34,109 @@ struct MailboxTests {
         #expect(Self.contents(&mailbox) == ["waiting", "progress 2", "verifying", "progress 4"])
     }
 
-    @Test("rule 57: what is not progress is never lost on a consumer, however slow")
+    @Test("rule 57: what is not progress is kept in order while fewer than a hundred events are unread")
     func lifecycle() {
         var mailbox = Mailbox()
         mailbox.isClaimed = true
-        for offset in 0..<1000 { _ = mailbox.put(.resumed(fromOffset: Int64(offset))) }
-        #expect(Self.contents(&mailbox) == (0..<1000).map { "resumed \($0)" })
+        for offset in 0..<100 { _ = mailbox.put(.resumed(fromOffset: Int64(offset))) }
+        #expect(Self.contents(&mailbox) == (0..<100).map { "resumed \($0)" })
     }
 
-    @Test("a mailbox that nobody reads keeps the latest hundred")
-    func unread() {
+    @Test(
+        "no consumer has more than a hundred unread events, and it learns how many were left out",
+        arguments: [true, false])
+    func bounded(_ isClaimed: Bool) {
         var mailbox = Mailbox()
-        for offset in 0..<1000 { _ = mailbox.put(.resumed(fromOffset: Int64(offset))) }
-        #expect(Self.contents(&mailbox) == (900..<1000).map { "resumed \($0)" })
+        mailbox.isClaimed = isClaimed
+        for offset in 0..<20_000 { _ = mailbox.put(.resumed(fromOffset: Int64(offset))) }
+        #expect(Self.contents(&mailbox) == ["omitted 19900"] + (19_900..<20_000).map { "resumed \($0)" })
+        // Told once: what comes after it has been read is complete again.
+        _ = mailbox.put(.verifying)
+        #expect(Self.contents(&mailbox) == ["verifying"])
+    }
+
+    @Test("a full mailbox leaves out the oldest event of the kind that comes, and says so in its place")
+    func oneKind() {
+        var mailbox = Self.full()
+        for offset in 50..<60 { _ = mailbox.put(.resumed(fromOffset: Int64(offset))) }
+        let restarts = (0..<48).map { "restarted contentChanged \($0)" }
+        #expect(
+            Self.contents(&mailbox)
+                == ["waiting", "started 5 resumable"] + restarts + ["omitted 10"] + (10..<60).map { "resumed \($0)" })
+    }
+
+    @Test("a full mailbox leaves out its oldest event where it has none of the kind that comes")
+    func oldest() {
+        var mailbox = Self.full()
+        _ = mailbox.put(.paused(receivedByteCount: 5))
+        _ = mailbox.put(.verifying)
+        _ = mailbox.put(.paused(receivedByteCount: 6))
+        let contents = Self.contents(&mailbox)
+        #expect(contents.prefix(2) == ["omitted 2", "restarted contentChanged 0"])
+        #expect(contents.suffix(4) == ["resumed 49", "omitted 1", "verifying", "paused 6"])
+        #expect(contents.count == 102)
+    }
+
+    @Test("gaps that meet are told as one")
+    func meetingGaps() {
+        var mailbox = Mailbox()
+        for _ in 0..<50 {
+            _ = mailbox.put(.resumed(fromOffset: 1))
+            _ = mailbox.put(.restarted(reason: .contentChanged, discardedByteCount: 1))
+        }
+        for _ in 0..<50 {
+            _ = mailbox.put(.resumed(fromOffset: 2))
+            _ = mailbox.put(.restarted(reason: .contentChanged, discardedByteCount: 2))
+        }
+        let contents = Self.contents(&mailbox)
+        #expect(contents.first == "omitted 100")
+        #expect(contents.count == 101)
+        #expect(contents.allSatisfy { !$0.hasSuffix(" 1") })
+    }
+
+    @Test("progress that newer progress replaces is not counted")
+    func replacedProgress() {
+        var mailbox = Mailbox()
+        _ = mailbox.put(Self.progress(1))
+        for offset in 0..<99 { _ = mailbox.put(.resumed(fromOffset: Int64(offset))) }
+        _ = mailbox.put(Self.progress(2))
+        #expect(Self.contents(&mailbox) == (0..<99).map { "resumed \($0)" } + ["progress 2"])
+    }
+
+    @Test("the last event and the error are never left out", arguments: [nil, DownloadError(.timedOut)])
+    func terminal(_ error: DownloadError?) {
+        var mailbox = Self.full()
+        if error == nil {
+            _ = mailbox.put(
+                .finished(
+                    .init(
+                        url: .sample("file:///a"), byteCount: 5, fetchedByteCount: 5,
+                        finalURL: .sample("https://a.example/"))))
+        }
+        _ = mailbox.finish(error)
+        let contents = Self.contents(&mailbox)
+        #expect(contents.last == "end")
+        #expect(contents.contains("timedOut") == (error != nil))
+        #expect(contents.contains("finished 5") == (error == nil))
+        #expect(contents.first == (error == nil ? "omitted 1" : "waiting"))
+    }
+
+    @Test("a gap that is told leaves the event after it for the next call")
+    func gapFirst() throws {
+        var mailbox = Mailbox()
+        for offset in 0..<101 { _ = mailbox.put(.resumed(fromOffset: Int64(offset))) }
+        #expect(try mailbox.take()?.get()?.summary == "omitted 1")
+        #expect(try mailbox.take()?.get()?.summary == "resumed 1")
+    }
+
+    /// A mailbox of a hundred unread events of four kinds.
+    private static func full() -> Mailbox {
+        var mailbox = Mailbox()
+        _ = mailbox.put(.waiting)
+        _ = mailbox.put(.started(expectedByteCount: 5, isResumable: true))
+        for count in 0..<48 { _ = mailbox.put(.restarted(reason: .contentChanged, discardedByteCount: Int64(count))) }
+        for offset in 0..<50 { _ = mailbox.put(.resumed(fromOffset: Int64(offset))) }
+        return mailbox
     }
 
     @Test("the end comes after what is in it, and for ever")

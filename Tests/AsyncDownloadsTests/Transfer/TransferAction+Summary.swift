@@ -52,6 +52,7 @@ extension DownloadEvent {
         case .paused(let received): "paused \(received)"
         case .verifying: "verifying"
         case .released(let count, let isOnDisk): "released \(count)\(isOnDisk ? " to disk" : "")"
+        case .omitted(let count): "omitted \(count)"
         case .finished(let file): "finished \(file.byteCount)"
         }
     }

@@ -162,6 +162,8 @@ struct TransferStateMachineTests {
             stage.head(206, ["Content-Range": "bytes \(start)-\(start + 4)/100"])
             stage.bytes(5)
             stage.end()
+            // The last of them are paced.
+            stage.pass(.seconds(1))
         }
         #expect(stage.requests.count == 9)
         #expect(stage.failure == nil)

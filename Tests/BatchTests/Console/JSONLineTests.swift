@@ -12,11 +12,11 @@ internal import Testing
         let lines: [(DownloadEvent, String)] = [
             (
                 .started(expectedByteCount: 10, isResumable: true),
-                #""started","id":0,"url":"http://example.org/file.bin?secret=1","total":10,"resumable":true"#
+                #""started","id":0,"url":"http://example.org/file.bin","total":10,"resumable":true"#
             ),
             (
                 .started(expectedByteCount: nil, isResumable: false),
-                #""started","id":0,"url":"http://example.org/file.bin?secret=1","total":null,"resumable":false"#
+                #""started","id":0,"url":"http://example.org/file.bin","total":null,"resumable":false"#
             ),
             (.resumed(fromOffset: 5), #""resumed","id":0,"offset":5"#),
             (
@@ -33,6 +33,7 @@ internal import Testing
                 #""progress","id":0,"received":7,"total":null,"bytesPerSecond":null"#
             ),
             (.paused(receivedByteCount: 7), #""paused","id":0,"received":7"#),
+            (.omitted(count: 5), #""omitted","id":0,"count":5"#),
             (
                 .finished(.sample),
                 #""finished","id":0,"path":"/d/file.bin","bytes":2048,"seconds":1.0,"fetched":1024"#

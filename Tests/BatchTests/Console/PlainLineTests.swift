@@ -22,6 +22,7 @@ internal import Testing
                 .retrying(attempt: 2, delay: .seconds(1), error: DownloadError(.connectionLost, "reset")),
                 "retrying  file.bin in 1.0 s, attempt 2 after: connectionLost: reset"
             ),
+            (.omitted(count: 1), "omitted   file.bin, 1 event"),
             (.finished(.sample), "finished  file.bin, 2.0 KiB in 1.0 s, 1.0 KiB fetched"),
         ]
         for (event, text) in lines {

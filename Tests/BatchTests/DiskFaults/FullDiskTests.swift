@@ -64,7 +64,9 @@ struct FullDiskTests {
         }
     }
 
-    @Test func `Space that was set aside is there when others have taken the rest`() async throws {
+    @Test func `boundary 3: in memory no space is set aside, and what was received is kept when others take the rest`()
+        async throws
+    {
         let content = Content(seed: 3, length: 6 * Self.mebibyte)
         try await LoopbackServer.withServer { server in
             try await SmallDisk.with(mebibytes: 8) { disk in
@@ -74,8 +76,15 @@ struct FullDiskTests {
                 #expect(await run.told { $0["received"] as? Int64 == 2 * Self.mebibyte })
                 try disk.fill()
                 server.release("object")
-                #expect(try await run.end().status == 0)
-                #expect(server.requests(at: "object").count == 1)
+                let full = try await run.end()
+                #expect(full.status == 1)
+                #expect(try full.failure().code == "diskFull")
+                #expect(try full.failure().kept == 2 * Self.mebibyte)
+
+                try disk.remount("size=32m")
+                let end = try await self.run(server, disk).end()
+                #expect(end.status == 0, "\(end.error)")
+                #expect(server.requests(at: "object").map(\.start) == [0, 2 * Self.mebibyte])
                 #expect(try disk.folder.holds(content, at: "object"))
             }
         }

@@ -24,7 +24,7 @@ internal import Testing
                 let times = events.compactMap { $0["time"] as? Double }
                 #expect(times.count == events.count)
                 #expect(times == times.sorted())
-                #expect(events.first?["url"] as? String == server.url("file?k=v").absoluteString)
+                #expect(events.first?["url"] as? String == server.url("file").absoluteString)
                 #expect(events.first { $0["event"] as? String == "resumed" }?["offset"] as? Int == 50_000)
                 let finished = try #require(events.dropLast().last)
                 #expect(finished["path"] as? String == folder.url("file").path)

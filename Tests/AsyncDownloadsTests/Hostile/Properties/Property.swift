@@ -38,6 +38,7 @@ struct Property: Sendable, CustomStringConvertible {
         Property("checkpoint-record", checkpointRecord),
         Property("checkpoint-mark", checkpointMark),
         Property("checkpoint-file", checkpointFile),
+        Property("restoring", restoring),
         Property("resume-token", resumeToken),
         Property("resume-data", resumeData),
     ]

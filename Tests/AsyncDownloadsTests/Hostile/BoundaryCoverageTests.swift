@@ -1,0 +1,27 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// The table of boundaries in `SECURITY.md`, held against the tests.
+@Suite(.endsWhenHung)
+struct BoundaryCoverageTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func `each boundary that is promised has tests that are named after it`() throws {
+        let table = try String(contentsOf: Self.root.appending(path: "SECURITY.md"), encoding: .utf8)
+        let promised = Set(table.matches(of: /(?m)^\| (\d+) \|/).compactMap { Int($0.1) })
+        #expect(promised == Set(1...20))
+        var tested: Set<Int> = []
+        for folder in ["Tests/AsyncDownloadsTests", "Tests/BatchTests", "Tests/LoopbackServerTests"] {
+            let path = Self.root.appending(path: folder).path
+            let files = try #require(FileManager.default.enumerator(atPath: path))
+            for case let file as String in files where file.hasSuffix(".swift") {
+                let text = try String(contentsOfFile: "\(path)/\(file)", encoding: .utf8)
+                tested.formUnion(text.matches(of: #/["`]boundary (\d+): /#).compactMap { Int($0.1) })
+            }
+        }
+        #expect(promised.subtracting(tested) == [])
+        #expect(tested.subtracting(promised) == [])
+    }
+}

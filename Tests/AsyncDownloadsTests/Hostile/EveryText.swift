@@ -1,0 +1,11 @@
+/// Every text that the standard library makes of a value.
+func everyText(of value: some Any) -> [String] {
+    var dumped = ""
+    dump(value, to: &dumped)
+    var dumpedInside = ""
+    dump([Optional(value)], to: &dumpedInside)
+    return [
+        "\(value)", String(describing: value), String(reflecting: value), "\([value])", "\(Optional(value) as Any)",
+        "\(Mirror(reflecting: value).children.map { "\($0)" })", dumped, dumpedInside,
+    ]
+}

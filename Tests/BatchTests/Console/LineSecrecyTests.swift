@@ -1,0 +1,58 @@
+internal import AsyncDownloads
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import batch
+
+/// Every event, in every form in which it is shown.
+@Suite("Secrets in lines", .endsWhenHung)
+struct LineSecrecyTests {
+    private static let url = URL(string: "http://user:s3cret@example.org/file.bin?s3cret=1#s3cret")
+    private static let error = DownloadError(
+        .connectionLost, url: url,
+        underlyingError: URLError(.timedOut, userInfo: ["NSErrorFailingURLStringKey": "s3cret"]))
+    private static let file: DownloadedFile = {
+        var file = DownloadedFile.sample
+        if let url { file.finalURL = url }
+        return file
+    }()
+
+    static let events: [DownloadEvent] = [
+        .waiting, .started(expectedByteCount: 10, isResumable: true), .resumed(fromOffset: 5),
+        .restarted(reason: .contentChanged, discardedByteCount: 5), .progress(DownloadProgress(receivedByteCount: 7)),
+        .retrying(attempt: 1, delay: .seconds(1), error: error), .paused(receivedByteCount: 5),
+        .released(byteCount: 5, isOnDisk: true), .omitted(count: 5), .verifying, .finished(file),
+    ]
+
+    @Test("No line of an event has a secret in it", arguments: events)
+    func event(_ event: DownloadEvent) throws {
+        try Self.expectNoSecret(in: .success(event))
+    }
+
+    @Test("No line of a failure has a secret in it")
+    func failure() throws {
+        try Self.expectNoSecret(in: .failure(Self.error))
+    }
+
+    @Test(
+        "A download without a name of its own goes by its host",
+        arguments: [
+            "http://user:s3cret@example.org?s3cret", "http://user:s3cret@example.org/?s3cret#s3cret",
+            "http://user:s3cret@example.org#s3cret",
+        ])
+    func name(_ url: String) throws {
+        #expect(try Item(address: Address(url)).name == "example.org")
+    }
+
+    private static func expectNoSecret(in what: Result<DownloadEvent, DownloadError>) throws {
+        let item = Item(address: try Address("http://user:s3cret@example.org/file.bin?s3cret=1#s3cret"))
+        let event = RunEvent(item: item, time: .seconds(2), elapsed: .seconds(1), fetched: 1, what: what)
+        var display = LiveDisplay(total: 1)
+        display.take(event)
+        var texts = display.lines(columns: 200, height: 24, now: .seconds(2))
+        if let line = JSONLine(event) { texts.append("\(line)") }
+        if let line = PlainLine(event) { texts.append(line.text(usesColor: true)) }
+        for text in texts { #expect(!text.contains("s3cret") && !text.contains("user"), "\(text)") }
+    }
+}
