@@ -129,7 +129,7 @@ extension DownloadRequest {
     func confiningDirectory(of file: URL) -> String? {
         guard let directory = origin.directory else { return nil }
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"
-        return file.path.utf8.starts(with: prefix.utf8) ? directory : nil
+        return file.path == directory || file.path.utf8.starts(with: prefix.utf8) ? directory : nil
     }
 }
 

@@ -18,7 +18,8 @@ extension Downloader {
         in directory: URL, olderThan age: Duration = .seconds(86_400)
     ) async throws(DownloadError) -> RemovedLeftovers {
         let (store, path) = (environment.store, directory.path)
-        let limit = HTTPDate(secondsSinceEpoch: environment.time.date.secondsSinceEpoch - age.components.seconds)
+        let limit = HTTPDate(
+            secondsSinceEpoch: environment.time.date.secondsSinceEpoch - max(0, age.components.seconds))
         let removed = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 let result = Result { () throws(DownloadError) in

@@ -153,6 +153,7 @@ public final class Downloader: Sendable {
         let settings = TransferSettings(
             url: URL(string: key.url) ?? request.url,
             headers: request.callerHeaders,
+            account: request.account,
             checksum: request.checksum,
             contentChangePolicy: request.contentChangePolicy ?? configuration.contentChangePolicy,
             progressInterval: configuration.progressInterval,
@@ -244,7 +245,14 @@ public final class Downloader: Sendable {
         }
         return try found.get().compactMap { unfinished in
             guard var request = DownloadRequest(unfinished) else { return nil }
+            let recorded = request
             prepare(&request)
+            // A name that a checkpoint declares must not make a secret public that `prepare` sets under it.
+            if request.nonsecretHeaders == recorded.nonsecretHeaders {
+                request.nonsecretHeaders = recorded.nonsecretHeaders.filter { name in
+                    request.headers.values(for: name) == recorded.headers.values(for: name)
+                }
+            }
             return begin(request, isRunning: false, continuing: unfinished)
         }
     }

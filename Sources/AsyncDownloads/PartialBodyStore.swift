@@ -35,8 +35,6 @@ public final class PartialBodyStore: Sendable {
         let disk: any PartialStore
         let age: UInt64
 
-        /// Whether the body may be on disk, where nothing says whose it is but an account.
-        var mayLeaveMemory: Bool { site.secretHeaders.isEmpty || site.request.account != nil }
     }
 
     private struct State {
@@ -133,7 +131,7 @@ public final class PartialBodyStore: Sendable {
 
     @discardableResult
     private func spill(_ entry: Entry) -> Bool {
-        guard entry.mayLeaveMemory, let partial = try? entry.disk.open(entry.site) else { return false }
+        guard entry.site.mayBeOnDisk, let partial = try? entry.disk.open(entry.site) else { return false }
         do throws(DownloadError) {
             try partial.fill(from: entry.body)
             partial.close()

@@ -15,6 +15,6 @@ public struct RemovedLeftovers: Sendable, Hashable {
 
     static func += (sum: inout Self, other: Self) {
         sum.fileCount += other.fileCount
-        sum.byteCount += other.byteCount
+        sum.byteCount = sum.byteCount.addingClamped(other.byteCount)
     }
 }

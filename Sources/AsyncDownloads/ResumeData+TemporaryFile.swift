@@ -52,7 +52,7 @@ extension ResumeData {
             do {
                 let information = try disk.information(of: handle)
                 let owner = FileOwner(disk: disk, directory: PartialNames.directory(of: path))
-                if let reason = reasonAgainst(information, owner) { throw DownloadError.unusable(reason) }
+                if let reason = try reasonAgainst(information, owner) { throw DownloadError.unusable(reason) }
                 return TemporaryFile(path: path, handle: handle, information: information)
             } catch {
                 disk.close(handle)
@@ -70,9 +70,11 @@ extension ResumeData {
     }
 
     /// Why the file cannot hold the recorded bytes; nil where it may.
-    func reasonAgainst(_ information: FileInformation, _ owner: FileOwner) -> String? {
+    func reasonAgainst(_ information: FileInformation, _ owner: FileOwner) throws(FileFailure) -> String? {
         guard information.kind == .regular else { return "its temporary file is none" }
-        guard owner.isPrivate(information) else { return "its temporary file belongs to others, or has other names" }
+        guard try owner.isPrivate(information) else {
+            return "its temporary file belongs to others, or has other names"
+        }
         guard information.size == receivedByteCount else {
             return "its temporary file holds \(information.size) bytes in place of \(receivedByteCount)"
         }

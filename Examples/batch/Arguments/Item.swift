@@ -30,7 +30,9 @@ struct Item: Sendable, Hashable {
             } else {
                 DownloadRequest(from: address.url, into: directory, headers: headers, checksum: checksum)
             }
-        request.nonsecretHeaders = Set(publicHeaders.map(\.name))
+        // A name that is given both ways is a secret's.
+        request.nonsecretHeaders = Set(publicHeaders.map { $0.name.lowercased() }).subtracting(
+            self.headers.map { $0.name.lowercased() })
         request.maximumByteCount = maximumByteCount
         return request
     }

@@ -56,7 +56,7 @@ extension FieldScanner {
     fileprivate mutating func takeParameterValue() -> String {
         takeWhitespace()
         guard take("\"") else {
-            return String(take { $0 != UInt8(ascii: ";") }.trimmingFieldWhitespace())
+            return String(take { $0 != UInt8(ascii: ";") }.droppingSecondField.trimmingFieldWhitespace())
         }
         var bytes: [UInt8] = []
         while let byte = takeByte(), byte != UInt8(ascii: "\"") {
@@ -67,5 +67,17 @@ extension FieldScanner {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Substring {
+    /// The text without a second field that an engine has joined to it, as in `a.txt, attachment`.
+    ///
+    /// A file name may have a comma, so only what can be nothing but a field of its own ends it.
+    fileprivate var droppingSecondField: Substring {
+        guard let comma = utf8.lastIndex(of: UInt8(ascii: ",")) else { return self }
+        let rest = self[utf8.index(after: comma)...].trimmingFieldWhitespace()
+        let isType = ["attachment", "inline", "form-data"].contains { rest.equalsIgnoringASCIICase($0) }
+        return isType ? self[..<comma] : self
     }
 }

@@ -150,7 +150,10 @@ package struct ResponseInterpreter: Sendable {
     private func decideNextPart(
         _ head: ResponseHead, positions: ClosedRange<Int64>, completeLength: Int64?, isComparison: Bool
     ) -> ResponseDecision {
-        if isComparison, let known, known.validator == nil, known.length != nil, known.length == completeLength {
+        if isComparison, let known, known.validator == nil, known.length != nil, known.length == completeLength,
+            known.lastModified.map({ Validator.compareDate(of: head.headers, with: $0, receivedAt: date) })
+                != .different
+        {
             // The comparison itself is the proof.
             return .append(
                 .init(skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: known)
@@ -194,6 +197,7 @@ package struct ResponseInterpreter: Sendable {
     /// What `head` means in answer to a request for bytes that are there already, to be compared with them.
     package func decideComparison(_ head: ResponseHead) -> ComparisonDecision {
         guard head.status.code == 206 else {
+            if head.status.code == 416 { return .otherwise(.ask(.everything(.rangeNotSatisfiable))) }
             guard head.status.code == 200 || head.status.code == 203 else { return .otherwise(decide(head)) }
             // Rule 23: the whole body is no answer to a bounded range.
             let isSame = match(head) == .same

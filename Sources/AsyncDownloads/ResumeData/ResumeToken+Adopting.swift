@@ -35,7 +35,7 @@ extension ResumeToken {
         do {
             let information = try disk.information(of: handle)
             let owner = FileOwner(disk: disk, directory: PartialNames.directory(of: path))
-            guard owner.isPrivate(information) else {
+            guard try owner.isPrivate(information) else {
                 throw DownloadError.unusable("its partial file belongs to others")
             }
             guard information.size >= received.upperBound else {

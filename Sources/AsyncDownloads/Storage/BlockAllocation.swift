@@ -9,12 +9,15 @@ struct BlockAllocation: Sendable, Hashable {
     /// The length from which on blocks are allocated; for small files the call costs more than scattered blocks do.
     static let minimumLength: Int64 = 1 << 20
 
-    private var end: Int64 = 0
+    private var end: Int64?
 
-    /// Where the allocation must end for a write up to `position`; nil where nothing is to be done.
-    mutating func extend(to position: Int64, length: Int64?) -> Int64? {
-        guard position > end, let length, length >= Self.minimumLength else { return nil }
-        end = max(position, min(length, position + Self.step))
-        return end
+    /// The bytes to allocate blocks for before `write` is written; nil where nothing is to be done.
+    mutating func extend(for write: Range<Int64>, length: Int64?) -> Range<Int64>? {
+        guard write.upperBound > end ?? 0, let length, length >= Self.minimumLength else { return nil }
+        let (ahead, overflow) = write.upperBound.addingReportingOverflow(Self.step)
+        let start = end ?? write.lowerBound
+        let next = max(write.upperBound, overflow ? length : min(length, ahead))
+        end = next
+        return start..<max(start, next)
     }
 }

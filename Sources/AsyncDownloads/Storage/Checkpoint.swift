@@ -45,6 +45,9 @@ extension Checkpoint {
     /// The blocks of the rollback and of the marks, as they follow a new record.
     static let emptyBlocks = [UInt8](repeating: 0, count: 2 * blockSize)
 
+    /// The highest number of a checkpoint or a rollback that is read: counting on from it overflows nothing.
+    static let maximumCount: UInt64 = 1 << 62
+
     /// The longest file that is read; far more than any checkpoint has.
     static let maximumSize = 16 << 20
 
@@ -88,7 +91,10 @@ extension Checkpoint {
     /// Whether what it says can have been written here: whoever edits the record can make the check right as well.
     private var isSound: Bool {
         let length = representation.length ?? FieldScanner.maximumNumber
-        guard received.upperBound <= length, length <= FieldScanner.maximumNumber else { return false }
+        guard received.upperBound <= length, length <= FieldScanner.maximumNumber, generation <= Self.maximumCount
+        else {
+            return false
+        }
         guard request.headers.allSatisfy({ $0.count == 2 && HeaderFields.mayBeRecorded($0[0], $0[1]) }) else {
             return false
         }

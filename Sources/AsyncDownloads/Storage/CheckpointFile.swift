@@ -28,10 +28,16 @@ struct CheckpointFile: Sendable {
             return nil
         } catch let error where error.kind == .unusablePath {
             return .failure(.corrupt)
+        } catch let error where error.kind == .denied {
+            // Somebody else's, which only its owner may read.
+            guard let information = try disk.information(at: path), try !owner.isPrivate(information) else {
+                throw error
+            }
+            return .failure(.corrupt)
         }
         do {
             let information = try disk.information(of: handle)
-            guard owner.isPrivate(information), information.size <= Checkpoint.maximumSize else {
+            guard try owner.isPrivate(information), information.size <= Checkpoint.maximumSize else {
                 disk.close(handle)
                 return .failure(.corrupt)
             }

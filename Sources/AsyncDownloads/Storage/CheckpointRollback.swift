@@ -37,7 +37,7 @@ extension CheckpointRollback {
     /// Reads a slot; nil where there is no rollback, or a torn one.
     init?(_ slot: ArraySlice<UInt8>) {
         guard let words = CheckedLine.words(of: slot), words.count == 4, words[0] == "rollback",
-            let generation = UInt64(words[1]), let number = UInt64(words[2]), number > 0,
+            let generation = UInt64(words[1]), let number = UInt64(words[2]), 1...Checkpoint.maximumCount ~= number,
             let received = IntervalSet(word: words[3])
         else { return nil }
         self.init(generation: generation, number: number, received: received)

@@ -18,11 +18,17 @@ final class CredentialLedger: Sendable {
     /// The bytes of the partial file of this token were received with these headers.
     func note(_ headers: HeaderFields, for token: String) {
         state.withLock { state in
-            if state.hashes.updateValue(headers.hashValue, forKey: token) == nil { state.order.append(token) }
+            state.hashes[token] = headers.hashValue
+            state.order.append(token)
             guard state.order.count > 2 * Self.capacity else { return }
             for token in state.order.prefix(Self.capacity) { state.hashes[token] = nil }
             state.order.removeFirst(Self.capacity)
         }
+    }
+
+    /// The bytes of the partial file of this token may be continued with other headers from now on.
+    func forget(_ token: String) {
+        state.withLock { $0.hashes[token] = nil }
     }
 
     /// Whether the bytes of the partial file of this token were received with these headers, as far as is known.

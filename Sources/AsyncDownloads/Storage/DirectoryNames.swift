@@ -17,13 +17,19 @@ package final class DirectoryNames: Sendable {
         var next = 0
         /// Files of earlier processes by their signature, which a file that is the same may be.
         var others: [Signature: [String]] = [:]
-        /// The path that each resource got, by a hash value of the resource.
-        var given: [Int: String] = [:]
+        /// What each resource got, by a hash value of the resource.
+        var given: [Int: (path: String, inode: UInt64)] = [:]
+
+        /// Forgets the files where they are too many; what is on disk is found again, or gets another number.
+        fileprivate mutating func bound() {
+            if given.count > DirectoryNames.capacity { given = [:] }
+            if others.count > DirectoryNames.capacity { others = [:] }
+        }
     }
 
     private struct State {
         var numberings: [String: Numbering] = [:]
-        /// The resource that each path got without a number; the paths by their folded spelling.
+        /// The resource that got each path; the paths by their folded spelling.
         var firsts: [String: [String: Int]] = [:]
         /// The keys of ``firsts``, oldest first.
         var order: [String] = []
@@ -32,7 +38,7 @@ package final class DirectoryNames: Sendable {
     }
 
     // A server that downloads for years must not remember every file.
-    private static let capacity = 100_000
+    fileprivate static let capacity = 100_000
 
     private let state = Mutex(State())
     private let turns = KeyedLock<String>()
@@ -46,16 +52,21 @@ package final class DirectoryNames: Sendable {
         try turns.withLock(Self.folded(PartialNames.join(directory, name)), body)
     }
 
-    /// What is known of the numbered names; stored when the turn ends.
-    subscript(name: String, directory: String) -> Numbering {
-        get { state.withLock { $0.numberings[PartialNames.join(directory, name)] ?? Numbering() } }
-        set {
-            state.withLock { state in
-                state.numberings[PartialNames.join(directory, name)] = newValue
-                guard state.numberings.count > Self.capacity else { return }
-                // What is forgotten is found again on disk, since no numbered name replaces a file.
-                state.numberings = [:]
-            }
+    /// Takes out what is known of the numbered names of `name`, to be put back at the end of the turn.
+    ///
+    /// Taken out rather than copied, since each change of a copy would copy all of it.
+    func takeNumbering(of name: String, in directory: String) -> Numbering {
+        state.withLock { $0.numberings.removeValue(forKey: PartialNames.join(directory, name)) ?? Numbering() }
+    }
+
+    /// Puts back what ``takeNumbering(of:in:)`` has taken out.
+    func putBack(_ numbering: consuming Numbering, of name: String, in directory: String) {
+        numbering.bound()
+        let value = numbering
+        state.withLock { state in
+            // What is forgotten is found again on disk, since no numbered name replaces a file.
+            if state.numberings.count >= Self.capacity { state.numberings = [:] }
+            state.numberings[PartialNames.join(directory, name)] = value
         }
     }
 
@@ -71,7 +82,7 @@ package final class DirectoryNames: Sendable {
         state.withLock { $0.hasForgotten && $0.firsts[Self.folded(path)] == nil }
     }
 
-    /// The path, without a number, is that of this resource's file now.
+    /// The path is that of this resource's file now, or is about to be.
     func give(_ path: String, to resource: String) {
         let key = Self.folded(path)
         state.withLock { state in
@@ -82,6 +93,14 @@ package final class DirectoryNames: Sendable {
             for key in forgotten { state.firsts[key] = nil }
             state.order.removeFirst(forgotten.count)
             state.hasForgotten = true
+        }
+    }
+
+    /// The path was not given to this resource after all.
+    func withdraw(_ path: String, from resource: String) {
+        let key = Self.folded(path)
+        state.withLock { state in
+            if state.firsts[key]?[path] == resource.hashValue { state.firsts[key]?[path] = nil }
         }
     }
 

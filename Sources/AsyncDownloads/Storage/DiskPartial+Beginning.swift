@@ -18,14 +18,20 @@ extension DiskPartial {
             try withState { state throws(FileFailure) in
                 // Closing waits for this call, and has marked the partial already.
                 if state.isClosed { throw state.notBegun }
-                state = State(file: file, representation: representation, hasSpace: true)
+                let isSecret = !state.secretHeaders.isEmpty || representation.hasUnverifiedCredentials
+                state = State(
+                    file: file, representation: representation, secretHeaders: state.secretHeaders,
+                    hasSecretBytes: isSecret, hasSpace: true)
             }
         } catch {
             store.disk.close(file.handle)
             try? store.disk.remove(names.path(file.claim, .partial))
             throw error
         }
-        CredentialLedger.shared.note(site.secretHeaders, for: file.claim.token)
+        // A body that had to leave memory may wait for its proof still.
+        if !representation.hasUnverifiedCredentials {
+            CredentialLedger.shared.note(withState { $0.secretHeaders }, for: file.claim.token)
+        }
         if representation.isWorthClaiming { claim() }
     }
 
@@ -56,7 +62,7 @@ extension DiskPartial {
             try store.disk.remove(names.path(file.claim, .partial))
             let isOurs = withState { state in
                 guard !state.isClosed else { return false }
-                state = State()
+                state = State(secretHeaders: state.secretHeaders)
                 return true
             }
             if isOurs { store.disk.close(file.handle) }

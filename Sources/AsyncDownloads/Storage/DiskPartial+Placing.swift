@@ -9,7 +9,7 @@ extension DiskPartial {
         }
         var placement = Placement(store: store, names: names, file: file)
         placement.interruptedName = withState { $0.chosenName }
-        placement.willTakeName = { [self] name in record(name, for: file) }
+        placement.willTakeName = { [self] name in record(name, for: file, length: length) }
         for target in targets { placement.put(at: target) }
         if placement.isFinished {
             finish(&placement)
@@ -45,9 +45,11 @@ extension DiskPartial {
     /// Notes the name that the file is about to get, so that the next process knows it there if this one is killed.
     ///
     /// Only where a checkpoint is in place: without one nothing would be told of the file anyway.
-    private func record(_ name: String, for file: PartialFile) {
+    private func record(_ name: String, for file: PartialFile, length: Int64) {
         withState { $0.chosenName = name }
-        guard let received = withState({ $0.checkpoint?.received }), let (_, next) = try? nextCheckpoint(received),
+        // All bytes are there, and as durable as promised.
+        let received = IntervalSet(0..<length)
+        guard withState({ $0.checkpoint != nil }), let (_, next) = try? nextCheckpoint(received),
             let live = try? replaceCheckpoint(file, by: next)
         else { return }
         install(live, file, received)
@@ -78,7 +80,7 @@ extension DiskStore {
         copyOf path: String, at targets: [PlacementTarget], for site: PartialSite
     ) -> [Result<String, DownloadError>] {
         do {
-            let handle = try disk.open(path, .existing)
+            let handle = try disk.open(path, .reading)
             defer { disk.close(handle) }
             let file = PartialFile(
                 claim: .new(), handle: handle, information: try disk.information(of: handle),

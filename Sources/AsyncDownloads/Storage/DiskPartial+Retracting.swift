@@ -10,6 +10,7 @@ extension DiskPartial {
             guard received.isEmpty else { return try save(received) }
             do {
                 try store.disk.remove(names.checkpoint)
+                if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
             } catch {
                 throw DownloadError(error)
             }

@@ -73,11 +73,13 @@ extension DiskPartial {
         try withState { state throws(FileFailure) in
             let file = try state.usableFile
             guard let representation = state.representation else { throw state.notBegun }
+            var request = site.request
+            request.hasSecretHeaders = state.hasSecretBytes || !state.secretHeaders.isEmpty
             return (
                 file,
                 Checkpoint(
                     generation: (state.checkpoint?.generation ?? 0) + 1, baseName: site.baseName,
-                    request: site.request, representation: representation,
+                    request: request, representation: representation,
                     received: received, token: file.claim.token, inode: file.information.inode,
                     session: store.synchronizes(file) ? nil : store.session(of: file),
                     chosenName: state.chosenName)

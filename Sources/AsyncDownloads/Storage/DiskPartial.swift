@@ -43,12 +43,14 @@ final class DiskPartial: Partial {
         if case .bytes(let representation, let received) = opened.finding {
             state.representation = representation
             state.chosenName = opened.checkpoint?.checkpoint.chosenName
+            state.hasSecretBytes = opened.checkpoint?.checkpoint.request.hasSecretHeaders ?? false
             state.checkpoint = opened.checkpoint.map { found in
                 var live = State.LiveCheckpoint(found)
                 (live.known, live.nextSlot) = (received, opened.nextSlot)
                 return live
             }
         }
+        state.secretHeaders = site.secretHeaders
         state.file = opened.file
         self.state = Mutex(state)
     }
@@ -102,6 +104,10 @@ final class DiskPartial: Partial {
         var marked: IntervalSet?
         /// The name that the finished file was about to get.
         var chosenName: String?
+        /// The headers that are sent and never recorded.
+        var secretHeaders: HeaderFields = [:]
+        /// Whether any of the bytes may have been received with such headers, which the checkpoint goes on to say.
+        var hasSecretBytes = false
         var allocation = BlockAllocation()
         /// Whether the volume was found to have room for the rest.
         var hasSpace = false
@@ -150,15 +156,22 @@ final class DiskPartial: Partial {
         withState { if !$0.isClosed { $0.representation = representation } }
     }
 
+    func useCredentials(_ headers: HeaderFields) {
+        withState { $0.secretHeaders = headers }
+    }
+
     func confirmCredentials() {
-        guard let file = withState({ $0.file }) else { return }
-        CredentialLedger.shared.note(site.secretHeaders, for: file.claim.token)
+        let (file, headers) = withState { state in
+            state.hasSecretBytes = !state.secretHeaders.isEmpty
+            return (state.file, state.secretHeaders)
+        }
+        if let file { CredentialLedger.shared.note(headers, for: file.claim.token) }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
         do {
             try withFile { file throws(FileFailure) in
-                try makeRoom(for: file, upTo: offset + Int64(bytes.count))
+                try makeRoom(for: file, offset..<offset + Int64(bytes.count))
                 try store.disk.write(bytes, to: file.handle, at: offset)
             }
         } catch {
@@ -167,17 +180,17 @@ final class DiskPartial: Partial {
     }
 
     /// Allocates the next blocks, and before the first of them makes sure that the volume has room for the rest.
-    private func makeRoom(for file: PartialFile, upTo position: Int64) throws(FileFailure) {
-        let (end, missing) = withState { state -> (Int64?, Int64?) in
-            guard let end = state.allocation.extend(to: position, length: state.representation?.length) else {
+    private func makeRoom(for file: PartialFile, _ write: Range<Int64>) throws(FileFailure) {
+        let (range, missing) = withState { state -> (Range<Int64>?, Int64?) in
+            guard let range = state.allocation.extend(for: write, length: state.representation?.length) else {
                 return (nil, nil)
             }
             defer { state.hasSpace = true }
-            return (end, state.hasSpace ? nil : state.missingByteCount)
+            return (range, state.hasSpace ? nil : state.missingByteCount)
         }
         // A part of what is missing may have its blocks already.
         if let missing { try file.checkSpace(for: missing - BlockAllocation.step, names, on: store.disk) }
-        if let end { try file.allocate(end, on: store.disk) }
+        if let range { try file.allocate(range, on: store.disk) }
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {

@@ -60,7 +60,11 @@ extension DiskPartial {
             representation: foreign.representation, received: foreign.received, token: file.claim.token,
             inode: file.information.inode, session: nil)
         let live = try replaceCheckpoint(file, by: checkpoint)
-        withState { $0 = State(file: file, representation: foreign.representation, checkpoint: live) }
+        withState { state in
+            state = State(
+                file: file, representation: foreign.representation, checkpoint: live, secretHeaders: state.secretHeaders
+            )
+        }
         return old
     }
 }

@@ -8,12 +8,15 @@ extension DiskStore {
         } catch {
             throw DownloadError(error)
         }
-        let sites = Dictionary(grouping: names.compactMap { name in HiddenName(name).map { (name, $0) } }, by: \.1.stem)
+        let hidden = names.compactMap { name in HiddenName(name).map { (name: name, parts: $0) } }
+        // By bytes: two spellings of one text are two sites.
+        let sites = Dictionary(grouping: hidden) { Array($0.parts.stem.utf8) }
         var removed = RemovedLeftovers()
-        for stem in sites.keys.sorted() {
+        for files in sites.values {
+            guard let stem = files.first?.parts.stem else { continue }
             let site = SiteCleaning(
                 disk: disk, names: PartialNames(directory: directory, stem: stem),
-                files: sites[stem, default: []].map { (name: $0.0, kind: $0.1.kind) }, limit: date.secondsSinceEpoch)
+                files: files.map { (name: $0.name, kind: $0.parts.kind) }, limit: date.secondsSinceEpoch)
             removed += site.run()
         }
         return removed
@@ -28,12 +31,13 @@ extension DiskStore {
             else { return nil }
             return (body, information)
         }.sorted { $0.information.modificationSeconds < $1.information.modificationSeconds }
-        var byteCount = bodies.reduce(0) { $0 + $1.information.size }
+        var byteCount = bodies.reduce(Int64(0)) { $0.addingClamped($1.information.size) }
         for (body, information) in bodies
         where byteCount > byteLimit || information.modificationSeconds < date.secondsSinceEpoch {
-            byteCount -= information.size
             // One that is in use stays.
-            (try? open(body.site))?.discard()
+            guard let partial = try? open(body.site) else { continue }
+            partial.discard()
+            byteCount -= information.size
         }
     }
 }
@@ -52,8 +56,9 @@ private struct SiteCleaning {
         // An owner that is alive has the lock, or its files are new where locks do nothing.
         guard isAnyOld, let lock = try? SiteLock.acquire(names, on: disk) else { return RemovedLeftovers() }
         var removed = RemovedLeftovers()
-        var isEmpty = false
+        var isEmpty = lock.isNew
         defer { lock.release(removing: isEmpty) }
+        guard lock.isHeld else { return removed }
         guard let found = try? Kept(names, disk, owner) else { return removed }
         isEmpty = true
         for (name, kind) in files {
@@ -82,7 +87,8 @@ private struct SiteCleaning {
     /// What the file is, where it is this user's, and was not written lately.
     private func isOld(_ name: String, _ owner: FileOwner) -> FileInformation? {
         guard let information = try? disk.information(at: PartialNames.join(names.directory, name)),
-            information.kind == .regular, information.modificationSeconds < limit, owner.isOwn(information)
+            information.kind == .regular, information.modificationSeconds < limit,
+            (try? owner.isOwn(information)) == true
         else { return nil }
         return information
     }

@@ -34,7 +34,8 @@ extension DiskStore {
         guard let information = try? disk.information(at: directory), information.kind == .directory else {
             return false
         }
-        return information.permissions & 0o022 == 0 && FileOwner(disk: disk, directory: directory).isOwn(information)
+        return information.permissions & 0o022 == 0
+            && (try? FileOwner(disk: disk, directory: directory).isOwn(information)) == true
     }
 
     /// Whether the destination is below the directory, without a symbolic link or anything else on the way.
@@ -76,7 +77,7 @@ extension DiskStore {
         else { return nil }
         defer { disk.close(handle) }
         guard let information = try? disk.information(of: handle), information.inode == record.inode,
-            owner.isPrivate(information)
+            (try? owner.isPrivate(information)) == true
         else { return nil }
         let session = session(device: information.device, disk.volumeKind(of: handle))
         let mark = file.mark(of: information, session: session)?.mark

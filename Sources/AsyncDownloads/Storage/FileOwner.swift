@@ -18,15 +18,24 @@ struct FileOwner: Sendable {
     }
 
     /// Whether it is a regular file of this user that nobody else can write, nor reach by another name.
-    func isPrivate(_ information: FileInformation) -> Bool {
-        information.kind == .regular && information.linkCount == 1 && isOwn(information)
+    ///
+    /// - Throws: Where it cannot be found out, such as on a full disk: that must not pass for a file of somebody else.
+    func isPrivate(_ information: FileInformation) throws(FileFailure) -> Bool {
+        guard information.kind == .regular, information.linkCount == 1 else { return false }
+        return try isOwn(information)
     }
 
     /// Whether it belongs to this user, and others can write it no more than files that this process creates.
-    func isOwn(_ information: FileInformation) -> Bool {
+    func isOwn(_ information: FileInformation) throws(FileFailure) -> Bool {
         let writable = information.permissions & 0o022 & ~disk.ordinaryPermissions
         if information.owner == disk.user, writable == 0 { return true }
-        guard let new = try? newFile() else { return false }
+        let new: FileInformation
+        do {
+            new = try newFile()
+        } catch let error where error.kind == .denied {
+            // Who can create nothing here has created nothing here.
+            return false
+        }
         return information.owner == new.owner && writable & ~new.permissions == 0
     }
 

@@ -25,8 +25,8 @@ package protocol FileSystem: Sendable {
     /// Makes the file exactly `length` bytes long, which also frees blocks that were set aside behind its end.
     func truncate(_ file: OpenFile, to length: Int64) throws(FileFailure)
 
-    /// Allocates blocks for the first `length` bytes; the file's size stays.
-    func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure)
+    /// Allocates blocks for the bytes of `range`, those before it being allocated already; the file's size stays.
+    func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure)
 
     /// Sets who may read and write the file.
     func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure)

@@ -36,11 +36,11 @@ extension POSIXFileSystem {
         _ = try call("sync", file.name) { fsync(file.number) }
     }
 
-    package func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {
+    package func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure) {
         var status = stat()
         _ = try call("examine", file.name) { fstat(file.number, &status) }
         // What is asked for comes behind the blocks that the file has, which are counted in units of 512 bytes.
-        let missing = length - status.st_blocks * 512
+        let missing = range.upperBound - status.st_blocks * 512
         guard missing > 0 else { return }
         var store = fstore_t(
             fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: missing,

@@ -42,10 +42,13 @@ extension POSIXFileSystem {
         }
     }
 
-    package func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {
+    package func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure) {
         guard let fallocate = Self.fallocate else { return }
-        // 1 is FALLOC_FL_KEEP_SIZE: the file's size goes on to tell how much was written.
-        _ = try call("set space aside for", file.name) { fallocate(file.number, 1, 0, off_t(length)) }
+        // 1 is FALLOC_FL_KEEP_SIZE: the file's size goes on to tell how much was written. Only what is missing is asked for,
+        // since ZFS holds all of it against the free space.
+        _ = try call("allocate blocks for", file.name) {
+            fallocate(file.number, 1, off_t(range.lowerBound), off_t(range.upperBound - range.lowerBound))
+        }
     }
 
     /// fallocate(2), looked up by its name since Swift's modules of the C libraries leave it out.

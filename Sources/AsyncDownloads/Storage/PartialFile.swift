@@ -43,12 +43,12 @@ extension PartialFile {
             reason: "\(length) bytes are needed and \(available) available")
     }
 
-    /// Allocates blocks for the first `length` bytes where the volume can.
-    func allocate(_ length: Int64, on disk: any FileSystem) throws(FileFailure) {
+    /// Allocates blocks for the bytes of `range` where the volume can.
+    func allocate(_ range: Range<Int64>, on disk: any FileSystem) throws(FileFailure) {
         // In memory, blocks that are never written would be taken from everybody.
         guard volume != .memory else { return }
         do {
-            try disk.preallocate(handle, length: length)
+            try disk.preallocate(handle, range)
         } catch let error where error.kind == .noSpace {
             throw error
         } catch {

@@ -184,6 +184,9 @@ package protocol Partial: AnyObject, Sendable {
     /// Continues the file as it is with what the server says of it now (the same object by its validator).
     func adopt(_ representation: Representation)
 
+    /// The secret headers that are sent from now on, where they are not those of the site.
+    func useCredentials(_ headers: HeaderFields)
+
     /// The server has proven that the bytes are those of the present request's credentials, too.
     func confirmCredentials()
 
@@ -273,6 +276,8 @@ extension Partial {
         }
         return true
     }
+
+    package func useCredentials(_ headers: HeaderFields) {}
 
     package func confirmCredentials() {}
 

@@ -7,14 +7,40 @@ extension Placement {
         _ source: String, in directory: String, name: String, isCallers: Bool, for target: PlacementTarget
     ) throws(FileFailure) -> String {
         try target.names.withTurn(name, in: directory) { () throws(FileFailure) in
+            try checkWay(to: target)
             let path = PartialNames.join(directory, name)
-            if isCallers, target.isFree(path), try mayReplace(path, for: target) {
-                try replace(path, by: source)
-                target.names.give(path, to: target.resource)
-                return path
+            if isCallers, target.isFree(path) {
+                if try disk.information(at: path) == nil, try claim(path, by: source, target) { return path }
+                if try mayReplace(path, for: target) {
+                    try replace(path, by: source)
+                    target.names.give(path, to: target.resource)
+                    return path
+                }
             }
             return try putNumbered(source, directory, name, isCallers, target)
         }
+    }
+
+    /// Gives the file a name that nothing had; false where something has it by now.
+    ///
+    /// Whoever looks for the name in this process finds it given before it is there, so that nobody replaces it.
+    private mutating func claim(
+        _ path: String, by source: String, _ target: PlacementTarget
+    ) throws(FileFailure) -> Bool {
+        target.names.give(path, to: target.resource)
+        do throws(FileFailure) {
+            try disk.rename(source, toUnused: path)
+        } catch {
+            target.names.withdraw(path, from: target.resource)
+            // Another process was quicker.
+            guard error.kind == .exists, try disk.information(at: path) != nil else {
+                if error.kind == .missing, source == ownPath { try file.checkOwnership(names, on: disk) }
+                throw error
+            }
+            return false
+        }
+        noteTaken(source)
+        return true
     }
 
     /// Whether a caller's name may replace what is at `path`.
@@ -40,73 +66,92 @@ extension Placement {
     private mutating func putNumbered(
         _ source: String, _ directory: String, _ name: String, _ isCallers: Bool, _ target: PlacementTarget
     ) throws(FileFailure) -> String {
-        var numbering = target.names[name, directory]
-        defer { target.names[name, directory] = numbering }
+        var numbering = target.names.takeNumbering(of: name, in: directory)
+        let result: Result<String, FileFailure>
+        do throws(FileFailure) {
+            result = .success(try putNumbered(source, directory, name, isCallers, target, &numbering))
+        } catch {
+            result = .failure(error)
+        }
+        target.names.putBack(numbering, of: name, in: directory)
+        return try result.get()
+    }
+
+    private mutating func putNumbered(
+        _ source: String, _ directory: String, _ name: String, _ isCallers: Bool, _ target: PlacementTarget,
+        _ numbering: inout DirectoryNames.Numbering
+    ) throws(FileFailure) -> String {
         let resource = target.resource.hashValue
         let signature = try signature(of: file.handle)
-        if let path = numbering.given[resource] {
+        if let (path, inode) = numbering.given[resource], target.isFree(path) {
             // The resource's own file of this process, which the caller's name stands for.
-            if isCallers {
+            if isCallers, try disk.information(at: path)?.inode == inode {
                 try replace(path, by: source)
-                return path
+                return try noteGiven(path, resource, &numbering)
             }
-            if try isSame(asFileAt: path, signature) { return try keep(path, inPlaceOf: source) }
+            if try keep(path, inPlaceOf: source, signature) { return path }
         }
-        for path in numbering.others[signature] ?? [] where try isSame(asFileAt: path, signature) {
+        for path in numbering.others[signature] ?? [] where target.isFree(path) {
+            guard try keep(path, inPlaceOf: source, signature) else { continue }
             numbering.others[signature]?.removeAll { $0 == path }
-            numbering.given[resource] = path
-            return try keep(path, inPlaceOf: source)
+            target.names.give(path, to: target.resource)
+            return try noteGiven(path, resource, &numbering)
         }
         while true {
             let candidate = numbering.next == 0 ? name : FileName.numbered(name, numbering.next)
             let path = PartialNames.join(directory, candidate)
+            guard target.isFree(path) else {
+                numbering.next += 1
+                continue
+            }
+            guard let present = try disk.information(at: path) else {
+                willTakeName(candidate)
+                guard try claim(path, by: source, target) else { continue }
+                numbering.next += 1
+                return try noteGiven(path, resource, &numbering)
+            }
             numbering.next += 1
-            guard target.isFree(path) else { continue }
-            if let present = try disk.information(at: path) {
-                guard present.kind == .regular, try !isOfAnotherResource(path, present, target) else { continue }
-                if candidate == interruptedName, present.size == 0, try disk.information(of: file.handle).size > 0 {
-                    // The reservation of an earlier process, for this very file.
-                    try replace(path, by: source)
-                    numbering.given[resource] = path
-                    return path
+            guard present.kind == .regular, try !isOfAnotherResource(path, present, target) else { continue }
+            if candidate == interruptedName, present.size == 0, signature.size > 0 {
+                // The reservation of an earlier process, for this very file.
+                try replace(path, by: source)
+            } else {
+                guard let other = try comparable(path) else { continue }
+                guard other == signature, try keep(path, inPlaceOf: source, signature) else {
+                    numbering.others[other, default: []].append(path)
+                    continue
                 }
-                guard let other = try? self.signature(ofFileAt: path) else { continue }
-                if other == signature, try isSame(asFileAt: path, signature) {
-                    numbering.given[resource] = path
-                    return try keep(path, inPlaceOf: source)
-                }
-                numbering.others[other, default: []].append(path)
-                continue
             }
-            willTakeName(candidate)
-            do throws(FileFailure) {
-                try disk.rename(source, toUnused: path)
-            } catch {
-                numbering.next -= 1
-                // Another process was quicker.
-                guard error.kind == .exists, try disk.information(at: path) != nil else { throw error }
-                continue
-            }
-            noteTaken(source)
-            numbering.given[resource] = path
-            if numbering.next == 1 { target.names.give(path, to: target.resource) }
-            return path
+            target.names.give(path, to: target.resource)
+            return try noteGiven(path, resource, &numbering)
         }
     }
 
-    /// Uses the file that is at `path` already, which has the same bytes.
-    private mutating func keep(_ path: String, inPlaceOf source: String) throws(FileFailure) -> String {
-        if source != ownPath { try? disk.remove(source) }
+    private func noteGiven(
+        _ path: String, _ resource: Int, _ numbering: inout DirectoryNames.Numbering
+    ) throws(FileFailure) -> String {
+        numbering.given[resource] = (path, try disk.information(at: path)?.inode ?? 0)
         return path
     }
 
-    /// Whether the file at `path` has the same bytes as the one that is placed.
-    private func isSame(asFileAt path: String, _ signature: DirectoryNames.Signature) throws(FileFailure) -> Bool {
-        guard let handle = try? disk.open(path, .reading) else { return false }
+    /// Uses the file that is at `path` already, where it has the same bytes and is this user's; false where not.
+    private func keep(
+        _ path: String, inPlaceOf source: String, _ signature: DirectoryNames.Signature
+    ) throws(FileFailure) -> Bool {
+        guard let handle = try openComparable(path) else { return false }
         defer { disk.close(handle) }
-        guard try disk.information(of: handle).kind == .regular, try self.signature(of: handle) == signature else {
-            return false
-        }
+        let owner = FileOwner(disk: disk, names: names)
+        guard try self.signature(of: handle) == signature, try owner.isOwn(disk.information(of: handle)),
+            try holdsSameBytes(handle, count: signature.size)
+        else { return false }
+        // What it is promised to survive, its bytes may not have been written for.
+        if store.synchronizes(file) { try disk.synchronize(handle) }
+        if source != ownPath { try? disk.remove(source) }
+        return true
+    }
+
+    /// Whether the file has the same bytes as the one that is placed, which are `count`.
+    private func holdsSameBytes(_ handle: OpenFile, count: Int64) throws(FileFailure) -> Bool {
         let length = 1 << 20
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * length, alignment: 4096)
         defer { buffer.deallocate() }
@@ -115,20 +160,39 @@ extension Placement {
             UnsafeMutableRawBufferPointer(rebasing: buffer[length...])
         )
         var position: Int64 = 0
-        while position < signature.size {
-            let count = try read(ours, from: file.handle, at: position)
-            guard count > 0, try read(theirs, from: handle, at: position) == count,
-                ours[..<count].elementsEqual(theirs[..<count])
+        while position < count {
+            let read = try self.read(ours, from: file.handle, at: position)
+            guard read > 0, try self.read(theirs, from: handle, at: position) == read,
+                ours[..<read].elementsEqual(theirs[..<read])
             else { return false }
-            position += Int64(count)
+            position += Int64(read)
         }
         return true
     }
 
-    private func signature(ofFileAt path: String) throws(FileFailure) -> DirectoryNames.Signature {
-        let handle = try disk.open(path, .reading)
+    /// The signature of the file at `path`; nil where it cannot be read.
+    private func comparable(_ path: String) throws(FileFailure) -> DirectoryNames.Signature? {
+        guard let handle = try openComparable(path) else { return nil }
         defer { disk.close(handle) }
         return try signature(of: handle)
+    }
+
+    /// Opens a regular file to read; nil where there is none, or it may not be read.
+    private func openComparable(_ path: String) throws(FileFailure) -> OpenFile? {
+        let handle: OpenFile
+        do {
+            handle = try disk.open(path, .reading)
+        } catch let error where [.missing, .denied, .unusablePath].contains(error.kind) {
+            return nil
+        }
+        do {
+            if try disk.information(of: handle).kind == .regular { return handle }
+        } catch {
+            disk.close(handle)
+            throw error
+        }
+        disk.close(handle)
+        return nil
     }
 
     private func signature(of handle: OpenFile) throws(FileFailure) -> DirectoryNames.Signature {

@@ -33,7 +33,7 @@ struct Placement {
         let directory =
             switch target.place {
             case .path(let path, _): PartialNames.directory(of: path)
-            case .directory(let path, _, _): path
+            case .directory(let path, _, _, _): path
             }
         directories.append(directory)
         do {
@@ -69,7 +69,7 @@ struct Placement {
         _ source: String, in directory: String, _ target: PlacementTarget
     ) throws(FileFailure) -> String {
         switch target.place {
-        case .directory(_, let name, let isCallers):
+        case .directory(_, let name, let isCallers, _):
             return try put(source, in: directory, name: name, isCallers: isCallers, for: target)
         case .path(let path, _):
             let name = PartialNames.lastComponent(of: path)
@@ -96,11 +96,15 @@ struct Placement {
     }
 
     /// Refuses a way to the target that leaves the directory which it must not leave.
-    private func checkWay(to target: PlacementTarget) throws(FileFailure) {
-        guard case .path(let path, let directory?) = target.place else { return }
-        var way = directory
-        let below = path.utf8.dropFirst(directory.utf8.count).split(separator: UInt8(ascii: "/"))
-        for component in below.dropLast() {
+    func checkWay(to target: PlacementTarget) throws(FileFailure) {
+        let (path, top): (String, String)
+        switch target.place {
+        case .path(let file, let directory?): (path, top) = (PartialNames.directory(of: file), directory)
+        case .directory(let directory, _, _, let other?): (path, top) = (directory, other)
+        case .path, .directory: return
+        }
+        var way = top
+        for component in path.utf8.dropFirst(top.utf8.count).split(separator: UInt8(ascii: "/")) {
             way = PartialNames.join(way, String(decoding: component, as: UTF8.self))
             guard let information = try disk.information(at: way) else { return }
             guard information.kind == .directory else {

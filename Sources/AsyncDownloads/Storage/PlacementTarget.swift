@@ -9,7 +9,9 @@ package struct PlacementTarget: Sendable {
         ///
         /// A name that is the caller's, such as the last component of the URL, replaces a file that this process has not
         /// placed there for another resource. A name that the server suggests replaces no file.
-        case directory(String, name: String, isCallers: Bool)
+        ///
+        /// Where `below` is not nil, the directory is below it, and nothing on the way may be a symbolic link.
+        case directory(String, name: String, isCallers: Bool, below: String? = nil)
     }
 
     package var place: Place

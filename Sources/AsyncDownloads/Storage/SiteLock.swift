@@ -9,6 +9,9 @@ final class SiteLock: Sendable {
     /// The number of the volume that it is on.
     let volume: UInt64
 
+    /// Whether a lock file is held, rather than done without.
+    var isHeld: Bool { file.withLock { $0 != nil } }
+
     private let path: String
     /// The lock file; nil once the lock was released.
     private let file: Mutex<OpenFile?>
@@ -59,15 +62,16 @@ final class SiteLock: Sendable {
         do {
             guard let opened = try open(path, on: disk) else { return nil }
             (file, isNew) = opened
-        } catch let error where error.kind == .denied {
+        } catch let error where error.kind == .denied || error.kind == .unusablePath {
             return try withoutLock(path, owner, on: disk, unless: error)
         }
         do throws(FileFailure) {
             let information = try disk.information(of: file)
             guard information.kind == .regular else {
-                throw FileFailure(.unusablePath, errno: 0, operation: "lock", name: file.name, reason: "not a file")
+                disk.close(file)
+                return SiteLock(isNew: false, volume: information.device, path: path, file: nil, disk: disk)
             }
-            if !isNew, !owner.isOwn(information) {
+            if !isNew, try !owner.isOwn(information) {
                 disk.close(file)
                 return SiteLock(isNew: false, volume: information.device, path: path, file: nil, disk: disk)
             }
@@ -85,13 +89,12 @@ final class SiteLock: Sendable {
         }
     }
 
-    /// Does without the lock where its file is a stranger's, which cannot even be opened.
+    /// Does without the lock where something is at its name that cannot even be opened: a stranger's file, or no file.
     private static func withoutLock(
         _ path: String, _ owner: FileOwner, on disk: any FileSystem, unless error: FileFailure
     ) throws(FileFailure) -> SiteLock {
-        guard let information = try disk.information(at: path), information.kind == .regular,
-            !owner.isOwn(information)
-        else { throw error }
+        guard let information = try disk.information(at: path) else { throw error }
+        if information.kind == .regular, try owner.isOwn(information) { throw error }
         return SiteLock(isNew: false, volume: information.device, path: path, file: nil, disk: disk)
     }
 

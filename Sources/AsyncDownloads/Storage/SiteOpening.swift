@@ -28,7 +28,7 @@ struct SiteOpening {
             if mayHoldFiles { try removeFiles() }
             return Opened(finding: .nothing)
         case .failure(let unreadable):
-            try disk.remove(names.checkpoint)
+            try removeUnlessForeign(names.checkpoint)
             let reason: RestartReason = unreadable == .corrupt ? .checkpointCorrupt : .checkpointVersion
             return Opened(finding: .unusable(reason, discarded: try removeFiles()))
         case .success(let found):
@@ -66,13 +66,15 @@ struct SiteOpening {
             throw error
         }
         // Leftovers are a nuisance and no reason to fail.
-        _ = try? removeFiles(except: claimed)
+        // The file that bytes were imported from may be beside them, and stays until a server has confirmed them.
+        _ = try? removeFiles(except: claimed, keepsOthers: record.representation.isImported)
         var representation = record.representation
         if record.request.url != site.request.url { representation.isFromElsewhere = true }
         let isSecret = record.request.hasSecretHeaders || !site.secretHeaders.isEmpty
         representation.hasUnverifiedCredentials =
             isSecret && site.request.account == nil
             && !CredentialLedger.shared.knows(site.secretHeaders, for: record.token)
+        if representation.hasUnverifiedCredentials { CredentialLedger.shared.forget(record.token) }
         return Opened(
             finding: .bytes(representation, proven.received), file: claimed, checkpoint: found,
             nextSlot: proven.nextSlot, hasVoidMarks: proven.hasVoidMarks)
@@ -131,11 +133,15 @@ struct SiteOpening {
             } catch let error where error.kind == .missing || error.kind == .unusablePath {
                 continue
             }
-            if let information = try? disk.information(of: handle), information.inode == record.inode,
-                owner.isPrivate(information)
-            {
-                return PartialFile(
-                    claim: claim, handle: handle, information: information, volume: disk.volumeKind(of: handle))
+            do {
+                let information = try disk.information(of: handle)
+                if information.inode == record.inode, try owner.isPrivate(information) {
+                    return PartialFile(
+                        claim: claim, handle: handle, information: information, volume: disk.volumeKind(of: handle))
+                }
+            } catch {
+                disk.close(handle)
+                throw error
             }
             disk.close(handle)
         }
@@ -181,19 +187,31 @@ struct SiteOpening {
 
     /// Removes what earlier processes left and no checkpoint speaks of; the answer is how many bytes there were.
     @discardableResult
-    private func removeFiles(except file: PartialFile? = nil) throws(FileFailure) -> Int64 {
+    private func removeFiles(except file: PartialFile? = nil, keepsOthers: Bool = false) throws(FileFailure) -> Int64 {
         let kept = file.map { names.path($0.claim, .partial) }
         var bytes: Int64 = 0
         for name in try disk.names(in: names.directory) where names.isOwn(name) {
             let path = PartialNames.join(names.directory, name)
             guard path != kept else { continue }
             if names.claim(from: name) != nil, let information = try disk.information(at: path) {
-                if spared?.isSameFile(as: information) == true { continue }
-                bytes += information.size
+                if spared?.isSameFile(as: information) == true || keepsOthers { continue }
+                bytes = bytes.addingClamped(information.size)
             }
-            try disk.remove(path)
+            try removeUnlessForeign(path)
         }
         return bytes
+    }
+
+    /// Removes a file, unless it is one that somebody else has put at its name and that cannot be removed.
+    ///
+    /// It takes a name that nothing else here needs, and must not shut this user out.
+    private func removeUnlessForeign(_ path: String) throws(FileFailure) {
+        do {
+            try disk.remove(path)
+        } catch let error where error.kind == .denied || error.kind == .unusablePath {
+            guard let information = try disk.information(at: path) else { return }
+            if try owner.isPrivate(information) { throw error }
+        }
     }
 }
 

@@ -166,7 +166,7 @@ struct FileDelivery {
             let fromURL = URL(string: key.url).flatMap { FileName.fromURLPath($0.path(percentEncoded: true)) }
             place = .directory(
                 url.path, name: representation.suggestedName ?? fromURL ?? "download",
-                isCallers: representation.suggestedName == nil)
+                isCallers: representation.suggestedName == nil, below: request.confiningDirectory(of: url))
         }
         let (destinations, key) = (environment.destinations, key)
         return PlacementTarget(place, resource: key.resource, names: environment.names) { path in
@@ -218,7 +218,11 @@ extension Transfer {
             // Whoever was the last and discarded while the bytes were being checked wants no file of them.
             let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.wish != .discard
             // The path of that one stays reserved until its file is there.
-            if !isForNobody { releaseClosingPaths(&state) }
+            var kept: String?
+            if isForNobody, case .file(let file)? = state.subscribers.lastToLeave?.request.destination {
+                kept = file.path
+            }
+            releaseClosingPaths(&state, except: kept)
             if isForNobody, let last = state.subscribers.lastToLeave {
                 recipients = [FileDelivery.Recipient(number: last.number, request: last.request)]
             }

@@ -10,6 +10,7 @@ extension Transfer {
         case .openPartial: openPartial()
         case .beginPartial(let representation, let number): beginPartial(representation, exchange: number)
         case .adopt(let representation): onPartial { $0.adopt(representation) }
+        case .useCredentials(let headers): onPartial { $0.useCredentials(headers) }
         case .confirmCredentials: onPartial { $0.confirmCredentials() }
         case .removeImportedFile: removeImportedFile()
         case .recordPartial(let received, let number): recordPartial(received, exchange: number)

@@ -154,11 +154,11 @@ extension Transfer {
     /// Frees the paths of subscribers that left while the file was placed, between two rounds of the delivery.
     ///
     /// Another transfer may wait for one of them while this one waits for a path of that transfer.
-    func releaseClosingPaths(_ state: inout State) {
-        for held in state.heldPaths where held.isClosing {
+    func releaseClosingPaths(_ state: inout State, except kept: String?) {
+        for held in state.heldPaths where held.isClosing && held.path != kept {
             environment.destinations.release(held.path, for: key, wasClosing: true)
         }
-        state.heldPaths.removeAll(where: \.isClosing)
+        state.heldPaths.removeAll { $0.isClosing && $0.path != kept }
     }
 
     /// Ends the subscribers whose destination is `path` if nobody can resume them any more; true if that frees it.

@@ -21,6 +21,8 @@ enum TransferAction: Sendable {
     case adopt(Representation)
     /// Save a checkpoint of what was adopted while exchange's body is held back; answered by `prepared`.
     case recordPartial(IntervalSet, exchange: Int)
+    /// Send these secret headers from now on.
+    case useCredentials(HeaderFields)
     /// Note that the bytes are proven to be those of the present credentials.
     case confirmCredentials
     /// Remove the file that bytes were imported from.

@@ -37,7 +37,7 @@ struct TransferKey: Sendable, Hashable {
 
 extension HeaderFields {
     // Swift's sort keeps the order of equal names, which does say something.
-    fileprivate var sortedByName: Self { Self(sorted { $0.name.lowercased() < $1.name.lowercased() }) }
+    var sortedByName: Self { Self(sorted { $0.name.lowercased() < $1.name.lowercased() }) }
 }
 
 extension TransferKey {

@@ -4,6 +4,8 @@ internal import Foundation
 struct TransferSettings: Sendable {
     var url: URL
     var headers: CallerHeaders = [:]
+    /// The caller's name for whose credentials the headers hold.
+    var account: String?
     /// What the first subscriber demands.
     var demands = SubscriberDemands()
     /// The digest that the file must have for the caller who asked first.

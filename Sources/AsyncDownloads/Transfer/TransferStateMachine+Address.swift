@@ -70,7 +70,7 @@ extension TransferStateMachine {
         knownURLs.insert(address.url)
         offeredAddress = nil
         route.replaceOrigin(address.url, trusting: address.headers != nil)
-        headers = address.headers ?? headers
+        if let headers = address.headers { change(to: headers) }
         expiresAt = address.expiresAt
         needsProof = true
         rangeFaults = 0

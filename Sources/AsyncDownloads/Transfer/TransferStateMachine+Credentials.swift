@@ -15,9 +15,29 @@ extension TransferStateMachine {
         }
     }
 
+    /// Sends other headers from now on; without an account nothing says that they are of the same user.
+    mutating func change(to new: CallerHeaders) {
+        let isSame = headers.secretFields.sortedByName == new.secretFields.sortedByName
+        headers = new
+        guard !isSame else { return }
+        hasTakenCredentials = false
+        guard settings.account == nil, !received.isEmpty else { return }
+        representation?.hasUnverifiedCredentials = true
+        beginCredentialProof()
+    }
+
+    /// Tells the partial which secret headers are sent, where they are not those of the request.
+    mutating func takeCredentials() -> [TransferAction] {
+        let secrets = headers.secretFields.sortedByName
+        guard !hasTakenCredentials, secrets != settings.headers.secretFields.sortedByName else { return [] }
+        hasTakenCredentials = true
+        return [.useCredentials(secrets)]
+    }
+
     /// Asks for the next bytes to compare; nil where nothing is to be proven.
     mutating func startComparison(at now: Duration) -> [TransferAction]? {
         guard let range = credentialProof?.next, let representation else { return nil }
+        if let error = tooLarge(representation.length ?? received.count) { return fail(error, at: now) }
         let isComplete = representation.length.map(received.isComplete(below:)) ?? false
         guard representation.contentCoding == nil, representation.validator != nil || isComplete else {
             // Nothing could be continued, whoever received it.
@@ -26,7 +46,7 @@ extension TransferStateMachine {
         let validator = representation.validator
         let asked = AskedRange(
             range: ByteRange(first: range.lowerBound, last: range.upperBound - 1),
-            condition: validator.map { .ifMatch($0) } ?? .none)
+            condition: dropsCondition ? .none : validator.map { .ifMatch($0) } ?? .none)
         return startExchange(asked, compares: true, at: now)
     }
 
@@ -39,12 +59,17 @@ extension TransferStateMachine {
             exchange?.end = end
             exchange?.toSkip = skipped
             rangeFaults = 0
+            comparisonAnswered()
             state = .receiving
             return []
         case .proven:
+            comparisonAnswered()
             return credentialsProven() + drain(.connect, at: now)
         case .otherwise(.ask(.everything(let reason))):
             return comparisonFailed(reason, at: now)
+        case .otherwise(.ask(.oneStream)), .otherwise(.complete), .otherwise(.append), .otherwise(.begin):
+            // Nothing of these would change what is asked for next.
+            return comparisonFailed(.contentChanged, at: now)
         case .otherwise(let decision):
             return take(decision, head, at: now)
         }
@@ -58,8 +83,19 @@ extension TransferStateMachine {
         exchange?.endWrite()
         exchange?.lastActivity = now
         // A stop came while the bytes were being compared, or an earlier part was different.
-        guard state == .receiving, !isEqual else { return [] }
-        return comparisonFailed(.credentialsChanged, at: now)
+        guard state == .receiving, let current = exchange else { return [] }
+        guard isEqual else { return comparisonFailed(.credentialsChanged, at: now) }
+        guard current.overflowed, !current.isWriting else { return [] }
+        // Rule 30: a body without an end would be received for ever.
+        pendingError = DownloadError(
+            .malformedResponse, "more bytes than the response's head promised", isRetryable: true)
+        return drain(.retry, at: now)
+    }
+
+    /// The present target has answered, so that a later refusal means that it has expired.
+    private mutating func comparisonAnswered() {
+        route.isProven = true
+        refreshCount = 0
     }
 
     /// Gives up what could not be proven; no change of the object that a transfer is charged for, nor one that comes again.

@@ -232,7 +232,7 @@ extension TransferStateMachine {
         current.toSkip -= skipped
         var wanted = Int64(count) - skipped
         // Rule 30: never a byte beyond the promised end, nor beyond the caller's limit.
-        if let limit = [current.end, demands.byteLimit].compactMap({ $0 }).min() {
+        if let limit = [current.end, current.compares ? nil : demands.byteLimit].compactMap({ $0 }).min() {
             let room = max(0, limit - current.position)
             if wanted > room {
                 wanted = room

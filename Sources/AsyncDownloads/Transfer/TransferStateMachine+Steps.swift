@@ -49,6 +49,7 @@ extension TransferStateMachine {
             permitCount += 1
             return actions + [.movePermit(host: route.host, number: permitCount)]
         }
+        actions += takeCredentials()
         if let comparison = startComparison(at: now) { return actions + comparison }
         if !received.isEmpty, representation?.validator == nil || representation?.contentCoding != nil {
             actions += restart(.noValidator)

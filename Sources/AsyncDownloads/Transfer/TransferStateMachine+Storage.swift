@@ -36,6 +36,7 @@ extension TransferStateMachine {
             return wish == .pause || wish == .park ? close(.keeping, at: now) : fail(error, at: now)
         case .success(let finding):
             isPartialOpen = true
+            hasTakenCredentials = false
             isPollingOwner = false
             saving = SavingSchedule()
             guard isPurging else { return take(finding, at: now) + obey(at: now) }

@@ -159,6 +159,8 @@ struct TransferStateMachine: Sendable {
     var credentialProof: CredentialProof?
     /// Whether the expected digest has to prove such bytes instead, when all are there.
     var restsOnChecksum = false
+    /// Whether the partial knows the secret headers in use, where they are not those of the request.
+    var hasTakenCredentials = false
     /// Whether a file that was imported waits to be removed until a server has confirmed its bytes.
     var awaitsConfirmation = false
     var mostReceived: Int64 = 0

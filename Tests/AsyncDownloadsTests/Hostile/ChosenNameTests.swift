@@ -108,6 +108,29 @@ struct ChosenNameTests {
         }
     }
 
+    @Test func `boundary 2: a name from the URL does not replace a file that got a number in this process`()
+        async throws
+    {
+        try await Workshop.with { shop async throws in
+            let contents = (0..<3).map { Content(seed: UInt64(80 + $0), length: 40_000) }
+            serve(shop, contents[0], at: "/1/a.txt", as: nil)
+            serve(shop, contents[1], at: "/2/a.txt", as: nil)
+            serve(shop, contents[2], at: "/3/a-1.txt", as: nil)
+            #expect(try await download(shop, "/1/a.txt") == "a.txt")
+            #expect(try await download(shop, "/2/a.txt") == "a-1.txt")
+            #expect(try await download(shop, "/3/a-1.txt") == "a-1-1.txt")
+            #expect(try shop.holds(contents[1], at: "a-1.txt"))
+            // The resource's own file may be replaced, somebody else's at that name may not.
+            serve(shop, contents[0], at: "/2/a.txt", as: nil)
+            #expect(try await download(shop, "/2/a.txt") == "a-1.txt")
+            try FileManager.default.removeItem(at: shop.directory.appending(path: "a-1.txt"))
+            try Data("mine".utf8).write(to: shop.directory.appending(path: "a-1.txt"))
+            serve(shop, contents[1], at: "/2/a.txt", as: nil)
+            #expect(try await download(shop, "/2/a.txt") == "a-2.txt")
+            #expect(try Data(contentsOf: shop.directory.appending(path: "a-1.txt")) == Data("mine".utf8))
+        }
+    }
+
     @Test func `boundary 9: many files of one name cost the same each`() throws {
         let directory = try TemporaryDirectory()
         let files = CallCountingFileSystem()

@@ -125,6 +125,106 @@ struct CredentialsChangedTests {
         }
     }
 
+    @Test(arguments: [[:], mine], [[.status(503)], [.cut(after: 10)]] as [Step])
+    func `boundary 5: a proof that did not come to its end is due again`(
+        _ headers: AsyncDownloads.HeaderFields, _ step: Step
+    ) async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(Resource(Self.other, entityTag: "\"revision\"", script: [step]), at: "/one")
+            try leave(in: shop, Change(testDescription: ""))
+            var request = shop.request("/one")
+            request.headers = headers
+            request.retryPolicy = .never
+            #expect(await Story(of: shop.downloader.start(request)).error?.bytesKept == Self.cut)
+            let story = await Story(of: shop.downloader.start(request))
+            #expect(story.restarts == [.credentialsChanged])
+            #expect(try shop.holds(Self.other))
+        }
+    }
+
+    @Test(arguments: [0, 200_000])
+    func `boundary 14: an object that has shrunk is not asked for its bytes again and again`(
+        _ length: Int64
+    ) async throws {
+        try await Workshop.with { shop async throws in
+            let small = Content(seed: 37, length: length)
+            var resource = Resource(small, entityTag: "\"revision\"")
+            resource.honoursIfMatch = false
+            shop.server.serve(resource, at: "/one")
+            try leave(in: shop, Change(testDescription: ""))
+            var request = shop.request("/one")
+            request.headers = Self.mine
+            let story = await Story(of: shop.downloader.start(request))
+            #expect(story.error == nil)
+            #expect(shop.server.requests().count < 6)
+            #expect(try shop.holds(small))
+        }
+    }
+
+    @Test func `boundary 14: a comparison does not take an endless body`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(
+                Resource(Self.content, entityTag: "\"revision\"", script: [[.chunkedWithoutEnd, .extraBytes(5000)]]),
+                at: "/one")
+            try leave(in: shop, Change(testDescription: ""))
+            var request = shop.request("/one")
+            request.headers = Self.mine
+            #expect(await Story(of: shop.downloader.start(request)).error == nil)
+            #expect(try shop.holds(Self.content))
+        }
+    }
+
+    @Test func `boundary 5: headers of a fresh URL count as the request's own do`() async throws {
+        try await Workshop.with { shop async throws in
+            let script: [Step] = [[.status(401)], [.cut(after: Self.cut)]]
+            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var request = shop.request("/one")
+            request.retryPolicy = .never
+            request.refreshURL = URLRefresh { FreshURL($0.url, headers: Self.mine) }
+            #expect(await Story(of: shop.downloader.start(request)).error?.bytesKept == Self.cut)
+            // Another user, by a refresh of his own.
+            shop.server.serve(Resource(Self.other, entityTag: "\"revision\"", script: [[.status(401)]]), at: "/one")
+            request.refreshURL = URLRefresh { FreshURL($0.url, headers: ["Authorization": "Bearer another"]) }
+            let story = await Story(of: shop.downloader.start(request))
+            #expect(story.restarts == [.credentialsChanged])
+            #expect(try shop.holds(Self.other))
+        }
+    }
+
+    @Test func `boundary 5: other headers half-way need a proof`() async throws {
+        try await Workshop.with { shop async throws in
+            shop.server.serve(
+                Resource(Self.content, entityTag: "\"revision\"", script: [[.stall(after: Self.cut)]]), at: "/one")
+            var request = shop.request("/one")
+            request.headers = ["Authorization": "Bearer another"]
+            let download = shop.downloader.start(request)
+            try await download.progress(reaching: Self.cut)
+            let events = download.events
+            shop.server.serve(Resource(Self.other, entityTag: "\"revision\""), at: "/one")
+            try download.replaceURL(with: FreshURL(shop.server.url("/one"), headers: Self.mine))
+            let story = await Story(events)
+            #expect(story.restarts == [.credentialsChanged])
+            #expect(try shop.holds(Self.other))
+        }
+    }
+
+    @Test func `boundary 5: bytes that a checksum was to prove are not their first user's any more`() async throws {
+        try await Workshop.with { shop async throws in
+            let script: [Step] = [[.cut(after: 100_000)], [.cut(after: 100_000)]]
+            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var first = shop.request("/one")
+            first.headers = Self.mine
+            first.retryPolicy = .never
+            #expect(await Story(of: shop.downloader.start(first)).error?.bytesKept == 100_000)
+            var second = first
+            second.headers = ["Authorization": "Bearer another"]
+            second.checksum = Self.other.sha256
+            #expect(await Story(of: shop.downloader.start(second)).error?.bytesKept == 200_000)
+            let file = try await shop.downloader.download(first)
+            #expect(file.fetchedByteCount == Self.content.length - 200_000 + 2 * Self.probe)
+        }
+    }
+
     @Test func `boundary 5: a whole file of other credentials is compared before it is used`() async throws {
         try await Workshop.with { shop async throws in
             shop.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")

@@ -33,15 +33,18 @@ struct StorageBoundaryTests {
     @Test func `boundary 3: the steps stay ahead of the bytes, and end with the file`() {
         let (step, length) = (BlockAllocation.step, 5 * BlockAllocation.step / 2)
         var allocation = BlockAllocation()
-        #expect(allocation.extend(to: 10, length: length) == 10 + step)
-        #expect(allocation.extend(to: step, length: length) == nil)
-        #expect(allocation.extend(to: step + 11, length: length) == 2 * step + 11)
-        #expect(allocation.extend(to: 2 * step + 12, length: length) == length)
-        #expect(allocation.extend(to: length, length: length) == nil)
-        #expect(allocation.extend(to: length + 5, length: length) == length + 5, "the server sent more than it said")
+        #expect(allocation.extend(for: 0..<10, length: length) == 0..<10 + step)
+        #expect(allocation.extend(for: 10..<step, length: length) == nil)
+        #expect(allocation.extend(for: step..<step + 11, length: length) == 10 + step..<2 * step + 11)
+        #expect(allocation.extend(for: step + 11..<2 * step + 12, length: length) == 2 * step + 11..<length)
+        #expect(allocation.extend(for: length - 1..<length, length: length) == nil)
+        #expect(allocation.extend(for: length..<length + 5, length: length) == length..<length + 5, "too long a body")
+        var resumed = BlockAllocation()
+        #expect(resumed.extend(for: 500..<1000, length: length) == 500..<1000 + step)
+        #expect(resumed.extend(for: length..<Int64.max, length: Int64.max) == 1000 + step..<Int64.max)
         var unknown = BlockAllocation()
-        #expect(unknown.extend(to: 1 << 40, length: nil) == nil)
-        #expect(unknown.extend(to: 10, length: 1000) == nil, "a small file")
+        #expect(unknown.extend(for: 0..<(1 << 40), length: nil) == nil)
+        #expect(unknown.extend(for: 0..<10, length: 1000) == nil, "a small file")
     }
 
     @Test func `boundary 3: where nothing was received nothing is kept`() throws {
@@ -135,6 +138,38 @@ struct StorageBoundaryTests {
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
         try partial.finish(.first, IntervalSet(0..<300), at: directory.destination)
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+    }
+
+    @Test(arguments: [FileFailure.Kind.noSpace, .tooManyOpenFiles])
+    func `boundary 11: what cannot be found out is no reason to give bytes up`(_ kind: FileFailure.Kind) throws {
+        let isShort = Mutex(false)
+        var files = PretendingFileSystem(locks: .working(after: {}))
+        files.ownership = { _ in (65_534, 0o600) }
+        files.refusal = { path, purpose in
+            purpose == .new && path.hasSuffix(".temp") && isShort.withLock { $0 } ? kind : nil
+        }
+        let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
+        try leave(store)
+        isShort.withLock { $0 = true }
+        #expect(throws: DownloadError.self) { try store.open(directory.site) }
+        isShort.withLock { $0 = false }
+        let partial = try store.open(directory.site)
+        #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
+        partial.close()
+    }
+
+    @Test func `boundary 6: a file that bytes were imported from stays beside them`() throws {
+        var imported = SampleObject.first.representation
+        imported.isImported = true
+        let partial = try DiskStore().open(directory.site)
+        try partial.begin(imported)
+        try partial.write(.first, 0..<300)
+        try partial.save(IntervalSet(0..<300))
+        partial.close()
+        let source = directory.names.path(.new(), .partial)
+        try directory.put([1], at: source)
+        try DiskStore().open(directory.site).close()
+        #expect(directory.bytes(at: source) == [1])
     }
 
     @Test func `boundary 11: two users never meet in one file`() {

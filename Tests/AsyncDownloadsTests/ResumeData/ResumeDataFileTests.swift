@@ -107,7 +107,8 @@ struct ResumeDataFileTests {
         let information = FileInformation(
             kind: .regular, device: 1, inode: 2, size: 1_000, linkCount: 1, owner: isOwn ? disk.user : disk.user + 1)
         let owner = FileOwner(disk: disk, directory: directory.path)
-        let reason = try resumeData().reasonAgainst(information, owner)
+        let data = try resumeData()
+        let reason = try data.reasonAgainst(information, owner)
         #expect(reason?.contains("belongs to others") == (isOwn ? nil : true))
     }
 

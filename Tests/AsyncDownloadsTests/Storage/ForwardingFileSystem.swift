@@ -22,8 +22,8 @@ extension ForwardingFileSystem {
 
     func truncate(_ file: OpenFile, to length: Int64) throws(FileFailure) { try base.truncate(file, to: length) }
 
-    func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {
-        try base.preallocate(file, length: length)
+    func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure) {
+        try base.preallocate(file, range)
     }
 
     func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure) {

@@ -131,7 +131,7 @@ final class SimulatedFileSystem: FileSystem {
         }
     }
 
-    func preallocate(_ file: OpenFile, length: Int64) throws(FileFailure) {}
+    func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure) {}
 
     func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure) {}
 

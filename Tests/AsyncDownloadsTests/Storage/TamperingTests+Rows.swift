@@ -85,6 +85,12 @@ extension TamperingTests {
         {
             try $0.editRecord("[[0,300]]", "[[0,300000000000000000000]]")
         },
+        Tampering(
+            testDescription: "a generation that nothing can follow",
+            finding: .unusable(.checkpointCorrupt, discarded: 300)
+        ) {
+            try $0.rewrite { $0.generation = .max }
+        },
         Tampering(testDescription: "another file's name", finding: .unusable(.checkpointMismatch, discarded: 300)) {
             try $0.rewrite { $0.baseName = "other.zip" }
         },

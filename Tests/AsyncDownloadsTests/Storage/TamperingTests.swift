@@ -71,14 +71,15 @@ struct TamperingTests {
                 == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
     }
 
-    @Test("in whose place are directories are an error, and nothing is removed", arguments: [".checkpoint", ".lock"])
+    @Test("in whose place are directories cost the record, and shut nobody out", arguments: [".checkpoint", ".lock"])
     func directories(suffix: String) throws {
         let path = "\(directory.path)/\(directory.names.stem)\(suffix)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        let error = #expect(throws: DownloadError.self) { try DiskStore().open(directory.site) }
-        // What unlink(2) says of a directory differs.
-        #expect(error?.code == .destinationUnusable || error?.code == .permissionDenied)
-        #expect(FileManager.default.fileExists(atPath: path))
+        let partial = try DiskStore().open(directory.site)
+        try partial.begin(SampleObject.first.representation)
+        try partial.finish(.first, IntervalSet(), at: directory.destination)
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+        #expect(try directory.contents == [(path as NSString).lastPathComponent, "file.zip"])
     }
 
     @Test("of another checksum make the bytes useless (rule 40)")
@@ -99,12 +100,14 @@ struct TamperingTests {
         #expect(other.finding == .unusable(.checksumMismatch, discarded: 300))
     }
 
-    @Test("at the lock's name are refused")
+    @Test("at the lock's name are not followed, and shut nobody out")
     func lockLink() throws {
         let victim = "\(directory.path)/victim"
         try directory.link(directory.names.lock, to: victim)
-        let error = #expect(throws: DownloadError.self) { try DiskStore().open(directory.site) }
-        #expect(error?.code == .destinationUnusable)
+        let partial = try DiskStore().open(directory.site)
+        try partial.begin(SampleObject.first.representation)
+        try partial.finish(.first, IntervalSet(), at: directory.destination)
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
         #expect(!FileManager.default.fileExists(atPath: victim))
     }
 

@@ -44,7 +44,7 @@ extension ModelRun {
             tick = now + delay
         case .scheduleMark(let delay): mark = now + delay
         case .markPartial(let received): check(store.mark(received), "marked bytes that were never written")
-        case .tell, .removeImportedFile: break
+        case .tell, .removeImportedFile, .useCredentials: break
         case .end(let ending):
             check(self.ending == nil, "two ends")
             check(!store.isOpen, "ended with an open partial")

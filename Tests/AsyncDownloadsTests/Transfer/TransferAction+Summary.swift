@@ -11,6 +11,7 @@ extension TransferAction {
         case .beginPartial(let representation, let number):
             "begin \(representation.length.map(String.init) ?? "?") for \(number)"
         case .adopt: "adopt"
+        case .useCredentials: "use other credentials"
         case .confirmCredentials: "confirm the credentials"
         case .removeImportedFile: "remove the imported file"
         case .recordPartial(let received, let number): "record \(received.count) for \(number)"

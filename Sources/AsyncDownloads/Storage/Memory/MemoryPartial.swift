@@ -14,6 +14,8 @@ final class MemoryPartial: Partial {
         var disk: (any Partial)?
         /// Counts the changes but for bytes at the end.
         var version = 0
+        /// The headers that are sent and never recorded.
+        var secretHeaders: HeaderFields
         /// Why the bytes could not go to disk, after which no more are taken.
         var failure: DownloadError?
         var isClosed = false
@@ -35,7 +37,7 @@ final class MemoryPartial: Partial {
         self.store = store
         self.site = site
         finding = body.map { .bytes($0.representation, $0.received) } ?? .nothing
-        state = Mutex(State(body: body))
+        state = Mutex(State(body: body, secretHeaders: site.secretHeaders))
         medium = Mutex(Medium(isInMemory: true))
     }
 
@@ -44,7 +46,7 @@ final class MemoryPartial: Partial {
         self.store = store
         self.site = site
         self.finding = finding
-        state = Mutex(State(disk: disk))
+        state = Mutex(State(disk: disk, secretHeaders: site.secretHeaders))
         medium = Mutex(Medium(isInMemory: false, volume: disk.volume))
     }
 
@@ -60,6 +62,7 @@ final class MemoryPartial: Partial {
         guard state.withLock({ $0.disk == nil && !$0.isClosed }) else { return }
         do throws(DownloadError) {
             let partial = try store.disk.open(site.onDisk)
+            partial.useCredentials(state.withLock { $0.secretHeaders })
             do throws(DownloadError) {
                 while try !move(to: partial) {}
             } catch {
@@ -106,6 +109,14 @@ final class MemoryPartial: Partial {
             state.version += 1
             state.disk?.adopt(representation)
         }
+    }
+
+    func useCredentials(_ headers: HeaderFields) {
+        let disk = state.withLock { state in
+            state.secretHeaders = headers
+            return state.disk
+        }
+        disk?.useCredentials(headers)
     }
 
     func confirmCredentials() {
@@ -165,6 +176,9 @@ final class MemoryPartial: Partial {
         guard let last = takeAll() else { return IntervalSet() }
         if let disk = last.disk { return disk.close() }
         guard let body = last.body, body.isResumable else { return IntervalSet() }
+        // Of those whose headers brought it, not of those who asked first.
+        var site = site
+        site.secretHeaders = last.secretHeaders
         store.bodies.keep(body, of: site, on: store.disk)
         return body.received
     }
@@ -177,7 +191,7 @@ final class MemoryPartial: Partial {
         state.withLock { state in
             guard !state.isClosed else { return nil }
             let last = state
-            state = State(isClosed: true)
+            state = State(secretHeaders: last.secretHeaders, isClosed: true)
             return last
         }
     }

@@ -19,7 +19,8 @@ package struct TieredStore: PartialStore {
     package func open(_ site: PartialSite) throws(DownloadError) -> any Partial {
         if site.medium == .memory {
             if let body = bodies.take(site) { return MemoryPartial(body, store: self, site: site) }
-            guard disk.holds(site) else { return MemoryPartial(nil, store: self, site: site) }
+            // On disk stands no body that only its secret headers tell from another user's.
+            guard site.mayBeOnDisk, disk.holds(site) else { return MemoryPartial(nil, store: self, site: site) }
             let partial = try disk.open(site.onDisk)
             return MemoryPartial(partial, finding: partial.finding, store: self, site: site)
         }
@@ -104,6 +105,9 @@ extension PartialSite {
         site.request.choosesName = false
         return site
     }
+
+    /// Whether a body for memory may be on disk: without an account nothing there says whose it is.
+    var mayBeOnDisk: Bool { secretHeaders.isEmpty || request.account != nil }
 
     /// What the hidden files of such bodies are named after.
     static let spilledName = "body"

@@ -41,7 +41,9 @@ extension Property {
             switch request.destination {
             case .memory: continue
             case .file(let file): place = .path(file.path, below: request.confiningDirectory(of: file))
-            case .directory(let folder): place = .directory(folder.path, name: "name", isCallers: true)
+            case .directory(let folder):
+                place = .directory(
+                    folder.path, name: "name", isCallers: true, below: request.confiningDirectory(of: folder))
             }
             let open = try store.open(unfinished.site)
             try? open.begin(Representation(finalURL: "http://a.example/", length: 0))
