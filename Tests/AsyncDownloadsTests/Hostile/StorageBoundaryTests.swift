@@ -183,7 +183,7 @@ struct StorageBoundaryTests {
     private static let day: Int64 = 86_400
 
     @Test func `boundary 12: what a killed process left of a body without a validator is removed`() throws {
-        try kill(validator: nil)
+        try kill()
         #expect(try directory.contents.count == 2)
         #expect(try clean() == RemovedLeftovers(), "it is new")
         try age()
@@ -192,7 +192,7 @@ struct StorageBoundaryTests {
     }
 
     @Test func `boundary 12: the next run of the same download removes it`() throws {
-        try kill(validator: nil)
+        try kill()
         let partial = try DiskStore().open(directory.site)
         #expect(partial.finding == .nothing)
         try partial.begin(SampleObject.first.representation)
@@ -210,12 +210,10 @@ struct StorageBoundaryTests {
             atPath: "\(directory.path)/\(stem)-0123456789abcdef-0123456789abcde0.temp",
             withIntermediateDirectories: false)
         try age()
-        let before = try directory.contents
         let owner = try DiskStore().open(directory.site)
         #expect(try clean() == RemovedLeftovers(), "a process has it")
         owner.close()
         try age()
-        _ = before
         #expect(try clean() == RemovedLeftovers(), "opening has removed the copy, and all else stays")
         try directory.put([1], at: "\(directory.path)/\(orphan)")
         try age()
@@ -385,10 +383,8 @@ struct StorageBoundaryTests {
         partial.close()
     }
 
-    /// Leaves what a process leaves that is killed: 300 bytes, and no checkpoint without a validator.
-    private func kill(validator: Validator?) throws {
-        var representation = SampleObject.first.representation
-        representation.validator = validator
+    /// Leaves what a process leaves that is killed: 300 bytes and, without a validator, no checkpoint.
+    private func kill() throws {
         let names = directory.names
         let lock = try disk.open(names.lock, .new)
         let file = try disk.open(names.path(.new(), .partial), .new)
