@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// What is told of a command line that cannot be understood.
+/// The message for a command line that cannot be understood.
 ///
 /// The parser repeats what it was given. That may be a password, a signed URL or a header's value, and standard error
 /// often ends in a log, so nothing is repeated but the names of options, and URLs without their secrets.
@@ -18,7 +18,7 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
             text = text.replacing("'\(piece)'", with: "'\(Self.shown(piece))'")
         }
         text = text.replacing("The value '\(Self.hidden)' is invalid", with: "The value is invalid")
-        // What the parser does not put in quotes is not told apart from its own words.
+        // Text that the parser repeats without quotes cannot be distinguished from its own words.
         let isTold = pieces.contains { Self.mayBeSecret($0) && text.contains($0) }
         description = isTold ? "Error: an option or an argument cannot be understood\n  See 'batch --help'." : text
     }

@@ -46,17 +46,4 @@ struct EndlessPartsTests {
             #expect(try shop.holds(content))
         }
     }
-
-    @Test("boundary 14: on the system's clock, two seconds are enough for a few requests only")
-    func rate() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(resource, at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
-            _ = await shop.server.requests(at: "/one", reaching: 9)
-            try await Task.sleep(for: .seconds(2))
-            // After the first nine: at 0.1, 0.3, 0.7 and 1.5 s.
-            #expect(shop.server.requests(at: "/one").count <= 14)
-            download.discard()
-        }
-    }
 }
