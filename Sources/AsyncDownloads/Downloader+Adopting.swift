@@ -85,12 +85,14 @@ extension Downloader {
     ///   - request: What to go on as: ``ResumeToken/request(into:)``, with credentials where they are needed.
     ///   - directory: The directory that the token's partial file is relative to.
     /// - Throws: As the other does; ``DownloadError/Code/resumeDataUnusable`` where the partial file is missing, is no
-    ///   ordinary file of this user's, or is shorter than the token says.
+    ///   ordinary file of this user's, or is shorter than the token says, and where the bytes were received for another
+    ///   ``ResumeToken/account`` than the request's.
     @discardableResult
     public func adopt(
         _ token: ResumeToken, as request: DownloadRequest, partialFileIn directory: URL
     ) async throws(DownloadError) -> Download {
-        try await adopt(as: request, from: token.url) { disk throws(DownloadError) in
+        if let fault = token.accountFault(for: request) { throw .unusable(fault) }
+        return try await adopt(as: request, from: token.url) { disk throws(DownloadError) in
             try token.foreignFile(in: directory, on: disk)
         }
     }

@@ -42,6 +42,12 @@ public struct ResumeToken: Sendable, Hashable {
     /// The headers that are no secret (``DownloadRequest/nonsecretHeaders``).
     public let headers: HeaderFields
 
+    /// Whether the bytes were received with headers that the token does not contain, such as `Authorization`.
+    ///
+    /// Such bytes may be of one user. A request without the same ``account`` continues them only after a part of them has
+    /// been fetched again and is equal, or against a checksum.
+    public let hasSecretHeaders: Bool
+
     /// The name that the finished file is to have, where it was chosen.
     public let destinationName: String?
 
@@ -100,22 +106,23 @@ public struct ResumeToken: Sendable, Hashable {
     public init(
         url: URL, finalURL: URL? = nil, validator: String? = nil, totalByteCount: Int64? = nil,
         receivedRanges: [Range<Int64>], checksum: Checksum? = nil, headers: HeaderFields = [:],
-        nonsecretHeaders: Set<String> = [], destinationName: String? = nil, identity: String? = nil,
-        account: String? = nil, partialDirectory: String = "", partialName: String
+        nonsecretHeaders: Set<String> = [], hasSecretHeaders: Bool = false, destinationName: String? = nil,
+        identity: String? = nil, account: String? = nil, partialDirectory: String = "", partialName: String
     ) throws(DownloadError) {
         guard receivedRanges.allSatisfy({ $0.lowerBound >= 0 }) else { throw .unusable("a range begins below 0") }
         var received = IntervalSet()
         for range in receivedRanges { received.insert(range) }
         try self.init(
             url: url, finalURL: finalURL, validator: validator, totalByteCount: totalByteCount, received: received,
-            checksum: checksum, headers: headers, nonsecretHeaders: nonsecretHeaders, destinationName: destinationName,
-            identity: identity, account: account, partialDirectory: partialDirectory, partialName: partialName)
+            checksum: checksum, headers: headers, nonsecretHeaders: nonsecretHeaders,
+            hasSecretHeaders: hasSecretHeaders, destinationName: destinationName, identity: identity, account: account,
+            partialDirectory: partialDirectory, partialName: partialName)
     }
 
     package init(
         url: URL, finalURL: URL?, validator: String?, totalByteCount: Int64?, received: IntervalSet,
-        checksum: Checksum?, headers: HeaderFields, nonsecretHeaders: Set<String>, destinationName: String?,
-        identity: String?, account: String?, partialDirectory: String, partialName: String
+        checksum: Checksum?, headers: HeaderFields, nonsecretHeaders: Set<String>, hasSecretHeaders: Bool,
+        destinationName: String?, identity: String?, account: String?, partialDirectory: String, partialName: String
     ) throws(DownloadError) {
         self.url = url
         self.finalURL = finalURL
@@ -124,6 +131,7 @@ public struct ResumeToken: Sendable, Hashable {
         self.received = received
         self.checksum = checksum
         self.headers = CallerHeaders(headers, nonsecretNames: nonsecretHeaders).publicFields
+        self.hasSecretHeaders = hasSecretHeaders
         self.destinationName = destinationName
         self.identity = identity
         self.account = account

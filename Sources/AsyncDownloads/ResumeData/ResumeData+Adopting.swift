@@ -9,7 +9,7 @@ extension ResumeData {
         return ForeignFile(
             path: file.path, handle: file.handle, information: file.information,
             representation: representation(responseDate: responseDate), received: received,
-            isTemporary: PartialNames.lastComponent(of: file.path).isTemporaryFileName)
+            hasSecretHeaders: false, isTemporary: PartialNames.lastComponent(of: file.path).isTemporaryFileName)
     }
 }
 

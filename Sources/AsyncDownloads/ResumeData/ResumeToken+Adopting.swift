@@ -16,9 +16,20 @@ extension ResumeToken {
             url: url, finalURL: URL(string: representation.finalURL), validator: representation.validator?.rawValue,
             totalByteCount: representation.length, received: unfinished.received,
             checksum: record.checksum.flatMap { Checksum($0) }, headers: headers,
-            nonsecretHeaders: headers.declaredNames, destinationName: name, identity: record.identity,
-            account: record.account,
-            partialDirectory: "", partialName: fileName)
+            nonsecretHeaders: headers.declaredNames, hasSecretHeaders: record.hasSecretHeaders,
+            destinationName: name, identity: record.identity, account: record.account, partialDirectory: "",
+            partialName: fileName)
+    }
+
+    /// Why `request` must not continue the bytes; nil where it may, perhaps after a proof.
+    ///
+    /// A checkpoint with an account says that its bytes were received for that account, so bytes of another account, or
+    /// with credentials of nobody known, must not get one.
+    func accountFault(for request: DownloadRequest) -> String? {
+        guard let expected = request.account, expected != account, account != nil || hasSecretHeaders else {
+            return nil
+        }
+        return "its bytes were received for another account than the request's"
     }
 
     /// The partial file, checked and open, with what the token says of its bytes.
@@ -47,7 +58,8 @@ extension ResumeToken {
                 length: totalByteCount)
             return ForeignFile(
                 path: path, handle: handle, information: information, representation: representation,
-                received: received, isTemporary: HiddenName(partialName)?.isPartial == true)
+                received: received, hasSecretHeaders: hasSecretHeaders || account != nil,
+                isTemporary: HiddenName(partialName)?.isPartial == true)
         } catch {
             disk.close(handle)
             throw (error as? FileFailure).map { DownloadError($0) } ?? error as? DownloadError

@@ -3,8 +3,8 @@ internal import Foundation
 extension ResumeToken: Codable {
     /// The names of the values in the encoded form; they do not change while the format is the same.
     private enum CodingKeys: String, CodingKey {
-        case format, url, finalURL, validator, totalByteCount, receivedRanges, checksum, headers, destinationName
-        case identity, account, partialDirectory, partialName
+        case format, url, finalURL, validator, totalByteCount, receivedRanges, checksum, headers, hasSecretHeaders
+        case destinationName, identity, account, partialDirectory, partialName
     }
 
     private static let format = 1
@@ -35,6 +35,7 @@ extension ResumeToken: Codable {
             checksum: checksum.map(Self.checksum),
             headers: headers,
             nonsecretHeaders: headers.declaredNames,
+            hasSecretHeaders: values.decodeIfPresent(Bool.self, forKey: .hasSecretHeaders) ?? false,
             destinationName: values.decodeIfPresent(String.self, forKey: .destinationName),
             identity: values.decodeIfPresent(String.self, forKey: .identity),
             account: values.decodeIfPresent(String.self, forKey: .account),
@@ -56,6 +57,7 @@ extension ResumeToken: Codable {
         try values.encode(received, forKey: .receivedRanges)
         try values.encodeIfPresent(checksum?.text, forKey: .checksum)
         if !headers.isEmpty { try values.encode(headers.map { [$0.name, $0.value] }, forKey: .headers) }
+        if hasSecretHeaders { try values.encode(true, forKey: .hasSecretHeaders) }
         try values.encodeIfPresent(destinationName, forKey: .destinationName)
         try values.encodeIfPresent(identity, forKey: .identity)
         try values.encodeIfPresent(account, forKey: .account)

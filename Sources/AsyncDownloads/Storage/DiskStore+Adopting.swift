@@ -55,15 +55,18 @@ extension DiskPartial {
     private func install(_ file: PartialFile, _ foreign: ForeignFile) throws(FileFailure) -> State {
         let old = withState { $0 }
         if let own = old.file { try own.checkOwnership(names, on: store.disk) }
+        var request = site.request
+        // The next opening then asks for a proof, unless the request has the account of the bytes.
+        if foreign.hasSecretHeaders { request.hasSecretHeaders = true }
         let checkpoint = Checkpoint(
-            generation: (old.checkpoint?.generation ?? 0) + 1, baseName: site.baseName, request: site.request,
+            generation: (old.checkpoint?.generation ?? 0) + 1, baseName: site.baseName, request: request,
             representation: foreign.representation, received: foreign.received, token: file.claim.token,
             inode: file.information.inode, session: nil)
         let live = try replaceCheckpoint(file, by: checkpoint)
         withState { state in
             state = State(
-                file: file, representation: foreign.representation, checkpoint: live, secretHeaders: state.secretHeaders
-            )
+                file: file, representation: foreign.representation, checkpoint: live,
+                secretHeaders: state.secretHeaders, hasSecretBytes: foreign.hasSecretHeaders)
         }
         return old
     }

@@ -9,19 +9,22 @@ package struct ForeignFile: Sendable {
     package var representation: Representation
     /// Which bytes are there.
     package var received: IntervalSet
+    /// Whether the bytes were received with secret headers, as far as is known.
+    package var hasSecretHeaders: Bool
     /// Whether the file is one that a downloader has made for itself, so that it is removed when it is not needed any
     /// more; any other file may be the caller's only copy.
     package var isTemporary: Bool
 
     package init(
         path: String, handle: OpenFile, information: FileInformation, representation: Representation,
-        received: IntervalSet, isTemporary: Bool
+        received: IntervalSet, hasSecretHeaders: Bool = false, isTemporary: Bool
     ) {
         self.path = path
         self.handle = handle
         self.information = information
         self.representation = representation
         self.received = received
+        self.hasSecretHeaders = hasSecretHeaders
         self.isTemporary = isTemporary
     }
 }

@@ -40,7 +40,7 @@ extension TransferStateMachine {
     /// A caller who joins asks elsewhere for the resource; what goes well is not disturbed by it.
     mutating func offer(_ address: Address) {
         // Requests of one account may bring a newer token for a URL that is known.
-        let hasNewHeaders = address.headers.map { $0 != headers } ?? false
+        let hasNewHeaders = address.headers.map { $0.fields.sortedByName != headers.fields.sortedByName } ?? false
         guard knownURLs.insert(address.url).inserted || hasNewHeaders else { return }
         offeredAddress = address
     }

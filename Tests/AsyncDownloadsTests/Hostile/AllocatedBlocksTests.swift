@@ -1,0 +1,99 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable internal import AsyncDownloads
+
+/// Blocks of the disk that are set aside for bytes that have not arrived.
+@Suite(.endsWhenHung)
+struct AllocatedBlocksTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test func `boundary 3: a length that a server claims takes no more than a step of the disk`() throws {
+        var partial: any Partial = try DiskStore().open(directory.site)
+        try partial.begin(large(2 << 30))
+        #expect(try allocated() == 0, "nothing was received")
+        try partial.write(.first, 0..<1000)
+        #expect(try allocated() <= BlockAllocation.step + (1 << 20))
+        try partial.save(IntervalSet(0..<1000))
+        partial.close()
+        #expect(try allocated() <= BlockAllocation.step + (1 << 20), "a pause")
+        partial = try DiskStore().open(directory.site)
+        try partial.write(.first, 1000..<2000)
+        #expect(try allocated() <= BlockAllocation.step + (1 << 20), "after the pause")
+        partial.discard()
+        #expect(try directory.contents.isEmpty)
+    }
+
+    @Test func `boundary 3: the steps stay ahead of the bytes, and end with the file`() {
+        let (step, length) = (BlockAllocation.step, 5 * BlockAllocation.step / 2)
+        var allocation = BlockAllocation()
+        #expect(allocation.extend(for: 0..<10, length: length) == 0..<10 + step)
+        #expect(allocation.extend(for: 10..<step, length: length) == nil)
+        #expect(allocation.extend(for: step..<step + 11, length: length) == 10 + step..<2 * step + 11)
+        #expect(allocation.extend(for: step + 11..<2 * step + 12, length: length) == 2 * step + 11..<length)
+        #expect(allocation.extend(for: length - 1..<length, length: length) == nil)
+        #expect(allocation.extend(for: length..<length + 5, length: length) == length..<length + 5, "too long a body")
+        var resumed = BlockAllocation()
+        #expect(resumed.extend(for: 500..<1000, length: length) == 500..<1000 + step)
+        #expect(resumed.extend(for: length..<Int64.max, length: Int64.max) == 1000 + step..<Int64.max)
+        var unknown = BlockAllocation()
+        #expect(unknown.extend(for: 0..<(1 << 40), length: nil) == nil)
+        #expect(unknown.extend(for: 0..<10, length: 1000) == nil, "a small file")
+    }
+
+    @Test func `boundary 3: where nothing was received nothing is kept`() throws {
+        let partial = try DiskStore().open(directory.site)
+        var representation = large(1 << 30)
+        representation.validator = Validator(rawValue: "\"a\"")
+        try partial.begin(representation)
+        #expect(try directory.contents.contains { $0.hasSuffix(".checkpoint") })
+        #expect(partial.close().isEmpty)
+        #expect(try directory.contents.isEmpty)
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/shm"), "needs a file system in memory"))
+    func `boundary 3: nothing is allocated ahead in memory`() throws {
+        let memory = try TemporaryDirectory(in: "/dev/shm")
+        let partial = try DiskStore().open(memory.site)
+        try partial.begin(large(1 << 30))
+        try partial.write(.first, 0..<1000)
+        #expect(try allocated(in: memory) <= 1 << 20)
+        partial.discard()
+    }
+
+    @Test func `boundary 3: a download whose rest finds no room fails before it writes`() throws {
+        let first = try DiskStore().open(directory.site)
+        try first.begin(large(1 << 30))
+        try first.write(.first, 0..<1000)
+        try first.save(IntervalSet(0..<1000))
+        first.close()
+        var files = PretendingFileSystem(locks: .pretended)
+        files.space = 500 << 20
+        let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
+        let partial = try store.open(directory.site)
+        let error = #expect(throws: DownloadError.self) { try partial.write(.first, 1000..<2000) }
+        #expect(error?.code == .diskFull)
+        #expect(partial.close() == IntervalSet(0..<1000))
+        let again = try store.open(directory.site)
+        let whole = #expect(throws: DownloadError.self) { try again.begin(large(1 << 30)) }
+        #expect(whole?.code == .diskFull)
+        again.discard()
+        #expect(try directory.contents.isEmpty)
+    }
+
+    private func large(_ length: Int64) -> Representation {
+        var representation = SampleObject.first.representation
+        representation.length = length
+        return representation
+    }
+
+    /// How many bytes of the volume the partial file takes.
+    private func allocated(in directory: TemporaryDirectory? = nil) throws -> Int64 {
+        var status = stat()
+        #expect(lstat(try (directory ?? self.directory).partialPath, &status) == 0)
+        return Int64(status.st_blocks) * 512
+    }
+}

@@ -1,0 +1,46 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable internal import AsyncDownloads
+
+/// Files that are copied or listed.
+@Suite(.endsWhenHung)
+struct CopiesAndListsTests {
+    private let directory: TemporaryDirectory
+    private let disk = POSIXFileSystem()
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test func `boundary 20: a copy is its owner's alone from the first moment`() throws {
+        let path = "\(directory.path)/source"
+        try directory.put([1, 2, 3], at: path)
+        let source = try disk.open(path, .reading)
+        let copy = try disk.duplicate(source, to: "\(directory.path)/copy")
+        #expect(try disk.information(of: copy).permissions == 0o600)
+        disk.close(source)
+        disk.close(copy)
+    }
+
+    @Test func `boundary 20: listing takes one look at the names, however many checkpoints there are`() throws {
+        for number in 0..<50 {
+            var site = directory.site
+            site.baseName = "\(number)"
+            try DiskStore(durability: .processCrash).leaveUnfinished(at: site)
+        }
+        let files = NameCountingFileSystem()
+        let store = DiskStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+        #expect(try store.unfinished(in: directory.path, trustsDestinations: false).count == 50)
+        #expect(files.count.enter() == 2)
+    }
+}
+
+/// Counts how often names are listed.
+private struct NameCountingFileSystem: ForwardingFileSystem {
+    let count = Counter()
+
+    func names(in directory: String) throws(FileFailure) -> [String] {
+        _ = count.enter()
+        return try base.names(in: directory)
+    }
+}
