@@ -20,7 +20,7 @@ extension Batch {
         if let retries { configuration.retryPolicy.maximumRetries = retries }
         if let timeout { configuration.idleTimeout = .seconds(timeout) }
         if let deadline { configuration.deadline = .seconds(deadline) }
-        if let inUse { configuration.inUsePolicy = inUse.policy }
+        if let inUse { configuration.partialInUsePolicy = inUse.policy }
         if let engine { configuration.transport = engine.transport }
         if let durability { configuration.durability = durability.policy }
         return configuration

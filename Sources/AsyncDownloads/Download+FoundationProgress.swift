@@ -42,7 +42,7 @@ extension Download {
         progress.resumingHandler = { [self] in resume() }
         progress.show(self.progress)
         prepare(progress)
-        let events = observedEvents
+        let events = updates
         // Nobody awaits a `Progress`, so one task follows the download for as long as either lives.
         Task { [weak progress] in
             do {

@@ -20,7 +20,7 @@ extension Download {
             guard case .transfer(let transfer, _) = source else { return nil }
             let unfinished: UnfinishedPartial? = await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
-                    continuation.resume(returning: transfer.environment.store.unfinished(at: transfer.site))
+                    continuation.resume(returning: transfer.environment.store.unfinished(at: transfer.location))
                 }
             }
             guard let unfinished else { return nil }

@@ -32,13 +32,13 @@ extension Download {
 
 extension Transfer.State {
     /// Wakes those who look on at a state that has changed.
-    mutating func tellOnlookers() -> [Wakeup] {
+    mutating func notifyObservers() -> [DeferredEffect] {
         let changed = subscribers.takeChanged()
-        guard subscribers.hasOnlookers else { return [] }
+        guard subscribers.hasObservers else { return [] }
         // Most of what happens changes no state, and most of the rest one subscriber's.
-        let isAnyone = machine.state != lastShown
-        lastShown = machine.state
-        let numbers = isAnyone ? subscribers.attached.map(\.number) + changed : changed
+        let isAnyone = machine.state != lastObservedState
+        lastObservedState = machine.state
+        let numbers = isAnyone ? subscribers.active.map(\.number) + changed : changed
         return numbers.flatMap { number in
             let (state, progress) = (stateForCaller(number), machine.progress)
             return subscribers.update(number) { $0.show(state, progress) } ?? []

@@ -23,7 +23,7 @@ private struct StateEvents: Sendable {
 
     init(_ download: Download) {
         self.download = download
-        events = download.observedEvents
+        events = download.updates
     }
 
     mutating func next() async -> Download.State? {

@@ -50,9 +50,9 @@ public final class Download: Sendable {
     }
 
     /// What happens from now on, for one who only looks on: reading it keeps no download alive, and leaving it ends none.
-    var observedEvents: AsyncThrowingStream<DownloadEvent, any Error> {
+    var updates: AsyncThrowingStream<DownloadEvent, any Error> {
         guard case .transfer(let transfer, let caller) = source else { return events }
-        let lease = EventStreamLease(transfer: transfer, caller: caller, isOnlooker: true)
+        let lease = EventStreamLease(transfer: transfer, caller: caller, isObserver: true)
         return AsyncThrowingStream { try await lease.next() }
     }
 
@@ -120,7 +120,7 @@ public final class Download: Sendable {
     ///
     /// - Throws: ``DownloadError/Code/invalidRequest`` when the URL or the headers cannot be used; nothing has changed then.
     public func replaceURL(with fresh: FreshURL) throws(DownloadError) {
-        if let fault = fresh.firstFault { throw fault }
+        if let fault = fresh.validationError { throw fault }
         withTransfer { transfer, _ in transfer.replaceURL(with: fresh) }
     }
 
@@ -164,10 +164,10 @@ private final class EventStreamLease: Sendable {
     private let caller: Int
     private let stream: Int
 
-    init(transfer: Transfer, caller: Int, isOnlooker: Bool = false) {
+    init(transfer: Transfer, caller: Int, isObserver: Bool = false) {
         self.transfer = transfer
         self.caller = caller
-        stream = transfer.openStream(caller, isOnlooker: isOnlooker)
+        stream = transfer.openStream(caller, isObserver: isObserver)
     }
 
     func next() async throws(DownloadError) -> DownloadEvent? {

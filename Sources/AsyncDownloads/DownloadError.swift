@@ -27,7 +27,7 @@ public struct DownloadError: Error, Sendable {
     public var isRetryable: Bool
 
     /// How many bytes are kept on disk for the next request of the same resource.
-    public var bytesKept: Int64
+    public var retainedByteCount: Int64
 
     /// The server's Retry-After, where it sent one (RFC 9110, 10.2.3).
     package var retryAfter: Duration?
@@ -35,7 +35,7 @@ public struct DownloadError: Error, Sendable {
     /// Creates an error; retryability follows from the code unless given.
     package init(
         _ code: Code, _ detail: String = "", url: URL? = nil, statusCode: Int? = nil,
-        underlyingError: (any Error)? = nil, isRetryable: Bool? = nil, bytesKept: Int64 = 0,
+        underlyingError: (any Error)? = nil, isRetryable: Bool? = nil, retainedByteCount: Int64 = 0,
         retryAfter: Duration? = nil
     ) {
         self.code = code
@@ -44,7 +44,7 @@ public struct DownloadError: Error, Sendable {
         self.statusCode = statusCode
         self.underlyingError = withoutURLs(underlyingError)
         self.isRetryable = isRetryable ?? code.isTransient
-        self.bytesKept = bytesKept
+        self.retainedByteCount = retainedByteCount
         self.retryAfter = retryAfter
     }
 }
@@ -56,7 +56,7 @@ extension DownloadError: CustomStringConvertible {
         if let statusCode { line += " (\(statusCode))" }
         if !detail.isEmpty { line += ": \(detail)" }
         if let url { line += " [\(url.redacted)]" }
-        if bytesKept > 0 { line += "; \(bytesKept) bytes kept" }
+        if retainedByteCount > 0 { line += "; \(retainedByteCount) bytes kept" }
         return line
     }
 }

@@ -19,3 +19,8 @@ extension DownloadRequest.Destination: CustomStringConvertible {
         }
     }
 }
+
+extension DownloadRequest: CustomReflectable {
+    /// A mirror without children, since the URL and the headers may hold secrets; see ``description``.
+    public var customMirror: Mirror { .opaque(self) }
+}

@@ -1,6 +1,6 @@
 internal import Foundation
 
-extension PartialSite {
+extension PartialLocation {
     /// Where the bytes of `request` are kept until they are all there.
     ///
     /// - Parameters:
@@ -9,14 +9,14 @@ extension PartialSite {
     ///   - place: The site at which they were found, where they were.
     init(
         _ request: DownloadRequest, key: TransferKey, partialsDirectory: URL?, spillDirectory: URL,
-        place: PartialSite? = nil
+        place: PartialLocation? = nil
     ) {
         let home: URL
         let name: String?
         switch request.destination {
         case .memory:
             home = spillDirectory
-            name = PartialSite.spilledName
+            name = PartialLocation.spilledName
         case .file(let file):
             home = file.deletingLastPathComponent()
             name = file.lastPathComponent
@@ -93,9 +93,9 @@ extension RequestRecord {
 extension DownloadRequest {
     /// The request that left `unfinished`, without its secrets; nil where its URL or its destination is unusable.
     init?(_ unfinished: UnfinishedPartial) {
-        let record = unfinished.site.request
+        let record = unfinished.location.request
         guard let url = URL(string: record.url) else { return nil }
-        let base = URL(fileURLWithPath: unfinished.site.directory, isDirectory: true)
+        let base = URL(fileURLWithPath: unfinished.location.directory, isDirectory: true)
         let destination: Destination
         if record.destination.isEmpty {
             destination = .memory

@@ -2,8 +2,8 @@ internal import Foundation
 
 extension DownloadRequest {
     /// What makes the request unusable, found before anything is sent.
-    var firstFault: DownloadError? {
-        if let fault = url.firstFault ?? headers.firstFault ?? nonsecretHeaders.firstFault {
+    var validationError: DownloadError? {
+        if let fault = url.validationError ?? headers.validationError ?? nonsecretHeaders.validationError {
             return fault.concerning(url)
         }
         if let checksum, !checksum.isWellFormed {
@@ -35,7 +35,9 @@ extension DownloadRequest {
 
 extension FreshURL {
     /// What makes it unusable.
-    var firstFault: DownloadError? { url.firstFault ?? headers?.firstFault ?? nonsecretHeaders?.firstFault }
+    var validationError: DownloadError? {
+        url.validationError ?? headers?.validationError ?? nonsecretHeaders?.validationError
+    }
 }
 
 extension DownloadError {
@@ -47,7 +49,7 @@ extension DownloadError {
 }
 
 extension URL {
-    fileprivate var firstFault: DownloadError? {
+    fileprivate var validationError: DownloadError? {
         guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             return DownloadError(.invalidRequest, "only http and https URLs can be downloaded")
         }
@@ -63,7 +65,7 @@ extension URL {
 }
 
 extension HeaderFields {
-    fileprivate var firstFault: DownloadError? {
+    fileprivate var validationError: DownloadError? {
         if let fault = firstFieldFault { return DownloadError(.invalidRequest, fault) }
         guard let reserved = first(where: { Self.isReserved($0.name) }) else { return nil }
         return DownloadError(.invalidRequest, "header \(reserved.name) is governed by the package")
@@ -72,7 +74,7 @@ extension HeaderFields {
 
 extension Set<String> {
     /// Why these cannot be names of headers that are no secret.
-    fileprivate var firstFault: DownloadError? {
+    fileprivate var validationError: DownloadError? {
         for name in sorted() {
             guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
                 return DownloadError(.invalidRequest, "a name among the nonsecret headers is not a token")

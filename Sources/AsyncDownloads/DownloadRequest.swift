@@ -97,7 +97,7 @@ public struct DownloadRequest: Sendable, Hashable {
     /// What to do when another process has the unfinished file; nil takes the downloader's.
     ///
     /// A request that joins a running transfer takes what that one began with.
-    public var inUsePolicy: InUsePolicy?
+    public var partialInUsePolicy: PartialInUsePolicy?
 
     /// What to do when the server names another validator for the resource; nil takes the downloader's.
     ///

@@ -1,5 +1,4 @@
-public import struct Foundation.Data
-public import struct Foundation.URL
+public import Foundation
 
 /// A finished download.
 public struct DownloadedFile: Sendable, Hashable {
@@ -46,4 +45,16 @@ public struct DownloadedFile: Sendable, Hashable {
         self.suggestedName = suggestedName
         self.data = data
     }
+}
+
+extension DownloadedFile: CustomStringConvertible {
+    /// The path if there is one, the length, and the URL that answered without what may be secret in it: fit for a log.
+    public var description: String {
+        "\(data == nil ? url.path : "memory"), \(byteCount) bytes from \(finalURL.redacted)"
+    }
+}
+
+extension DownloadedFile: CustomReflectable {
+    /// A mirror without children, since the URL and the bytes may hold secrets; see ``description``.
+    public var customMirror: Mirror { .opaque(self) }
 }

@@ -39,7 +39,7 @@ extension Downloader {
         /// What to do when another process has the unfinished file.
         ///
         /// Default: wait.
-        public var inUsePolicy = InUsePolicy.wait
+        public var partialInUsePolicy = PartialInUsePolicy.wait
 
         /// What to do when the server names another validator for a resource half-way.
         ///

@@ -55,7 +55,7 @@ public final class Downloader: Sendable {
             slowDisks: SlowDisks(),
             log: log,
             abandonment: configuration.abandonmentPolicy,
-            relief: MemoryRelief(
+            pressureResponder: MemoryPressureResponder(
                 monitor: configuration.memoryPressure.makeMonitor(time: time),
                 policy: configuration.memoryPressurePolicy, bodies: configuration.partialBodies, registry: registry,
                 log: log))
@@ -121,7 +121,7 @@ public final class Downloader: Sendable {
         if request.destination == .memory, request.maximumByteCount == nil {
             request.maximumByteCount = configuration.maximumDataByteCount
         }
-        if let error = request.firstFault {
+        if let error = request.validationError {
             return Download(request: request, source: .refused(error))
         }
         let key = TransferKey(request)
@@ -133,7 +133,7 @@ public final class Downloader: Sendable {
             key, request, terms, policy: request.duplicatePolicy ?? configuration.duplicatePolicy,
             isRunning: isRunning
         ) { number in
-            let transfer = makeTransfer(number, key, request, at: unfinished?.site)
+            let transfer = makeTransfer(number, key, request, at: unfinished?.location)
             if let unfinished { transfer.revive(unfinished) }
             return transfer
         }
@@ -148,7 +148,7 @@ public final class Downloader: Sendable {
     }
 
     private func makeTransfer(
-        _ number: Int, _ key: TransferKey, _ request: DownloadRequest, at place: PartialSite?
+        _ number: Int, _ key: TransferKey, _ request: DownloadRequest, at place: PartialLocation?
     ) -> Transfer {
         let settings = TransferSettings(
             url: URL(string: key.url) ?? request.url,
@@ -159,18 +159,19 @@ public final class Downloader: Sendable {
             progressInterval: configuration.progressInterval,
             windowLength: environment.transport.windowLength,
             decodesContent: environment.transport.decodesContent,
-            waitsForOwner: (request.inUsePolicy ?? configuration.inUsePolicy).waits)
-        let site = site(of: request, key, at: place)
+            waitsForOwner: (request.partialInUsePolicy ?? configuration.partialInUsePolicy).waits)
+        let location = location(of: request, key, at: place)
         return Transfer(
-            number: number, key: key, site: site, settings: settings, environment: environment,
-            whenClosed: registry.free, whenOver: registry.remove)
+            number: number, key: key, location: location, settings: settings, environment: environment,
+            onResourcesReleased: registry.free, onFinished: registry.remove)
     }
 
     /// Where the bytes of `request` are kept until they are all there.
     ///
     /// - Parameter place: The site at which they were found, which counts more than where they would be put.
-    func site(of request: DownloadRequest, _ key: TransferKey, at place: PartialSite? = nil) -> PartialSite {
-        PartialSite(
+    func location(of request: DownloadRequest, _ key: TransferKey, at place: PartialLocation? = nil) -> PartialLocation
+    {
+        PartialLocation(
             request, key: key, partialsDirectory: configuration.partialsDirectory, spillDirectory: spillDirectory,
             place: place)
     }
@@ -201,59 +202,13 @@ public final class Downloader: Sendable {
     /// - Returns: How many bytes left memory.
     @discardableResult
     public func purgePaused(discardingBytes: Bool = false) async -> Int {
-        let relief = environment.relief
+        let pressureResponder = environment.pressureResponder
         return await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                let count = relief.free(toDisk: true, discarding: discardingBytes, because: "purging paused downloads")
+                let count = pressureResponder.free(
+                    toDisk: true, discarding: discardingBytes, because: "purging paused downloads")
                 continuation.resume(returning: count)
             }
-        }
-    }
-
-    /// Lists what earlier processes left unfinished in `directory`, each as a paused download.
-    ///
-    /// ``Download/resume()`` continues one from its bytes; ``Download/discard()`` removes it. What is being downloaded
-    /// by this downloader already is joined.
-    ///
-    /// Secret headers are never on disk: `prepare` may add them to a request before it is used. It must look at
-    /// ``DownloadRequest/url`` first. What others can write to `directory`, such as the contents of an archive, may
-    /// include a checkpoint that asks for any URL, and would get the credentials that `prepare` adds.
-    ///
-    /// Listed are the unfinished files of this user whose destination is below `directory`, with no symbolic link on the
-    /// way. A destination elsewhere counts in ``Configuration/partialsDirectory`` only, and only if nobody but this user
-    /// can write to that directory.
-    ///
-    /// - Parameters:
-    ///   - directory: Where the unfinished files are: the destinations' directory, or
-    ///     ``Configuration/partialsDirectory``.
-    ///   - prepare: Called with each request in turn.
-    /// - Throws: A ``DownloadError`` when the directory cannot be read.
-    public func restore(
-        in directory: URL, prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
-    ) async throws(DownloadError) -> [Download] {
-        let (store, path) = (environment.store, directory.path)
-        let isConfigured =
-            configuration.partialsDirectory.map { $0.standardizedFileURL.path == directory.standardizedFileURL.path }
-            ?? false
-        let found = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                let result = Result { () throws(DownloadError) in
-                    try store.unfinished(in: path, trustsDestinations: isConfigured)
-                }
-                continuation.resume(returning: result)
-            }
-        }
-        return try found.get().compactMap { unfinished in
-            guard var request = DownloadRequest(unfinished) else { return nil }
-            let recorded = request
-            prepare(&request)
-            // A name that a checkpoint declares must not make a secret public that `prepare` sets under it.
-            if request.nonsecretHeaders == recorded.nonsecretHeaders {
-                request.nonsecretHeaders = recorded.nonsecretHeaders.filter { name in
-                    request.headers.values(for: name) == recorded.headers.values(for: name)
-                }
-            }
-            return begin(request, isRunning: false, continuing: unfinished)
         }
     }
 
@@ -267,7 +222,7 @@ public final class Downloader: Sendable {
             transfer.shutDown(DownloadError(.shutDown))
         }
         await registry.drained()
-        environment.relief.end()
+        environment.pressureResponder.end()
         await environment.transport.shutdown()
     }
 }

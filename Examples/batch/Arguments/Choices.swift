@@ -31,7 +31,7 @@ enum DurabilityName: String, CaseIterable, Sendable, ExpressibleByArgument {
 enum InUseName: String, CaseIterable, Sendable, ExpressibleByArgument {
     case wait, fail
 
-    var policy: InUsePolicy {
+    var policy: PartialInUsePolicy {
         switch self {
         case .wait: .wait
         case .fail: .fail

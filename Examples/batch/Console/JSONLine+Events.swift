@@ -12,7 +12,7 @@ extension JSONLine {
             add("code", error.code.name)
             add("status", error.statusCode)
             add("retryable", error.isRetryable)
-            add("kept", error.bytesKept)
+            add("kept", error.retainedByteCount)
             add("url", event.item.address.url.redacted)
             add("message", error.description)
         }

@@ -17,32 +17,32 @@ struct Demonstration: Sendable {
         let directory = FileManager.default.temporaryDirectory.appending(path: "batch-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        let findings = try await LoopbackServer.withServer { server in
-            try await self.findings(server, directory)
+        let checks = try await LoopbackServer.withServer { server in
+            try await self.checks(server, directory)
         }
-        if !isQuiet { StandardError.write(findings.map { $0.text + "\n" }.joined()) }
-        guard findings.allSatisfy(\.isAsPromised) else { throw ExitCode.failure }
+        if !isQuiet { StandardError.write(checks.map { $0.text + "\n" }.joined()) }
+        guard checks.allSatisfy(\.isAsPromised) else { throw ExitCode.failure }
     }
 
-    private func findings(_ server: LoopbackServer, _ directory: URL) async throws -> [Finding] {
+    private func checks(_ server: LoopbackServer, _ directory: URL) async throws -> [DemoCheck] {
         var items: [Item] = []
-        for exhibit in Exhibit.all {
-            server.serve(exhibit.resource, at: exhibit.name)
-            items += try exhibit.items(at: server.url(exhibit.name).absoluteString)
+        for demoFile in DemoFile.all {
+            server.serve(demoFile.resource, at: demoFile.name)
+            items += try demoFile.items(at: server.url(demoFile.name).absoluteString)
         }
         for id in items.indices { items[id].id = id }
-        func ids(_ exhibit: Exhibit) -> [Int] {
-            items.filter { $0.address.url == server.url(exhibit.name) }.map(\.id)
+        func ids(_ demoFile: DemoFile) -> [Int] {
+            items.filter { $0.address.url == server.url(demoFile.name) }.map(\.id)
         }
 
-        let toPause = Exhibit.all.first { $0.part == .pausedMidway }
+        let toPause = DemoFile.all.first { $0.part == .pausedMidway }
         let observations = Observations(idToPause: toPause.flatMap { ids($0).first })
         try await download(items, directory, observations)
-        return Exhibit.all.compactMap { exhibit in
-            exhibit.part.map { part in
-                Finding(
-                    part, of: exhibit, sights: ids(exhibit).map { observations[$0] },
-                    requests: server.requests(at: exhibit.name), sent: server.bodyBytesSent(at: exhibit.name))
+        return DemoFile.all.compactMap { demoFile in
+            demoFile.part.map { part in
+                DemoCheck(
+                    part, of: demoFile, observations: ids(demoFile).map { observations[$0] },
+                    requests: server.requests(at: demoFile.name), sent: server.bodyBytesSent(at: demoFile.name))
             }
         }
     }

@@ -3,7 +3,7 @@ internal import AsyncDownloads
 /// What was seen of each download of the demonstration; it also pauses and resumes the one for which that is meant.
 final class Observations: Sendable {
     /// What was seen of one.
-    struct Sight: Sendable, Hashable {
+    struct DemoObservation: Sendable, Hashable {
         var resumedAt: [Int64] = []
         var retryDelays: [Duration] = []
         var retryStatus: Int?
@@ -11,7 +11,7 @@ final class Observations: Sendable {
         var fetched: Int64 = 0
     }
 
-    private let sights = Mutex<[Int: Sight]>([:])
+    private let observations = Mutex<[Int: DemoObservation]>([:])
     private let idToPause: Int?
 
     init(idToPause: Int?) {
@@ -19,19 +19,20 @@ final class Observations: Sendable {
     }
 
     /// What was seen of the download.
-    subscript(id: Int) -> Sight { sights.withLock { $0[id] ?? Sight() } }
+    subscript(id: Int) -> DemoObservation { observations.withLock { $0[id] ?? DemoObservation() } }
 
     /// Takes what a download told.
     func take(_ event: RunEvent, _ download: Download) {
         guard case .success(let happened) = event.what else { return }
-        let sight = sights.withLock { sights in
-            sights[event.item.id, default: Sight()].take(happened, fetched: event.fetched)
-            return sights[event.item.id] ?? Sight()
+        let observation = observations.withLock { observations in
+            observations[event.item.id, default: DemoObservation()].take(happened, fetched: event.fetched)
+            return observations[event.item.id] ?? DemoObservation()
         }
         guard event.item.id == idToPause else { return }
         switch happened {
         // The server sends no more for now, so that this is never too late.
-        case .progress(let progress) where progress.receivedByteCount >= Exhibit.interruption && sight.pausedAt.isEmpty:
+        case .progress(let progress)
+        where progress.receivedByteCount >= DemoFile.interruption && observation.pausedAt.isEmpty:
             download.pause()
         case .paused: download.resume()
         default: break
@@ -39,7 +40,7 @@ final class Observations: Sendable {
     }
 }
 
-extension Observations.Sight {
+extension Observations.DemoObservation {
     fileprivate mutating func take(_ event: DownloadEvent, fetched: Int64) {
         self.fetched = fetched
         switch event {

@@ -9,19 +9,19 @@ package protocol PartialStore: Sendable {
     ///
     /// - Throws: ``DownloadError/Code/partialInUse`` while another process owns it, or a disk error. What is found and
     ///   cannot be used is not an error: it is reported by ``Partial/finding``.
-    func open(_ site: PartialSite) throws(DownloadError) -> any Partial
+    func open(_ location: PartialLocation) throws(DownloadError) -> any Partial
 
     /// Why no file can be put at `path` in the end: something is there that a file must not replace; nil where one can.
     func refusal(of path: String) -> DownloadError?
 
     /// Whether anything may be kept at `site`; cheap.
-    func holds(_ site: PartialSite) -> Bool
+    func holds(_ location: PartialLocation) -> Bool
 
     /// Puts copies of a finished file at every target, atomically, as ``Partial/place(at:length:)`` does.
     ///
     /// - Parameter site: The site of the partial that the file was, for the names of temporary files.
     func place(
-        copyOf path: String, at targets: [PlacementTarget], for site: PartialSite
+        copyOf path: String, at targets: [PlacementTarget], for location: PartialLocation
     ) -> [Result<String, DownloadError>]
 
     /// Copies the bytes of `file`, which stays.
@@ -32,7 +32,7 @@ package protocol PartialStore: Sendable {
     ///
     /// - Throws: ``DownloadError/Code/partialInUse`` while anybody owns the site, or a disk error; then nothing is lost,
     ///   neither there nor here.
-    func adopt(_ file: ForeignFile, at site: PartialSite) throws(DownloadError) -> UnfinishedPartial
+    func adopt(_ file: ImportedFile, at location: PartialLocation) throws(DownloadError) -> UnfinishedPartial
 
     /// Removes from `directory` what no download can continue: files of this user that were last written before `date`,
     /// that no checkpoint names, and whose lock can be taken.
@@ -43,10 +43,10 @@ package protocol PartialStore: Sendable {
     func removeBodies(in directory: String, writtenBefore date: HTTPDate, exceeding byteLimit: Int64)
 
     /// Removes a file whose bytes were copied and confirmed, if it is temporary and its path still leads to it.
-    func removeImported(_ file: ForeignFile)
+    func removeImported(_ file: ImportedFile)
 
     /// What is kept at `site` on disk, read without owning it; nil where nothing is, or it cannot be read.
-    func unfinished(at site: PartialSite) -> UnfinishedPartial?
+    func unfinished(at location: PartialLocation) -> UnfinishedPartial?
 
     /// What earlier processes left in `directory`, readable checkpoints only, in the order of their names.
     ///
@@ -61,7 +61,7 @@ package protocol PartialStore: Sendable {
 }
 
 /// Where a partial lives and whose it is.
-package struct PartialSite: Sendable, Hashable {
+package struct PartialLocation: Sendable, Hashable {
     /// Where the bytes are to be while they arrive.
     package enum Medium: Sendable, Hashable {
         case disk
@@ -146,7 +146,7 @@ package enum PartialFinding: Sendable, Hashable {
 
 /// A checkpoint that an earlier process left.
 package struct UnfinishedPartial: Sendable, Hashable {
-    package var site: PartialSite
+    package var location: PartialLocation
     package var representation: Representation
     package var received: IntervalSet
     /// The name of the file that holds the bytes, until the next opening gives it another one; nil where it was not
@@ -154,9 +154,9 @@ package struct UnfinishedPartial: Sendable, Hashable {
     package var fileName: String?
 
     package init(
-        site: PartialSite, representation: Representation, received: IntervalSet, fileName: String? = nil
+        location: PartialLocation, representation: Representation, received: IntervalSet, fileName: String? = nil
     ) {
-        self.site = site
+        self.location = location
         self.representation = representation
         self.received = received
         self.fileName = fileName
@@ -182,7 +182,7 @@ package protocol Partial: AnyObject, Sendable {
     func begin(_ representation: Representation) throws(DownloadError)
 
     /// Continues the file as it is with what the server says of it now (the same object by its validator).
-    func adopt(_ representation: Representation)
+    func updateRepresentation(_ representation: Representation)
 
     /// The secret headers that are sent from now on, where they are not those of the site.
     func useCredentials(_ headers: HeaderFields)
@@ -208,7 +208,7 @@ package protocol Partial: AnyObject, Sendable {
     ///
     /// Unlike ``save(_:)``, after which an earlier mark that claims more goes on to count. `received` begins at the first
     /// byte, and is a part of what was claimed.
-    func retract(to received: IntervalSet) throws(DownloadError)
+    func rollBack(to received: IntervalSet) throws(DownloadError)
 
     /// Reads up to `buffer.count` bytes at `offset`; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int

@@ -23,10 +23,10 @@ struct Heap<Key: Hashable & Sendable, Order: Comparable & Sendable>: Sendable {
             case (nil, nil): break
             case (nil, let order?):
                 elements.append((key, order))
-                settle((key, order), at: elements.count - 1)
+                performEffects((key, order), at: elements.count - 1)
             case (let index?, nil): remove(at: index)
             case (let index?, let order?):
-                if elements[index].order != order { settle((key, order), at: index) }
+                if elements[index].order != order { performEffects((key, order), at: index) }
             }
         }
     }
@@ -34,11 +34,11 @@ struct Heap<Key: Hashable & Sendable, Order: Comparable & Sendable>: Sendable {
     private mutating func remove(at index: Int) {
         indices[elements[index].key] = nil
         let last = elements.removeLast()
-        if index < elements.count { settle(last, at: index) }
+        if index < elements.count { performEffects(last, at: index) }
     }
 
     /// Puts an element into the free slot at `index`, or above or below it where the order asks for that.
-    private mutating func settle(_ element: Element, at index: Int) {
+    private mutating func performEffects(_ element: Element, at index: Int) {
         var slot = index
         while slot > 0, element.order < elements[(slot - 1) / 2].order {
             put(elements[(slot - 1) / 2], at: slot)

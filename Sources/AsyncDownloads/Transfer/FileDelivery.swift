@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The delivery of a complete file: it is verified, and each subscriber gets it at its own destination.
 ///
-/// Subscribers may come while the file is verified and placed; they are served in further rounds, from the partial as long
+/// SubscriberSet may come while the file is verified and placed; they are served in further rounds, from the partial as long
 /// as it is there, then from a file that was placed. Every call may block on the disk.
 struct FileDelivery {
     /// Someone who is to get the file.
@@ -16,7 +16,7 @@ struct FileDelivery {
     private let fetched: Int64
     private let representation: Representation
     private let key: TransferKey
-    private let site: PartialSite
+    private let location: PartialLocation
     private let environment: TransferEnvironment
     private var digests: TransferDigests
 
@@ -32,7 +32,7 @@ struct FileDelivery {
         self.partial = partial
         self.length = length
         self.representation = representation
-        (key, site, environment) = (transfer.key, transfer.site, transfer.environment)
+        (key, location, environment) = (transfer.key, transfer.location, transfer.environment)
         (fetched, digests) = transfer.withState { ($0.machine.progress.fetchedByteCount, $0.digests) }
     }
 
@@ -133,7 +133,7 @@ struct FileDelivery {
     /// Puts the file itself, or copies of it, at the targets.
     private mutating func place(at targets: [PlacementTarget]) -> [Result<String, DownloadError>] {
         for case .path(let path, _) in targets.map(\.place) { environment.destinations.waitUntilFree(path, for: key) }
-        if let placedPath { return environment.store.place(copyOf: placedPath, at: targets, for: site) }
+        if let placedPath { return environment.store.place(copyOf: placedPath, at: targets, for: location) }
         let outcomes = partial.place(at: targets, length: length)
         placedPath = outcomes.lazy.compactMap { try? $0.get() }.first
         guard outcomes.contains(where: { $0.code != nil }) else { return outcomes }
@@ -145,7 +145,7 @@ struct FileDelivery {
 
     /// Keeps a whole file that could not be put in its place, for a request that comes when it can.
     private func keep() -> Int64 {
-        partial.adopt(representation)
+        partial.updateRepresentation(representation)
         do throws(DownloadError) {
             try partial.save(IntervalSet(0..<length))
         } catch {
@@ -192,15 +192,15 @@ extension Transfer {
         onPartial { [self] partial in
             var delivery = FileDelivery(self, partial, length: length, representation)
             do throws(DownloadError) {
-                let (checksum, isDeciding) = withState { ($0.machine.settings.checksum, $0.machine.restsOnDigest) }
+                let (checksum, isDeciding) = withState { ($0.machine.settings.checksum, $0.machine.reliesOnDigest) }
                 if isDeciding, let checksum { try delivery.verify(by: checksum) }
             } catch {
                 return finished(.failure(error))
             }
             while let (recipients, digest) = nextRecipients(delivery, of: representation) {
-                delivery.serve(recipients, serverDigest: digest) { withState { $0.machine.wish != .discard } }
+                delivery.serve(recipients, serverDigest: digest) { withState { $0.machine.intent != .discard } }
             }
-            delivery.finish(isDiscarded: withState { $0.machine.wish == .discard })
+            delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
             finished(.success(delivery.results))
         }
     }
@@ -212,11 +212,11 @@ extension Transfer {
         _ delivery: FileDelivery, of representation: Representation
     ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
         update { state, _ in
-            var recipients = state.subscribers.attached.filter { delivery.results[$0.number] == nil }.map {
+            var recipients = state.subscribers.active.filter { delivery.results[$0.number] == nil }.map {
                 FileDelivery.Recipient(number: $0.number, request: $0.subscriber.request)
             }
             // Whoever was the last and discarded while the bytes were being checked wants no file of them.
-            let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.wish != .discard
+            let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
             // The path of that one stays reserved until its file is there.
             var kept: String?
             if isForNobody, case .file(let file)? = state.subscribers.lastToLeave?.request.destination {
@@ -241,8 +241,8 @@ extension Transfer {
             // Everything begins again, and so do the deadlines that have passed meanwhile.
             guard state.machine.state != .ended else { return }
             state.isServed = false
-            for (number, subscriber) in state.subscribers.attached where subscriber.deadline != nil {
-                decision.wakeups.append(Wakeup { [self] in watchDeadline(of: number) })
+            for (number, subscriber) in state.subscribers.active where subscriber.deadline != nil {
+                decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })
             }
         }
     }
@@ -251,7 +251,7 @@ extension Transfer {
 extension DownloadError {
     fileprivate func keeping(_ count: Int64) -> Self {
         var error = self
-        error.bytesKept = count
+        error.retainedByteCount = count
         return error
     }
 }

@@ -23,7 +23,7 @@ extension Transfer {
     /// Asks the first caller who can be asked, once for all of them.
     func refreshURL(_ context: URLRefresh.Context, number: Int) {
         let closure = withState { state in
-            state.subscribers.attached.lazy.compactMap(\.subscriber.request.refreshURL).first
+            state.subscribers.active.lazy.compactMap(\.subscriber.request.refreshURL).first
         }
         // The caller's closure is asynchronous, and actions are not; one task a request for a fresh URL, which the state
         // keeps for it to be cancelled.
@@ -40,7 +40,7 @@ extension Transfer {
         guard let closure else { return .failure(DownloadError(.urlRefreshFailed, "whoever could be asked has left")) }
         do {
             let fresh = try await closure.body(context)
-            if let fault = fresh.firstFault { return .failure(fault) }
+            if let fault = fresh.validationError { return .failure(fault) }
             let present = withState { $0.machine.headers }
             return .success(.init(fresh, replacing: present, at: now, date: environment.time.date))
         } catch {

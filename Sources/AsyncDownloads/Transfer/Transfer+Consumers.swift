@@ -1,11 +1,11 @@
 /// What awaits a subscriber's outcome, and what reads its events.
 extension Transfer {
     /// The subscriber's outcome, awaited if need be; leaving the task leaves the transfer, if nobody else listens.
-    func outcome(of number: Int) async -> Subscribers.Outcome {
+    func outcome(of number: Int) async -> SubscriberSet.Outcome {
         let waiter = update { state, _ in state.subscribers.newNumber() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let ready = update { state, decision -> Subscribers.Outcome? in
+                let ready = update { state, decision -> SubscriberSet.Outcome? in
                     // A task that is cancelled already has had its handler called, which found no waiter.
                     if Task.isCancelled { return .failure(leaveIfUnheard(number, &state, &decision)) }
                     if let outcome = state.subscribers.all[number]?.outcome { return outcome }
@@ -19,7 +19,7 @@ extension Transfer {
                 let waiting = state.subscribers.update(number) { $0.waiters.removeValue(forKey: waiter) }
                 guard let resume = waiting ?? nil else { return }
                 let error = leaveIfUnheard(number, &state, &decision)
-                decision.wakeups.append(Wakeup { resume(.failure(error)) })
+                decision.effects.append(DeferredEffect { resume(.failure(error)) })
             }
         }
     }
@@ -53,7 +53,7 @@ extension Transfer.State {
     /// What a consumer of subscriber `number` gets whose task was cancelled.
     func cancellation(of number: Int) -> DownloadError {
         if case .failure(let error)? = subscribers.all[number]?.outcome, error.code == .cancelled { return error }
-        return DownloadError(.cancelled, bytesKept: machine.received.count)
+        return DownloadError(.cancelled, retainedByteCount: machine.received.count)
     }
 }
 
@@ -61,48 +61,48 @@ extension Transfer {
     /// Opens a stream: the first tells everything since the caller came, later ones begin with the state as it is.
     ///
     /// An onlooker's begins with the state as it is, and takes nothing from the others.
-    func openStream(_ number: Int, isOnlooker: Bool = false) -> Int {
+    func openStream(_ number: Int, isObserver: Bool = false) -> Int {
         update { state, decision in
             let machine = state.machine
             let id = state.subscribers.newNumber()
-            if isOnlooker { state.subscribers.noteOnlooker(number) }
-            let wakeups = state.subscribers.update(number) { subscriber -> [Wakeup] in
-                if !isOnlooker, let first = subscriber.mailboxes.first(where: { !$0.value.isClaimed }) {
-                    subscriber.mailboxes[first.key] = nil
-                    subscriber.mailboxes[id] = first.value
-                    subscriber.mailboxes[id]?.isClaimed = true
+            if isObserver { state.subscribers.addObserver(number) }
+            let effects = state.subscribers.update(number) { subscriber -> [DeferredEffect] in
+                if !isObserver, let first = subscriber.buffers.first(where: { !$0.value.isClaimed }) {
+                    subscriber.buffers[first.key] = nil
+                    subscriber.buffers[id] = first.value
+                    subscriber.buffers[id]?.isClaimed = true
                     return []
                 }
-                var mailbox = Mailbox()
-                mailbox.isClaimed = true
-                mailbox.isOnlooker = isOnlooker
-                var wakeups: [Wakeup] = []
+                var buffer = EventBuffer()
+                buffer.isClaimed = true
+                buffer.isObserver = isObserver
+                var effects: [DeferredEffect] = []
                 for event in machine.present(isPaused: subscriber.isPaused, outcome: subscriber.outcome) {
-                    wakeups += mailbox.put(event)
+                    effects += buffer.put(event)
                 }
                 switch subscriber.outcome {
-                case .success: wakeups += mailbox.finish(nil)
-                case .failure(let error): wakeups += mailbox.finish(error)
+                case .success: effects += buffer.finish(nil)
+                case .failure(let error): effects += buffer.finish(error)
                 case nil: break
                 }
-                subscriber.mailboxes[id] = mailbox
-                return wakeups
+                subscriber.buffers[id] = buffer
+                return effects
             }
-            decision.wakeups += wakeups ?? []
+            decision.effects += effects ?? []
             return id
         }
     }
 
     /// The stream's next event; nil at its end.
     func nextEvent(_ number: Int, stream: Int) async throws(DownloadError) -> DownloadEvent? {
-        let delivery: Mailbox.Delivery = await withTaskCancellationHandler {
+        let delivery: EventBuffer.Delivery = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let ready = update { state, decision -> Mailbox.Delivery? in
+                let ready = update { state, decision -> EventBuffer.Delivery? in
                     if Task.isCancelled { return .failure(state.cancellation(of: number)) }
-                    let result = state.subscribers.update(number) { subscriber -> Mailbox.Delivery? in
-                        if let delivery = subscriber.mailboxes[stream]?.take() { return delivery }
-                        guard subscriber.mailboxes[stream] != nil else { return .success(nil) }
-                        decision.wakeups += subscriber.mailboxes[stream]?.wait(continuation) ?? []
+                    let result = state.subscribers.update(number) { subscriber -> EventBuffer.Delivery? in
+                        if let delivery = subscriber.buffers[stream]?.take() { return delivery }
+                        guard subscriber.buffers[stream] != nil else { return .success(nil) }
+                        decision.effects += subscriber.buffers[stream]?.wait(continuation) ?? []
                         return nil
                     }
                     return result ?? .success(nil)
@@ -118,25 +118,25 @@ extension Transfer {
     /// The stream is not read any more; where its task was cancelled, that counts as leaving.
     func closeStream(_ number: Int, stream: Int, cancelled: Bool) {
         update { state, decision in
-            let mailbox = state.subscribers.update(number) { $0.mailboxes.removeValue(forKey: stream) }
-            guard var mailbox = mailbox ?? nil else { return }
-            let leaves = cancelled && !mailbox.isOnlooker
+            let buffer = state.subscribers.update(number) { $0.buffers.removeValue(forKey: stream) }
+            guard var buffer = buffer ?? nil else { return }
+            let leaves = cancelled && !buffer.isObserver
             let error = leaves ? leaveIfUnheard(number, &state, &decision) : state.cancellation(of: number)
-            decision.wakeups += mailbox.finish(error)
+            decision.effects += buffer.finish(error)
         }
     }
 }
 
 extension TransferStateMachine {
     /// What a stream that is opened late has to hear first.
-    func present(isPaused: Bool, outcome: Subscribers.Outcome?) -> [DownloadEvent] {
+    func present(isPaused: Bool, outcome: SubscriberSet.Outcome?) -> [DownloadEvent] {
         switch outcome {
         case .success(let file): return [.finished(file)]
         case .failure: return []
         case nil: break
         }
         // A pause that is under way is told when the bytes are on disk; one among others that go on is done already.
-        if state == .paused || isPaused && wish == .run { return [.paused(receivedByteCount: received.count)] }
+        if state == .paused || isPaused && intent == .run { return [.paused(receivedByteCount: received.count)] }
         switch state {
         case .finishing: return [.verifying]
         case .ready, .waiting: return [.waiting]

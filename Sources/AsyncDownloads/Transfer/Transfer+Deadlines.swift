@@ -23,7 +23,7 @@ extension Transfer {
             else { return }
             guard left <= .zero else {
                 // A timer that was set before a pause.
-                return decision.wakeups.append(Wakeup { [self] in watchDeadline(of: number) })
+                return decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })
             }
             // Every byte is there, and only verified and put in place.
             guard state.machine.state != .finishing else { return }
@@ -33,7 +33,7 @@ extension Transfer {
 
     /// Ends the subscribers whose time is up before the next attempt would begin (rule 37).
     func leaveLate(_ state: inout State, _ decision: inout Decision) {
-        for case .tell(.retrying(_, let delay, let error)) in decision.actions {
+        for case .emit(.retrying(_, let delay, let error)) in decision.actions {
             let now = now
             for (number, clock) in state.subscribers.late(after: delay, at: now) {
                 var late = clock.error

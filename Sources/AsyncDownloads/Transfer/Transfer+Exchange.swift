@@ -92,7 +92,8 @@ extension Transfer {
             for action in state.machine.wrote(bytes.count, at: offset, exchange: number, at: now) {
                 if case .markPartial(let received) = action, isAside || !writesAside(state) {
                     // At once, and before anybody is told of the bytes: the queue may be busy with a sync.
-                    decision.wakeups.insert(Wakeup { [self] in timed(partial) { partial.mark(received) } }, at: 0)
+                    decision.effects.insert(
+                        DeferredEffect { [self] in timed(partial) { partial.mark(received) } }, at: 0)
                 } else {
                     decision.actions.append(action)
                 }

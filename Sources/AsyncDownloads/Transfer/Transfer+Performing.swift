@@ -9,12 +9,12 @@ extension Transfer {
         case .releasePermit: releasePermit()
         case .openPartial: openPartial()
         case .beginPartial(let representation, let number): beginPartial(representation, exchange: number)
-        case .adopt(let representation): onPartial { $0.adopt(representation) }
+        case .updateRepresentation(let representation): onPartial { $0.updateRepresentation(representation) }
         case .useCredentials(let headers): onPartial { $0.useCredentials(headers) }
         case .confirmCredentials: onPartial { $0.confirmCredentials() }
         case .removeImportedFile: removeImportedFile()
         case .recordPartial(let received, let number): recordPartial(received, exchange: number)
-        case .retractPartial(let received): retractPartial(to: received)
+        case .rollBackPartial(let received): rollBackPartial(to: received)
         case .markPartial(let received): markPartial(received)
         case .savePartial(let received): savePartial(received)
         case .closePartial(let received): closePartial(saving: received)
@@ -29,9 +29,9 @@ extension Transfer {
         case .scheduleRetry(let delay, let number): scheduleRetry(after: delay, number: number)
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleMark(let delay): scheduleMark(after: delay)
-        case .end(let ending): finishLife(ending)
+        case .end(let ending): tearDown(ending)
         // Told when it was decided, so that no caller who came later hears it.
-        case .tell: break
+        case .emit: break
         }
     }
 
@@ -53,7 +53,7 @@ extension Transfer {
                     // A subscriber may have come or gone before the ticket was known.
                     if !state.subscribers.isEmpty { state.permit.priority = state.subscribers.priority }
                 }
-                tellPriority(of: ticket)
+                updatePriority(of: ticket)
             },
             granted: { [self] in input { $0.permitGranted(number, at: now) } })
     }
@@ -111,7 +111,7 @@ extension Transfer {
         update { state, _ in state.mark = action }
     }
 
-    private func finishLife(_ ending: TransferEnding) {
+    private func tearDown(_ ending: TransferEnding) {
         let timers = update { state, _ in
             defer { (state.tick, state.retry, state.mark, state.receiver) = (nil, nil, nil, nil) }
             return [state.tick, state.retry, state.mark].compactMap { $0 } + state.subscribers.takeDeadlineTimers()

@@ -6,10 +6,10 @@ extension Transfer {
     }
 
     /// Tells the callers of a paused transfer that its bytes are not in memory any more.
-    func tellReleased(_ release: PartialBodyStore.Release) {
+    func emitReleased(_ release: PartialBodyStore.Release) {
         update { state, decision in
             let event = DownloadEvent.released(byteCount: Int64(release.byteCount), isOnDisk: release.isOnDisk)
-            decision.wakeups += state.subscribers.tell(event)
+            decision.effects += state.subscribers.emit(event)
         }
     }
 
@@ -20,9 +20,9 @@ extension Transfer {
         let now = environment.time.now
         return update { state, decision in
             guard state.machine.state == .paused else { return false }
-            let isOver = !state.subscribers.attached.contains { $0.subscriber.isHeld || $0.subscriber.hasConsumers }
+            let isOver = !state.subscribers.active.contains { $0.subscriber.isHeld || $0.subscriber.hasConsumers }
             if isOver {
-                decision.actions += state.machine.stop(discarding ? .discard : .park, at: now)
+                decision.actions += state.machine.stop(discarding ? .discard : .abandon, at: now)
             } else if discarding {
                 decision.actions += state.machine.purge(at: now)
             }

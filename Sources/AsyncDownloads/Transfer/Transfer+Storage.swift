@@ -13,9 +13,9 @@ extension Transfer {
             if let error = refuseDestinations() {
                 return input { $0.opened(.failure(error), at: now) }
             }
-            var site = site
-            site.medium = withState { $0.subscribers.wantsFile } ? .disk : .memory
-            let result = Result { () throws(DownloadError) in try environment.store.open(site) }
+            var location = location
+            location.medium = withState { $0.subscribers.wantsFile } ? .disk : .memory
+            let result = Result { () throws(DownloadError) in try environment.store.open(location) }
             let isDigestDue = update { state, decision in
                 state.partial = try? result.get()
                 state.digests = TransferDigests()
@@ -33,8 +33,8 @@ extension Transfer {
     /// - Returns: An error where nobody is left, so that nothing has to be opened.
     private func refuseDestinations() -> DownloadError? {
         let destinations = withState { state in
-            state.machine.wish == .run
-                ? state.subscribers.attached.map { ($0.number, $0.subscriber.request.destination) } : []
+            state.machine.intent == .run
+                ? state.subscribers.active.map { ($0.number, $0.subscriber.request.destination) } : []
         }
         var last: DownloadError?
         for case (let number, .file(let file)) in destinations {
@@ -43,7 +43,7 @@ extension Transfer {
             // Not a caller who leaves: whatever the policy says of that, the bytes of earlier runs stay.
             update { state, decision in leave(number, error, policy: .pause, &state, &decision, at: now) }
         }
-        return withState { $0.machine.wish == .park } ? last : nil
+        return withState { $0.machine.intent == .abandon } ? last : nil
     }
 
     /// Moves the bytes to disk where they are in memory and a subscriber wants a file.
@@ -55,7 +55,7 @@ extension Transfer {
             state.machine.state != .finishing
         else { return }
         state.isLeavingMemory = true
-        decision.wakeups.append(Wakeup { [self] in queue.async { [self] in leaveMemory() } })
+        decision.effects.append(DeferredEffect { [self] in queue.async { [self] in leaveMemory() } })
     }
 
     private func leaveMemory() {
@@ -131,7 +131,7 @@ extension Transfer {
     }
 
     private func closed(keeping kept: IntervalSet? = nil) {
-        environment.relief.begin()
+        environment.pressureResponder.begin()
         update { state, decision in
             state.partial = nil
             decision.actions += state.machine.closed(keeping: kept, at: now)
@@ -139,7 +139,7 @@ extension Transfer {
     }
 
     /// Keeps the file that the bytes were imported from until a server has confirmed them.
-    func awaitConfirmation(of file: ForeignFile) {
+    func awaitConfirmation(of file: ImportedFile) {
         updateQuietly { state in
             state.importedFile = file
             state.machine.awaitsConfirmation = true
@@ -149,5 +149,27 @@ extension Transfer {
     func removeImportedFile() {
         guard let file = update({ state, _ in state.importedFile.take() }) else { return }
         queue.async { [self] in environment.store.removeImported(file) }
+    }
+}
+
+/// What the store notes, and takes back, of bytes that may not be what they seem.
+extension Transfer {
+    func recordPartial(_ received: IntervalSet, exchange number: Int) {
+        onPartial { [self] partial in
+            let result = Result { () throws(DownloadError) in try partial.save(received) }
+            input { $0.prepared(result, exchange: number, at: now) }
+        }
+    }
+
+    func rollBackPartial(to received: IntervalSet) {
+        onPartial { [self] partial in
+            // What is in a digest cannot be taken out again.
+            update { state, _ in state.digests = TransferDigests() }
+            do throws(DownloadError) {
+                try partial.rollBack(to: received)
+            } catch {
+                environment.log.notice("bytes were taken back, and the checkpoint does not know: \(error)")
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@ extension Transfer {
     /// A subscriber that has attached, and what is to be done about it once no lock is held.
     struct Attachment: Sendable {
         let number: Int
-        let settle: @Sendable () -> Void
+        let performEffects: @Sendable () -> Void
     }
 
     /// Attaches a subscriber, or returns nil when the transfer can no longer serve anyone new.
@@ -22,7 +22,7 @@ extension Transfer {
         return decideLater { state, decision -> Int? in
             guard state.isJoinable else { return nil }
             if isSuperseding {
-                for (number, _) in state.subscribers.attached {
+                for (number, _) in state.subscribers.active {
                     _ = end(number, DownloadError(.superseded), keepingBytes: true, &state, &decision)
                 }
             }
@@ -38,14 +38,16 @@ extension Transfer {
             if isJoining {
                 // What those before it have heard already and it needs to make sense of the rest.
                 for event in state.machine.present(isPaused: !isRunning, outcome: nil) {
-                    _ = state.subscribers.update(number) { $0.tell(event) }
+                    _ = state.subscribers.update(number) { $0.emit(event) }
                 }
             }
             if isRunning {
-                decision.wakeups += state.tellPauseTakenBack()
+                decision.effects += state.emitCanceledPause()
                 decision.actions += state.machine.run(at: now)
-                if terms.deadline != nil { decision.wakeups.append(Wakeup { [self] in watchDeadline(of: number) }) }
-            } else if state.subscribers.arePaused, state.machine.wish == .park || state.machine.wish == .run {
+                if terms.deadline != nil {
+                    decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })
+                }
+            } else if state.subscribers.arePaused, state.machine.intent == .abandon || state.machine.intent == .run {
                 // The transfer was about to go and is wanted again, or runs for nobody else.
                 decision.actions += state.machine.stop(.pause, at: now)
             }
@@ -64,11 +66,11 @@ extension Transfer {
         let priority = state.subscribers.priority
         guard priority != state.permit.priority else { return }
         state.permit.priority = priority
-        decision.wakeups.append(Wakeup { [self] in tellPriority(of: ticket) })
+        decision.effects.append(DeferredEffect { [self] in updatePriority(of: ticket) })
     }
 
     /// Tells the scheduler the priority until it knows the present one, whatever other threads have told it meanwhile.
-    func tellPriority(of ticket: PermitQueue.Ticket) {
+    func updatePriority(of ticket: PermitQueue.Ticket) {
         var told: DownloadRequest.Priority?
         while let priority = withState({ $0.permit.ticket == ticket ? $0.permit.priority : nil }), priority != told {
             environment.scheduler.setPriority(priority, of: ticket)
@@ -99,17 +101,19 @@ extension Transfer {
         _ state: inout State, _ decision: inout Decision, at now: Duration
     ) {
         let policy = policy ?? environment.abandonment
-        let isLast = state.subscribers.attachedCount == 1
+        let isLast = state.subscribers.activeCount == 1
         let keepingBytes = keepingBytes && !(isLast && policy == .discard)
-        let goesOn = isLast && keepingBytes && policy == .finish && state.machine.wish == .run
-        guard end(number, error, keepingBytes: keepingBytes, keepingPath: goesOn, &state, &decision) else { return }
+        let continuesAlone = isLast && keepingBytes && policy == .finish && state.machine.intent == .run
+        guard end(number, error, keepingBytes: keepingBytes, keepingPath: continuesAlone, &state, &decision) else {
+            return
+        }
         if !isLast {
             demandsChanged(&state, &decision)
             if state.subscribers.arePaused { decision.actions += state.machine.stop(.pause, at: now) }
         } else if !keepingBytes {
             decision.actions += state.machine.stop(.discard, at: now)
-        } else if !goesOn {
-            decision.actions += state.machine.stop(.park, at: now)
+        } else if !continuesAlone {
+            decision.actions += state.machine.stop(.abandon, at: now)
         }
     }
 
@@ -123,7 +127,7 @@ extension Transfer {
         else { return false }
         var error = error
         error.url = subscriber.request.url
-        error.bytesKept = keepingBytes ? state.machine.received.count : 0
+        error.retainedByteCount = keepingBytes ? state.machine.received.count : 0
         if let path = state.subscribers.update(number, { $0.takeReservedPath() }) ?? nil {
             if keepingPath {
                 state.heldPaths.append(HeldPath(path: path, isClosing: false))
@@ -135,7 +139,7 @@ extension Transfer {
                 environment.destinations.release(path, for: key, wasClosing: false)
             }
         }
-        decision.wakeups += state.subscribers.end(number, .failure(error))
+        decision.effects += state.subscribers.end(number, .failure(error))
         return true
     }
 
@@ -167,13 +171,13 @@ extension Transfer {
     func evictUnreachable(from path: String) -> (@Sendable () -> Void)? {
         let now = environment.time.now
         return decideLater { state, decision -> Int? in
-            let holders = state.subscribers.attached.filter { $0.subscriber.reservedPath == path }
+            let holders = state.subscribers.active.filter { $0.subscriber.reservedPath == path }
             guard !holders.isEmpty, state.heldPaths.allSatisfy({ $0.path != path }),
                 holders.allSatisfy({ $0.subscriber.isUnreachable })
             else { return nil }
             for (number, _) in holders { leave(number, DownloadError(.cancelled), &state, &decision, at: now) }
             return 0
-        }?.settle
+        }?.performEffects
     }
 
     /// Pauses for this subscriber; the transfer stops when nobody else wants it to run.
@@ -182,13 +186,13 @@ extension Transfer {
         update { state, decision in
             guard state.subscribers.setPaused(true, number, at: now) else { return }
             if let timer = state.subscribers.update(number, { $0.takeDeadlineTimer() }) ?? nil {
-                decision.wakeups.append(Wakeup { timer.cancel() })
+                decision.effects.append(DeferredEffect { timer.cancel() })
             }
             if state.subscribers.arePaused {
                 decision.actions += state.machine.stop(.pause, at: now)
             } else {
                 let event = DownloadEvent.paused(receivedByteCount: state.machine.received.count)
-                decision.wakeups += state.subscribers.update(number) { $0.tell(event) } ?? []
+                decision.effects += state.subscribers.update(number) { $0.emit(event) } ?? []
             }
         }
     }
@@ -199,13 +203,13 @@ extension Transfer {
         update { state, decision in
             guard state.subscribers.setPaused(false, number, at: now) else { return }
             if state.subscribers.all[number]?.deadline != nil {
-                decision.wakeups.append(Wakeup { [self] in watchDeadline(of: number) })
+                decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })
             }
-            if state.machine.wish == .run {
+            if state.machine.intent == .run {
                 let event = DownloadEvent.resumed(fromOffset: state.machine.received.prefixEnd)
-                decision.wakeups += state.subscribers.update(number) { $0.tell(event) } ?? []
+                decision.effects += state.subscribers.update(number) { $0.emit(event) } ?? []
             } else {
-                decision.wakeups += state.tellPauseTakenBack()
+                decision.effects += state.emitCanceledPause()
                 decision.actions += state.machine.run(at: now)
             }
         }
@@ -213,17 +217,17 @@ extension Transfer {
 
     /// Pauses or resumes for every subscriber at once.
     func forEachSubscriber(_ body: (Int) -> Void) {
-        for number in withState({ $0.subscribers.attached.map(\.number) }) { body(number) }
+        for number in withState({ $0.subscribers.active.map(\.number) }) { body(number) }
     }
 
     /// Ends every subscriber with `error` and stops with all bytes kept, whatever the ``AbandonmentPolicy`` says.
     func shutDown(_ error: DownloadError) {
         let now = environment.time.now
         update { state, decision in
-            for (number, _) in state.subscribers.attached {
+            for (number, _) in state.subscribers.active {
                 _ = end(number, error, keepingBytes: true, &state, &decision)
             }
-            decision.actions += state.machine.stop(.park, at: now)
+            decision.actions += state.machine.stop(.abandon, at: now)
         }
     }
 
@@ -238,8 +242,8 @@ extension Transfer.State {
     var isJoinable: Bool { !isServed && machine.isJoinable }
 
     /// Tells those who stay paused of a pause of all that somebody takes back before it is there: it is theirs alone now.
-    fileprivate mutating func tellPauseTakenBack() -> [Wakeup] {
-        guard machine.wish == .pause, machine.state != .paused else { return [] }
-        return subscribers.tellPaused(.paused(receivedByteCount: machine.received.count))
+    fileprivate mutating func emitCanceledPause() -> [DeferredEffect] {
+        guard machine.intent == .pause, machine.state != .paused else { return [] }
+        return subscribers.emitToPaused(.paused(receivedByteCount: machine.received.count))
     }
 }

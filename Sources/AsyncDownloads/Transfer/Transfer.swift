@@ -10,12 +10,12 @@ internal import Foundation
 final class Transfer: Sendable {
     struct State {
         var machine: TransferStateMachine
-        var subscribers = Subscribers()
+        var subscribers = SubscriberSet()
         var pending: [TransferAction] = []
         var isPerforming = false
         var partial: (any Partial)?
         /// The file that the bytes were imported from, until a server has confirmed them.
-        var importedFile: ForeignFile?
+        var importedFile: ImportedFile?
         /// Of the bytes in ``partial``.
         var digests = TransferDigests()
         /// Whether every subscriber has its result, so that nobody can attach any more.
@@ -32,7 +32,7 @@ final class Transfer: Sendable {
         /// What asks a subscriber for a fresh URL.
         var refresh: Task<Void, Never>?
         /// What observers were woken for last.
-        var lastShown: TransferStateMachine.State?
+        var lastObservedState: TransferStateMachine.State?
     }
 
     /// The reserved path of a subscriber that has left.
@@ -52,13 +52,13 @@ final class Transfer: Sendable {
     }
 
     let key: TransferKey
-    let site: PartialSite
+    let location: PartialLocation
     let environment: TransferEnvironment
     let queue: DispatchQueue
     /// Counts the transfers of a downloader in the order in which they were started.
     let number: Int
-    private let whenClosed: @Sendable (Transfer) -> Void
-    private let whenOver: @Sendable (Transfer) -> Void
+    private let onResourcesReleased: @Sendable (Transfer) -> Void
+    private let onFinished: @Sendable (Transfer) -> Void
     private let state: Mutex<State>
 
     /// Creates a transfer that has not begun.
@@ -68,15 +68,16 @@ final class Transfer: Sendable {
     ///     after it, so that whoever does finds the place free.
     ///   - whenOver: Called once, when every caller has heard.
     init(
-        number: Int, key: TransferKey, site: PartialSite, settings: TransferSettings, environment: TransferEnvironment,
-        whenClosed: @escaping @Sendable (Transfer) -> Void, whenOver: @escaping @Sendable (Transfer) -> Void
+        number: Int, key: TransferKey, location: PartialLocation, settings: TransferSettings,
+        environment: TransferEnvironment,
+        onResourcesReleased: @escaping @Sendable (Transfer) -> Void, onFinished: @escaping @Sendable (Transfer) -> Void
     ) {
         self.number = number
         self.key = key
-        self.site = site
+        self.location = location
         self.environment = environment
-        self.whenClosed = whenClosed
-        self.whenOver = whenOver
+        self.onResourcesReleased = onResourcesReleased
+        self.onFinished = onFinished
         queue = DispatchQueue(label: "async-downloads.store", target: Self.storeQueue)
         let machine = TransferStateMachine(settings: settings, seed: UInt64.random(in: .min ... .max))
         state = Mutex(State(machine: machine))
@@ -94,12 +95,12 @@ final class Transfer: Sendable {
     /// Takes one input: decides under the lock, then acts outside of it.
     @discardableResult
     func update<Value: Sendable>(_ decide: (inout State, inout Decision) -> Value) -> Value {
-        let (value, wakeups) = state.withLock { state in
+        let (value, effects) = state.withLock { state in
             var decision = Decision()
             let value = decide(&state, &decision)
-            return (value, note(&decision, in: &state))
+            return (value, enqueue(&decision, in: &state))
         }
-        for wakeup in wakeups { wakeup() }
+        for effect in effects { effect() }
         perform()
         return value
     }
@@ -109,9 +110,9 @@ final class Transfer: Sendable {
         state.withLock { state in
             var decision = Decision()
             guard let number = decide(&state, &decision) else { return nil }
-            let wakeups = note(&decision, in: &state)
+            let effects = enqueue(&decision, in: &state)
             return Attachment(number: number) { [self] in
-                for wakeup in wakeups { wakeup() }
+                for effect in effects { effect() }
                 perform()
             }
         }
@@ -130,18 +131,20 @@ final class Transfer: Sendable {
     /// What one input led to.
     struct Decision {
         var actions: [TransferAction] = []
-        var wakeups: [Wakeup] = []
+        var effects: [DeferredEffect] = []
     }
 
-    private func note(_ decision: inout Decision, in state: inout State) -> [Wakeup] {
+    private func enqueue(_ decision: inout Decision, in state: inout State) -> [DeferredEffect] {
         leaveLate(&state, &decision)
-        var wakeups = decision.wakeups
+        var effects = decision.effects
         for action in decision.actions {
             switch action {
-            case .tell(let event):
+            case .emit(let event):
                 // Logged when no lock is held: a log handler may ask for the state of the download.
-                if let entry = logEntry(event) { wakeups.append(Wakeup { [environment] in entry(environment.log) }) }
-                wakeups += state.subscribers.tell(event)
+                if let entry = logEntry(event) {
+                    effects.append(DeferredEffect { [environment] in entry(environment.log) })
+                }
+                effects += state.subscribers.emit(event)
             default:
                 state.pending.append(action)
             }
@@ -149,9 +152,9 @@ final class Transfer: Sendable {
         if let retry = state.retry, !state.machine.awaitsTimer {
             // A timer that nobody waits for any more would hold the transfer until it goes off.
             state.retry = nil
-            wakeups.append(Wakeup { retry.cancel() })
+            effects.append(DeferredEffect { retry.cancel() })
         }
-        return wakeups + state.tellOnlookers()
+        return effects + state.notifyObservers()
     }
 
     private func perform() {
@@ -190,8 +193,8 @@ final class Transfer: Sendable {
 
     /// Ends it for every caller, after the last of its actions.
     func end(_ ending: TransferEnding) {
-        whenClosed(self)
-        update { state, decision in decision.wakeups += state.subscribers.end(ending) }
-        whenOver(self)
+        onResourcesReleased(self)
+        update { state, decision in decision.effects += state.subscribers.end(ending) }
+        onFinished(self)
     }
 }

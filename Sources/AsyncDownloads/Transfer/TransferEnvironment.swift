@@ -9,5 +9,5 @@ struct TransferEnvironment: Sendable {
     let slowDisks: SlowDisks
     let log: Log
     let abandonment: AbandonmentPolicy
-    let relief: MemoryRelief
+    let pressureResponder: MemoryPressureResponder
 }

@@ -51,17 +51,6 @@ extension Exchange {
     package var callbackTime: Duration { .zero }
 }
 
-/// The head of a response.
-package struct ResponseHead: Sendable, Hashable {
-    package var status: StatusCode
-    package var headers: HeaderFields
-
-    package init(status: StatusCode, headers: HeaderFields) {
-        self.status = status
-        self.headers = headers
-    }
-}
-
 /// Receives what an exchange brings: at most one head, then bytes, then exactly one end.
 package protocol ExchangeHandler: AnyObject, Sendable {
     /// The final response's head; interim responses (1xx) are not reported.

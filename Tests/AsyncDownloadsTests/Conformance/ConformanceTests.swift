@@ -49,36 +49,36 @@ struct ConformanceTests {
             print("\(scenario.testDescription), on \(engine.rawValue): cannot be kept. \(reason)")
             return
         }
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(scenario.resource, at: "/object")
-            let download = shop.downloader.start(shop.request("/object"))
-            let story = await Story(of: download)
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(scenario.resource, at: "/object")
+            let download = environment.downloader.start(environment.request("/object"))
+            let log = await EventLog(of: download)
             switch scenario.outcome {
             case .file(let content):
-                #expect(story.error == nil, "\(story.retries), \(story.restarts)")
-                #expect(story.file?.byteCount == content.length)
-                #expect(try shop.holds(content))
-                #expect(try shop.leftovers == ["file.bin"])
+                #expect(log.error == nil, "\(log.retries), \(log.restarts)")
+                #expect(log.file?.byteCount == content.length)
+                #expect(try environment.holds(content))
+                #expect(try environment.leftovers == ["file.bin"])
             case .coded(let bytes, let content):
-                #expect(story.error == nil, "\(story.retries), \(story.restarts)")
+                #expect(log.error == nil, "\(log.retries), \(log.restarts)")
                 if engine.decodesContent {
-                    #expect(try shop.holds(content))
+                    #expect(try environment.holds(content))
                 } else {
-                    #expect(try Data(contentsOf: shop.directory.appending(path: "file.bin")) == Data(bytes))
+                    #expect(try Data(contentsOf: environment.directory.appending(path: "file.bin")) == Data(bytes))
                 }
-                #expect(try shop.leftovers == ["file.bin"])
+                #expect(try environment.leftovers == ["file.bin"])
             case .failure(let code, let kept):
-                let error = try #require(story.error)
+                let error = try #require(log.error)
                 #expect(error.code == code, "\(error)")
-                #expect(kept.contains(error.bytesKept), "\(error)")
-                #expect(try !shop.leftovers.contains("file.bin"))
+                #expect(kept.contains(error.retainedByteCount), "\(error)")
+                #expect(try !environment.leftovers.contains("file.bin"))
             }
-            let requests = shop.server.requests(at: "/object")
+            let requests = environment.server.requests(at: "/object")
             if let offsets = scenario.offsets { #expect(requests.map(offset(of:)) == offsets) }
-            if let restarts = scenario.restarts { #expect(story.restarts == restarts) }
-            if let resumptions = scenario.resumptions { #expect(story.resumptions == resumptions) }
+            if let restarts = scenario.restarts { #expect(log.restarts == restarts) }
+            if let resumptions = scenario.resumptions { #expect(log.resumptions == resumptions) }
             expectConditions(requests, scenario, on: engine)
-            expectProgressForwards(story)
+            expectProgressForwards(log)
         }
     }
 
@@ -106,9 +106,9 @@ struct ConformanceTests {
         }
     }
 
-    private func expectProgressForwards(_ story: Story) {
+    private func expectProgressForwards(_ log: EventLog) {
         var last: Int64 = 0
-        for count in story.receivedCounts {
+        for count in log.receivedCounts {
             #expect((count ?? 0) >= (count == nil ? 0 : last), "rule 56")
             last = count ?? 0
         }

@@ -20,51 +20,51 @@ struct AddressTests {
 
     @Test(arguments: Engine.allCases, [401, 403, 410])
     func `a refused URL is refreshed, and the bytes are kept`(_ engine: Engine, _ status: Int) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Self.expiring(status), at: "/old")
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/new")
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(Self.expiring(status), at: "/old")
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/new")
             let contexts = Mutex<[URLRefresh.Context]>([])
-            var request = shop.request("/old?signature=1")
+            var request = environment.request("/old?signature=1")
             request.refreshURL = URLRefresh { context in
                 contexts.withLock { $0.append(context) }
-                return FreshURL(shop.server.url("/new?signature=2"))
+                return FreshURL(environment.server.url("/new?signature=2"))
             }
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.error == nil)
-            #expect(story.resumptions == [Self.cut])
-            #expect(story.restarts == [])
-            #expect(try shop.holds(Self.content))
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.error == nil)
+            #expect(log.resumptions == [Self.cut])
+            #expect(log.restarts == [])
+            #expect(try environment.holds(Self.content))
             #expect(
                 contexts.withLock { $0 } == [
                     .init(url: request.url, reason: .status(status), receivedByteCount: Self.cut)
                 ])
-            #expect(shop.server.requests(at: "/new").map(offset(of:)) == [Self.cut])
+            #expect(environment.server.requests(at: "/new").map(offset(of:)) == [Self.cut])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `callers who share a transfer are asked once`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             var old = Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead], [.status(403)]])
             old.repeatsLastStep = true
             old.script = [[.holdHead, .status(403)]]
-            shop.server.serve(old, at: "/old")
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/new")
+            environment.server.serve(old, at: "/old")
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/new")
             let count = Mutex(0)
             let refresh = URLRefresh { _ in
                 count.withLock { $0 += 1 }
-                return FreshURL(shop.server.url("/new"))
+                return FreshURL(environment.server.url("/new"))
             }
             let downloads = (0..<20).map { number in
-                var request = shop.request("/old", to: "\(number)")
+                var request = environment.request("/old", to: "\(number)")
                 if number > 4 { request.refreshURL = refresh }
-                return shop.downloader.start(request)
+                return environment.downloader.start(request)
             }
-            _ = await shop.server.requests(at: "/old", reaching: 1)
-            shop.server.release("/old")
+            _ = await environment.server.requests(at: "/old", reaching: 1)
+            environment.server.release("/old")
             for download in downloads { #expect(try await download.file.byteCount == Self.content.length) }
             #expect(count.withLock { $0 } == 1)
-            #expect(shop.server.requests(at: "/new").count == 1)
+            #expect(environment.server.requests(at: "/new").count == 1)
         }
     }
 
@@ -72,44 +72,44 @@ struct AddressTests {
     func `a fresh URL that is refused as well ends the download, and the bytes are kept`(
         _ engine: Engine
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Self.expiring(403), at: "/old")
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(Self.expiring(403), at: "/old")
             let count = Mutex(0)
-            var request = shop.request("/old")
+            var request = environment.request("/old")
             request.refreshURL = URLRefresh { _ in
                 count.withLock { $0 += 1 }
-                return FreshURL(shop.server.url("/old?again"))
+                return FreshURL(environment.server.url("/old?again"))
             }
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.error?.code == .httpStatus)
-            #expect(story.error?.statusCode == 403)
-            #expect(story.error?.bytesKept == Self.cut)
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.error?.code == .httpStatus)
+            #expect(log.error?.statusCode == 403)
+            #expect(log.error?.retainedByteCount == Self.cut)
             #expect(count.withLock { $0 } == 1)
         }
     }
 
     @Test func `a refresh that fails counts as an attempt, and one that gives no usable URL is final`() async throws {
         struct Unreachable: Error {}
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Self.expiring(403), at: "/old")
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/new")
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Self.expiring(403), at: "/old")
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/new")
             let count = Mutex(0)
-            var request = shop.request("/old")
+            var request = environment.request("/old")
             request.refreshURL = URLRefresh { _ in
                 let number = count.withLock { count in
                     count += 1
                     return count
                 }
                 if number < 3 { throw Unreachable() }
-                return FreshURL(shop.server.url("/new"))
+                return FreshURL(environment.server.url("/new"))
             }
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.retries == [.connectionLost, .urlRefreshFailed, .urlRefreshFailed])
-            #expect(try shop.holds(Self.content))
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.retries == [.connectionLost, .urlRefreshFailed, .urlRefreshFailed])
+            #expect(try environment.holds(Self.content))
 
-            request = shop.request("/old", to: "other.bin")
+            request = environment.request("/old", to: "other.bin")
             request.refreshURL = URLRefresh { _ in FreshURL(URL(fileURLWithPath: "/etc/passwd")) }
-            let error = await #expect(throws: DownloadError.self) { try await shop.downloader.download(request) }
+            let error = await #expect(throws: DownloadError.self) { try await environment.downloader.download(request) }
             #expect(error?.code == .invalidRequest)
         }
     }
@@ -117,19 +117,19 @@ struct AddressTests {
     @Test(arguments: Engine.allCases)
     func `a URL whose time is known to be over is refreshed before anything is asked`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time) { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with(engine, time: time) { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]]), at: "/one")
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/two")
-            var request = shop.request("/one")
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/two")
+            var request = environment.request("/one")
             let start = Date(timeIntervalSince1970: Double(time.date.secondsSinceEpoch))
             request.urlExpiration = start.addingTimeInterval(60)
             let contexts = Mutex<[URLRefresh.Context]>([])
             request.refreshURL = URLRefresh { context in
                 contexts.withLock { $0.append(context) }
-                return FreshURL(shop.server.url("/two"), expiration: start.addingTimeInterval(3600))
+                return FreshURL(environment.server.url("/two"), expiration: start.addingTimeInterval(3600))
             }
-            let download = shop.downloader.start(request)
+            let download = environment.downloader.start(request)
             try await download.progress(reaching: Self.cut)
             download.pause()
             for try await event in download.events { if case .paused = event { break } }
@@ -137,67 +137,67 @@ struct AddressTests {
             download.resume()
             #expect(try await download.file.byteCount == Self.content.length)
             #expect(contexts.withLock { $0.map(\.reason) } == [.expired])
-            #expect(shop.server.requests(at: "/one").count == 1)
-            #expect(shop.server.requests(at: "/two").map(offset(of:)) == [Self.cut])
+            #expect(environment.server.requests(at: "/one").count == 1)
+            #expect(environment.server.requests(at: "/two").map(offset(of:)) == [Self.cut])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `a URL is replaced while bytes arrive`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]]), at: "/one")
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/two")
-            let download = shop.downloader.start(shop.request("/one"))
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/two")
+            let download = environment.downloader.start(environment.request("/one"))
             try await download.progress(reaching: Self.cut)
             let events = download.events
-            try download.replaceURL(with: shop.server.url("/two"))
-            let story = await Story(events)
-            #expect(story.resumptions == [Self.cut])
-            #expect(story.file?.finalURL == shop.server.url("/two"))
-            #expect(try shop.holds(Self.content))
-            #expect(shop.server.requests(at: "/two").map(offset(of:)) == [Self.cut])
+            try download.replaceURL(with: environment.server.url("/two"))
+            let log = await EventLog(events)
+            #expect(log.resumptions == [Self.cut])
+            #expect(log.file?.finalURL == environment.server.url("/two"))
+            #expect(try environment.holds(Self.content))
+            #expect(environment.server.requests(at: "/two").map(offset(of:)) == [Self.cut])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `a URL is replaced in a pause, and the original one still names the transfer`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]]), at: "/one")
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/two")
-            let download = shop.downloader.start(shop.request("/one"))
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/two")
+            let download = environment.downloader.start(environment.request("/one"))
             try await download.progress(reaching: Self.cut)
             download.pause()
             for try await event in download.events { if case .paused = event { break } }
-            try download.replaceURL(with: shop.server.url("/two"))
+            try download.replaceURL(with: environment.server.url("/two"))
             #expect(download.state == .paused)
             download.resume()
-            _ = await shop.server.requests(at: "/two", reaching: 1)
-            let second = shop.downloader.start(shop.request("/one", to: "second.bin"))
+            _ = await environment.server.requests(at: "/two", reaching: 1)
+            let second = environment.downloader.start(environment.request("/one", to: "second.bin"))
             #expect(second.isCoalesced)
-            shop.server.release("/two")
+            environment.server.release("/two")
             #expect(try await download.file.byteCount == Self.content.length)
             #expect(try await second.file.byteCount == Self.content.length)
-            #expect(shop.server.requests(at: "/one").count == 1)
+            #expect(environment.server.requests(at: "/one").count == 1)
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `a URL is replaced between two attempts, and the wait is over`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time) { shop async throws in
+        try await TestEnvironment.with(engine, time: time) { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: Self.cut)]])
             resource.script.append([.retryAfter("300")])
-            shop.server.serve(resource, at: "/one")
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/two")
-            let download = shop.downloader.start(shop.request("/one"))
+            environment.server.serve(resource, at: "/one")
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/two")
+            let download = environment.downloader.start(environment.request("/one"))
             await time.timer(ofAtLeast: .seconds(300))
             let events = download.events
-            try download.replaceURL(with: shop.server.url("/two"))
-            let story = await Story(events)
-            #expect(story.resumptions == [Self.cut])
-            #expect(try shop.holds(Self.content))
+            try download.replaceURL(with: environment.server.url("/two"))
+            let log = await EventLog(events)
+            #expect(log.resumptions == [Self.cut])
+            #expect(try environment.holds(Self.content))
         }
     }
 
@@ -213,56 +213,56 @@ struct AddressTests {
     func `the new URL has to prove that it is the same object`(
         _ engine: Engine, _ claim: (name: String, tag: String?, ignoresIfRange: Bool, restarts: [RestartReason])
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]]), at: "/one")
             var other = Resource(Self.content, entityTag: claim.tag)
             // It sends the part whatever the condition, so that only what it says of itself can tell.
             other.ifRange = .ignored
             other.honoursIfMatch = false
-            shop.server.serve(other, at: "/two")
-            let download = shop.downloader.start(shop.request("/one"))
+            environment.server.serve(other, at: "/two")
+            let download = environment.downloader.start(environment.request("/one"))
             try await download.progress(reaching: Self.cut)
             let events = download.events
-            try download.replaceURL(with: shop.server.url("/two"))
-            let story = await Story(events)
-            #expect(story.restarts == claim.restarts, "\(claim.name)")
-            #expect(try shop.holds(Self.content))
+            try download.replaceURL(with: environment.server.url("/two"))
+            let log = await EventLog(events)
+            #expect(log.restarts == claim.restarts, "\(claim.name)")
+            #expect(try environment.holds(Self.content))
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `the same Repr-Digest proves it as well, whatever the tag`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             var one = Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]])
             one.headers = ["Repr-Digest": Self.content.reprDigest]
-            shop.server.serve(one, at: "/one")
+            environment.server.serve(one, at: "/one")
             var two = Resource(Self.content, entityTag: "\"b\"")
             two.headers = one.headers
-            shop.server.serve(two, at: "/two")
-            let download = shop.downloader.start(shop.request("/one"))
+            environment.server.serve(two, at: "/two")
+            let download = environment.downloader.start(environment.request("/one"))
             try await download.progress(reaching: Self.cut)
             let events = download.events
-            try download.replaceURL(with: shop.server.url("/two"))
-            let story = await Story(events)
-            #expect(story.restarts == [])
-            #expect(story.resumptions.last == Self.cut)
-            #expect(try shop.holds(Self.content))
+            try download.replaceURL(with: environment.server.url("/two"))
+            let log = await EventLog(events)
+            #expect(log.restarts == [])
+            #expect(log.resumptions.last == Self.cut)
+            #expect(try environment.holds(Self.content))
         }
     }
 
     @Test func `credentials do not follow to another origin, unless they come with the fresh URL`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             try await LoopbackServer.withServer { other async throws in
-                shop.server.serve(Self.expiring(403), at: "/old")
+                environment.server.serve(Self.expiring(403), at: "/old")
                 other.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: 50_000)]]), at: "/new")
                 for headers in [nil, ["Authorization": "Bearer new", "X-Own": "b"] as AsyncDownloads.HeaderFields] {
-                    shop.server.serve(Self.expiring(403), at: "/old")
-                    var request = shop.request("/old", to: headers == nil ? "a" : "b")
+                    environment.server.serve(Self.expiring(403), at: "/old")
+                    var request = environment.request("/old", to: headers == nil ? "a" : "b")
                     request.headers = ["Authorization": "Bearer old", "X-Own": "a"]
                     request.nonsecretHeaders = ["X-Own"]
                     request.refreshURL = URLRefresh { _ in FreshURL(other.url("/new"), headers: headers) }
-                    _ = try await shop.downloader.download(request)
+                    _ = try await environment.downloader.download(request)
                     let sent = try #require(other.requests(at: "/new").last)
                     #expect(sent["Authorization"] == headers?["Authorization"])
                     #expect(sent["X-Own"] == (headers?["X-Own"] ?? "a"))
@@ -273,18 +273,18 @@ struct AddressTests {
 
     @Test(arguments: ["ftp://host/file", "http://user:secret@host/file", "http:///file", "file:///etc/passwd"])
     func `an unusable URL changes nothing`(_ text: String) async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
-            _ = await shop.server.requests(at: "/one", reaching: 1)
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
+            _ = await environment.server.requests(at: "/one", reaching: 1)
             let error = #expect(throws: DownloadError.self) {
                 try download.replaceURL(with: #require(URL(string: text)))
             }
             #expect(error?.code == .invalidRequest)
             #expect(error?.description.contains("secret") == false)
-            shop.server.release("/one")
+            environment.server.release("/one")
             #expect(try await download.file.byteCount == Self.content.length)
-            #expect(shop.server.requests(at: "/one").count == 1)
+            #expect(environment.server.requests(at: "/one").count == 1)
         }
     }
 }

@@ -11,145 +11,148 @@ struct CoalescingTests {
 
     @Test(arguments: Engine.allCases)
     func `a thousand concurrent callers make one request`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let files = await withTaskGroup(of: Result<DownloadedFile, DownloadError>.self) { group in
                 for _ in 0..<1000 {
-                    group.addTask { await shop.result(of: shop.request("/one")) }
+                    group.addTask { await environment.result(of: environment.request("/one")) }
                 }
-                _ = await shop.server.requests(at: "/one", reaching: 1)
+                _ = await environment.server.requests(at: "/one", reaching: 1)
                 // Every caller has joined when every handle exists; the held head keeps the one transfer from ending.
-                while shop.downloader.callerCount < 1000 { await Task.yield() }
-                shop.server.release("/one")
+                while environment.downloader.callerCount < 1000 { await Task.yield() }
+                environment.server.release("/one")
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(files.count == 1000)
             #expect(files.allSatisfy { (try? $0.get())?.byteCount == content.length })
-            #expect(shop.server.requests(at: "/one").count == 1)
-            #expect(try shop.holds(content))
-            #expect(try shop.leftovers == ["file.bin"])
+            #expect(environment.server.requests(at: "/one").count == 1)
+            #expect(try environment.holds(content))
+            #expect(try environment.leftovers == ["file.bin"])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `one resource to two destinations is one transfer and two files`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
-            let first = shop.downloader.start(shop.request("/one", to: "a.bin"))
-            let second = shop.downloader.start(shop.request("/one", to: "b.bin"))
-            _ = await shop.server.requests(at: "/one", reaching: 1)
-            shop.server.release("/one")
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let first = environment.downloader.start(environment.request("/one", to: "a.bin"))
+            let second = environment.downloader.start(environment.request("/one", to: "b.bin"))
+            _ = await environment.server.requests(at: "/one", reaching: 1)
+            environment.server.release("/one")
             let (a, b) = (try await first.file, try await second.file)
             #expect(a.url.lastPathComponent == "a.bin")
             #expect(b.url.lastPathComponent == "b.bin")
-            #expect(shop.server.requests(at: "/one").count == 1)
-            #expect(try shop.holds(content, at: "a.bin"))
-            #expect(try shop.holds(content, at: "b.bin"))
-            #expect(try shop.leftovers == ["a.bin", "b.bin"])
+            #expect(environment.server.requests(at: "/one").count == 1)
+            #expect(try environment.holds(content, at: "a.bin"))
+            #expect(try environment.holds(content, at: "b.bin"))
+            #expect(try environment.leftovers == ["a.bin", "b.bin"])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `a caller that leaves does not disturb those that stay`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
-            let leaving = shop.downloader.start(shop.request("/one", to: "a.bin"))
-            let staying = shop.downloader.start(shop.request("/one", to: "b.bin"))
-            _ = await shop.server.requests(at: "/one", reaching: 1)
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
+            let leaving = environment.downloader.start(environment.request("/one", to: "a.bin"))
+            let staying = environment.downloader.start(environment.request("/one", to: "b.bin"))
+            _ = await environment.server.requests(at: "/one", reaching: 1)
             leaving.cancel()
-            shop.server.release("/one")
+            environment.server.release("/one")
             await #expect(throws: DownloadError.self) { try await leaving.file }
             #expect(leaving.state == .cancelled)
             #expect(try await staying.file.byteCount == content.length)
-            #expect(shop.server.requests(at: "/one").count == 1)
-            #expect(try shop.leftovers == ["b.bin"])
+            #expect(environment.server.requests(at: "/one").count == 1)
+            #expect(try environment.leftovers == ["b.bin"])
         }
     }
 
     @Test
     func `who joins hears where the download stands`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
-            let first = shop.downloader.start(shop.request("/one", to: "a.bin"))
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
+            let first = environment.downloader.start(environment.request("/one", to: "a.bin"))
             for try await event in first.events {
                 if case .progress(let progress) = event, progress.receivedByteCount == 50_000 { break }
             }
-            let second = shop.downloader.start(shop.request("/one", to: "b.bin"))
+            let second = environment.downloader.start(environment.request("/one", to: "b.bin"))
             #expect(!first.isCoalesced)
             #expect(second.isCoalesced)
-            shop.server.release("/one")
-            let story = await Story(of: second)
-            guard case .started(expectedByteCount: content.length, isResumable: true)? = story.events.first else {
-                Issue.record("began with \(String(describing: story.events.first))")
+            environment.server.release("/one")
+            let log = await EventLog(of: second)
+            guard case .started(expectedByteCount: content.length, isResumable: true)? = log.events.first else {
+                Issue.record("began with \(String(describing: log.events.first))")
                 return
             }
-            #expect(story.file?.byteCount == content.length)
+            #expect(log.file?.byteCount == content.length)
         }
     }
 
     @Test
     func `cancelExisting gives earlier callers their error and keeps the bytes`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
-            let earlier = shop.downloader.start(shop.request("/one", to: "a.bin"))
-            _ = await shop.server.requests(at: "/one", reaching: 1)
-            var request = shop.request("/one", to: "b.bin")
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
+            let earlier = environment.downloader.start(environment.request("/one", to: "a.bin"))
+            _ = await environment.server.requests(at: "/one", reaching: 1)
+            var request = environment.request("/one", to: "b.bin")
             request.duplicatePolicy = .cancelExisting
-            let newer = shop.downloader.start(request)
-            shop.server.release("/one")
+            let newer = environment.downloader.start(request)
+            environment.server.release("/one")
             let error = await #expect(throws: DownloadError.self) { try await earlier.file }
             #expect(error?.code == .superseded)
             #expect(try await newer.file.byteCount == content.length)
-            #expect(shop.server.bodyBytesSent(at: "/one") == content.length)
+            #expect(environment.server.bodyBytesSent(at: "/one") == content.length)
         }
     }
 
     @Test
     func `reject refuses the newer caller alone`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
-            let earlier = shop.downloader.start(shop.request("/one"))
-            _ = await shop.server.requests(at: "/one", reaching: 1)
-            var request = shop.request("/one")
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let earlier = environment.downloader.start(environment.request("/one"))
+            _ = await environment.server.requests(at: "/one", reaching: 1)
+            var request = environment.request("/one")
             request.duplicatePolicy = .reject
-            let newer = shop.downloader.start(request)
+            let newer = environment.downloader.start(request)
             let error = await #expect(throws: DownloadError.self) { try await newer.file }
             #expect(error?.code == .duplicate)
-            shop.server.release("/one")
+            environment.server.release("/one")
             #expect(try await earlier.file.byteCount == content.length)
         }
     }
 
     @Test
     func `two resources cannot have one destination`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(content, script: [[.holdHead]]), at: "/one")
-            shop.server.serve(Resource(content), at: "/two")
-            let first = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(content, script: [[.holdHead]]), at: "/one")
+            environment.server.serve(Resource(content), at: "/two")
+            let first = environment.downloader.start(environment.request("/one"))
             let error = await #expect(throws: DownloadError.self) {
-                try await shop.downloader.download(shop.request("/two"))
+                try await environment.downloader.download(environment.request("/two"))
             }
             #expect(error?.code == .destinationInUse)
-            _ = await shop.server.requests(at: "/one", reaching: 1)
-            shop.server.release("/one")
+            _ = await environment.server.requests(at: "/one", reaching: 1)
+            environment.server.release("/one")
             _ = try await first.file
-            #expect(try await shop.downloader.download(shop.request("/two")).byteCount == content.length)
+            #expect(try await environment.downloader.download(environment.request("/two")).byteCount == content.length)
         }
     }
 
     @Test
     func `headers make another resource, fragments do not`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(content, script: [[.holdHead], [.holdHead]]), at: "/one")
-            var german = shop.request("/one", to: "de")
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(content, script: [[.holdHead], [.holdHead]]), at: "/one")
+            var german = environment.request("/one", to: "de")
             german.headers["Accept-Language"] = "de"
-            let plain = shop.downloader.start(shop.request("/one", to: "en"))
-            let translated = shop.downloader.start(german)
-            let fragment = shop.downloader.start(shop.request("/one#part", to: "part"))
-            _ = await shop.server.requests(at: "/one", reaching: 2)
-            shop.server.release("/one")
+            let plain = environment.downloader.start(environment.request("/one", to: "en"))
+            let translated = environment.downloader.start(german)
+            let fragment = environment.downloader.start(environment.request("/one#part", to: "part"))
+            _ = await environment.server.requests(at: "/one", reaching: 2)
+            environment.server.release("/one")
             for download in [plain, translated, fragment] { _ = try await download.file }
-            #expect(shop.server.requests(at: "/one").count == 2)
+            #expect(environment.server.requests(at: "/one").count == 2)
         }
     }
 }

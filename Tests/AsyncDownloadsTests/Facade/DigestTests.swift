@@ -16,109 +16,109 @@ struct DigestTests {
     func `rule 48: the digest covers the bytes of earlier runs`(
         _ engine: Engine, _ checksum: Checksum
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            var request = shop.request("/one")
+            var request = environment.request("/one")
             request.checksum = checksum
-            try await shop.leave(request, at: 100_000)
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.resumptions == [100_000])
-            #expect(story.file != nil, "\(String(describing: story.error))")
-            #expect(try shop.holds(Self.content))
+            try await environment.leave(request, at: 100_000)
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.resumptions == [100_000])
+            #expect(log.file != nil, "\(String(describing: log.error))")
+            #expect(try environment.holds(Self.content))
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `rule 48: bytes of an earlier run that were changed on disk are found out`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            var request = shop.request("/one")
+            var request = environment.request("/one")
             request.checksum = Self.content.sha256
-            try await shop.leave(request, at: 100_000)
-            let name = try #require(try shop.leftovers.first { $0.hasSuffix(".partial") })
-            let handle = try FileHandle(forUpdating: shop.directory.appending(path: name))
+            try await environment.leave(request, at: 100_000)
+            let name = try #require(try environment.leftovers.first { $0.hasSuffix(".partial") })
+            let handle = try FileHandle(forUpdating: environment.directory.appending(path: name))
             try handle.write(contentsOf: Data("changed".utf8))
             try handle.close()
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.resumptions == [100_000])
-            #expect(story.error?.code == .checksumMismatch)
-            #expect(try shop.leftovers == [], "bytes that are wrong are not kept")
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.resumptions == [100_000])
+            #expect(log.error?.code == .checksumMismatch)
+            #expect(try environment.leftovers == [], "bytes that are wrong are not kept")
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `the server is asked for its digest, and believed`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"a\"")
             resource.headers = ["Repr-Digest": Self.content.reprDigest]
-            shop.server.serve(resource, at: "/right")
+            environment.server.serve(resource, at: "/right")
             resource.headers = ["Repr-Digest": Self.wrongDigest]
-            shop.server.serve(resource, at: "/wrong")
-            _ = try await shop.downloader.download(shop.request("/right"))
-            #expect(try shop.holds(Self.content))
-            #expect(shop.server.requests(at: "/right").map { $0["Want-Repr-Digest"] } == [ReprDigest.preference])
+            environment.server.serve(resource, at: "/wrong")
+            _ = try await environment.downloader.download(environment.request("/right"))
+            #expect(try environment.holds(Self.content))
+            #expect(environment.server.requests(at: "/right").map { $0["Want-Repr-Digest"] } == [ReprDigest.preference])
             let error = await #expect(throws: DownloadError.self) {
-                try await shop.downloader.download(shop.request("/wrong", to: "other.bin"))
+                try await environment.downloader.download(environment.request("/wrong", to: "other.bin"))
             }
             #expect(error?.code == .checksumMismatch)
-            #expect(error?.bytesKept == 0)
-            #expect(try shop.leftovers == ["file.bin"])
+            #expect(error?.retainedByteCount == 0)
+            #expect(try environment.leftovers == ["file.bin"])
         }
     }
 
     @Test func `what the caller expects counts more than what the server says`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]])
             resource.headers = ["Repr-Digest": Self.wrongDigest]
-            shop.server.serve(resource, at: "/one")
-            var requests = ["right", "trusting", "wrong"].map { shop.request("/one", to: $0) }
+            environment.server.serve(resource, at: "/one")
+            var requests = ["right", "trusting", "wrong"].map { environment.request("/one", to: $0) }
             requests[0].checksum = Self.content.sha512
             requests[2].checksum = Self.wrong
             requests[0].headers["Want-Repr-Digest"] = "sha-512=1"
             requests[1].headers = requests[0].headers
             requests[2].headers = requests[0].headers
-            let downloads = requests.map(shop.downloader.start)
-            _ = await shop.server.requests(at: "/one", reaching: 1)
-            shop.server.release("/one")
+            let downloads = requests.map(environment.downloader.start)
+            _ = await environment.server.requests(at: "/one", reaching: 1)
+            environment.server.release("/one")
             var codes: [DownloadError.Code?] = []
-            for download in downloads { codes.append(await Story(of: download).error?.code) }
+            for download in downloads { codes.append(await EventLog(of: download).error?.code) }
             #expect(codes == [nil, .checksumMismatch, .checksumMismatch])
-            #expect(shop.server.requests(at: "/one").map { $0["Want-Repr-Digest"] } == ["sha-512=1"])
-            #expect(try shop.leftovers == ["right"])
+            #expect(environment.server.requests(at: "/one").map { $0["Want-Repr-Digest"] } == ["sha-512=1"])
+            #expect(try environment.leftovers == ["right"])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `another digest in the partial response is another representation`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"a\"")
             resource.headers = ["Repr-Digest": Self.content.reprDigest]
             resource.script = [[.cut(after: 100_000)], [.header("Repr-Digest", Self.wrongDigest)]]
-            shop.server.serve(resource, at: "/one")
-            let story = await Story(of: shop.downloader.start(shop.request("/one")))
-            #expect(story.restarts == [.contentChanged])
-            #expect(try shop.holds(Self.content))
+            environment.server.serve(resource, at: "/one")
+            let log = await EventLog(of: environment.downloader.start(environment.request("/one")))
+            #expect(log.restarts == [.contentChanged])
+            #expect(try environment.holds(Self.content))
         }
     }
 
     @Test func `a digest over coded bytes is not held against decoded ones`() async throws {
-        try await Workshop.with(.urlSession) { shop async throws in
+        try await TestEnvironment.with(.urlSession) { environment async throws in
             var resource = Resource(Self.content)
             resource.headers = ["Repr-Digest": Self.wrongDigest]
             resource.coding = .init("identity", onlyIfAccepted: false)
-            shop.server.serve(resource, at: "/identity")
+            environment.server.serve(resource, at: "/identity")
             let error = await #expect(throws: DownloadError.self) {
-                try await shop.downloader.download(shop.request("/identity"))
+                try await environment.downloader.download(environment.request("/identity"))
             }
             #expect(error?.code == .checksumMismatch)
             let text = Array("the same text, the same text, the same text\n".utf8)
             resource.body = .bytes(text)
             resource.coding = .init("gzip", body: .bytes(Self.gzipped(text)), onlyIfAccepted: false)
-            shop.server.serve(resource, at: "/coded")
-            _ = try await shop.downloader.download(shop.request("/coded"))
-            #expect(try Data(contentsOf: shop.directory.appending(path: "file.bin")) == Data(text))
+            environment.server.serve(resource, at: "/coded")
+            _ = try await environment.downloader.download(environment.request("/coded"))
+            #expect(try Data(contentsOf: environment.directory.appending(path: "file.bin")) == Data(text))
         }
     }
 
@@ -126,15 +126,15 @@ struct DigestTests {
     func `the digest is computed while bytes still arrive`(_ engine: Engine) async throws {
         let long = Content(seed: 42, length: 6 << 20)
         let stall: Int64 = 4 << 20
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Resource(long, entityTag: "\"a\"", script: [[.stall(after: stall)]]), at: "/one")
-            var request = shop.request("/one")
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(Resource(long, entityTag: "\"a\"", script: [[.stall(after: stall)]]), at: "/one")
+            var request = environment.request("/one")
             request.checksum = long.sha256
-            let download = shop.downloader.start(request)
+            let download = environment.downloader.start(request)
             // All of what is there but the less than a MiB that is not worth a turn.
             while download.digestedByteCount <= stall - (1 << 20) { await Task.yield() }
             #expect(download.state == .downloading)
-            shop.server.release("/one")
+            environment.server.release("/one")
             #expect(try await download.file.byteCount == long.length)
         }
     }

@@ -15,22 +15,24 @@ struct FanOutTests {
     @Test(arguments: Engine.allCases)
     func `rule 58: one host gets no more exchanges at a time than it may`(_ engine: Engine) async throws {
         // A clock that stands still: no exchange is given up for its silence.
-        try await Workshop.with(
+        try await TestEnvironment.with(
             engine, time: ManualTimeSource(),
             configure: {
                 $0.maximumConcurrentTransfers = 8
                 $0.maximumConcurrentTransfersPerHost = 2
             }
-        ) { shop async throws in
+        ) { environment async throws in
             let paths = (0..<6).map { "/\($0)" }
-            for path in paths { shop.server.serve(Resource(content, script: [[.holdHead]]), at: path) }
-            let downloads = paths.map { shop.downloader.start(shop.request($0, to: String($0.dropFirst()))) }
+            for path in paths { environment.server.serve(Resource(content, script: [[.holdHead]]), at: path) }
+            let downloads = paths.map {
+                environment.downloader.start(environment.request($0, to: String($0.dropFirst())))
+            }
             // The permits are given before `start` returns, so the rest is known to wait.
             #expect(downloads.map { $0.state == .waiting } == [false, false, true, true, true, true])
             for (index, path) in paths.enumerated() {
-                _ = await shop.server.requests(at: path, reaching: 1)
-                #expect(shop.server.requests().count <= index + 2)
-                shop.server.release(path)
+                _ = await environment.server.requests(at: path, reaching: 1)
+                #expect(environment.server.requests().count <= index + 2)
+                environment.server.release(path)
                 _ = try await downloads[index].file
             }
         }
@@ -38,21 +40,22 @@ struct FanOutTests {
 
     @Test(arguments: Engine.allCases)
     func `rule 58: another host is not held up by it`(_ engine: Engine) async throws {
-        try await Workshop.with(engine, configure: { $0.maximumConcurrentTransfersPerHost = 1 }) { shop async throws in
-            for path in ["/a", "/b"] { shop.server.serve(Resource(content, script: [[.holdHead]]), at: path) }
-            let first = shop.downloader.start(shop.request("/a", to: "a"))
-            let second = shop.downloader.start(shop.request("/b", to: "b"))
-            let elsewhere = try #require(URL(string: "http://localhost:\(shop.server.port)/c"))
-            shop.server.serve(Resource(content), at: "/c")
-            let third = shop.downloader.start(
-                DownloadRequest(from: elsewhere, to: shop.directory.appending(path: "c")))
+        try await TestEnvironment.with(engine, configure: { $0.maximumConcurrentTransfersPerHost = 1 }) {
+            environment async throws in
+            for path in ["/a", "/b"] { environment.server.serve(Resource(content, script: [[.holdHead]]), at: path) }
+            let first = environment.downloader.start(environment.request("/a", to: "a"))
+            let second = environment.downloader.start(environment.request("/b", to: "b"))
+            let elsewhere = try #require(URL(string: "http://localhost:\(environment.server.port)/c"))
+            environment.server.serve(Resource(content), at: "/c")
+            let third = environment.downloader.start(
+                DownloadRequest(from: elsewhere, to: environment.directory.appending(path: "c")))
             #expect(try await third.file.byteCount == content.length)
             #expect(second.state == .waiting)
-            _ = await shop.server.requests(at: "/a", reaching: 1)
-            shop.server.release("/a")
+            _ = await environment.server.requests(at: "/a", reaching: 1)
+            environment.server.release("/a")
             _ = try await first.file
-            _ = await shop.server.requests(at: "/b", reaching: 1)
-            shop.server.release("/b")
+            _ = await environment.server.requests(at: "/b", reaching: 1)
+            environment.server.release("/b")
             _ = try await second.file
         }
     }
@@ -62,11 +65,11 @@ struct FanOutTests {
         _ engine: Engine
     ) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time) { shop async throws in
-            shop.server.serve(Resource(content, script: [[.retryAfter("30", status: 429)]]), at: "/a")
-            let download = shop.downloader.start(shop.request("/a", to: "a"))
+        try await TestEnvironment.with(engine, time: time) { environment async throws in
+            environment.server.serve(Resource(content, script: [[.retryAfter("30", status: 429)]]), at: "/a")
+            let download = environment.downloader.start(environment.request("/a", to: "a"))
             await time.timer(ofAtLeast: .seconds(30))
-            #expect(shop.server.requests(at: "/a").count == 1)
+            #expect(environment.server.requests(at: "/a").count == 1)
             time.advance(by: .seconds(30))
             #expect(try await download.file.byteCount == content.length)
         }

@@ -11,10 +11,10 @@ struct ObservingTests {
     private static let content = Content(seed: 71, length: 300_000)
 
     @Test func `states come in their order, and the last is final`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+            let download = environment.downloader.start(environment.request("/one"))
             try await download.progress(reaching: 100_000)
             var states = download.states.makeAsyncIterator()
             #expect(await states.next() == .downloading)
@@ -30,12 +30,12 @@ struct ObservingTests {
 
     @Test(arguments: [true, false])
     func `a download that fails or is cancelled ends the states so`(_ isCancelled: Bool) async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(Self.content, script: [[.holdHead, .status(404)]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(Self.content, script: [[.holdHead, .status(404)]]), at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
             let states = download.states
-            _ = await shop.server.requests(at: "/one", reaching: 1)
-            if isCancelled { download.cancel() } else { shop.server.release("/one") }
+            _ = await environment.server.requests(at: "/one", reaching: 1)
+            if isCancelled { download.cancel() } else { environment.server.release("/one") }
             var last: Download.State?
             for await state in states { last = state }
             #expect(last == (isCancelled ? .cancelled : .failed))
@@ -43,12 +43,12 @@ struct ObservingTests {
     }
 
     @Test func `whoever only looks on keeps nobody from leaving, and leaves nothing`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
             let progress = download.makeProgress()
             let watching = Task { for await _ in download.states {} }
-            _ = await shop.server.requests(at: "/one", reaching: 1)
+            _ = await environment.server.requests(at: "/one", reaching: 1)
             watching.cancel()
             await watching.value
             #expect(download.state == .downloading)
@@ -62,18 +62,18 @@ struct ObservingTests {
     }
 
     @Test func `Progress follows the bytes, and ends complete`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.holdHead, .stall(after: 100_000)]]
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\"", script: script), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: script), at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
             let progress = download.makeProgress()
             #expect(progress.isIndeterminate)
-            _ = await shop.server.requests(at: "/one", reaching: 1)
-            shop.server.release("/one")
+            _ = await environment.server.requests(at: "/one", reaching: 1)
+            environment.server.release("/one")
             try await download.progress(reaching: 100_000)
             while progress.completedUnitCount < 100_000 { await Task.yield() }
             #expect(progress.totalUnitCount == Self.content.length)
-            shop.server.release("/one")
+            environment.server.release("/one")
             _ = try await download.file
             while !progress.isFinished { await Task.yield() }
             #expect(progress.completedUnitCount == Self.content.length)
@@ -81,10 +81,10 @@ struct ObservingTests {
     }
 
     @Test func `Progress pauses, resumes and cancels the download`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+            let download = environment.downloader.start(environment.request("/one"))
             let progress = download.makeProgress()
             try await download.progress(reaching: 100_000)
             var states = download.states.makeAsyncIterator()
@@ -94,9 +94,9 @@ struct ObservingTests {
             progress.resume()
             #expect(try await download.file.byteCount == Self.content.length)
 
-            shop.server.serve(Resource(Self.content, script: [[.holdHead]]), at: "/two")
-            let second = shop.downloader.start(shop.request("/two", to: "two.bin"))
-            _ = await shop.server.requests(at: "/two", reaching: 1)
+            environment.server.serve(Resource(Self.content, script: [[.holdHead]]), at: "/two")
+            let second = environment.downloader.start(environment.request("/two", to: "two.bin"))
+            _ = await environment.server.requests(at: "/two", reaching: 1)
             second.makeProgress().cancel()
             let error = await #expect(throws: DownloadError.self) { try await second.file }
             #expect(error?.code == .cancelled)
@@ -104,15 +104,15 @@ struct ObservingTests {
     }
 
     @Test func `many downloads change one parent in turn`() async throws {
-        try await Workshop.with(configure: {
+        try await TestEnvironment.with(configure: {
             $0.maximumConcurrentTransfers = 50
             $0.maximumConcurrentTransfersPerHost = 50
-        }) { shop async throws in
+        }) { environment async throws in
             let content = Content(seed: 4, length: 400_000)
             let parent = Progress(totalUnitCount: 50)
             let downloads = (0..<50).map { number -> Download in
-                shop.server.serve(Resource(content, entityTag: "\"a\""), at: "/\(number)")
-                let download = shop.downloader.start(shop.request("/\(number)", to: "\(number).bin"))
+                environment.server.serve(Resource(content, entityTag: "\"a\""), at: "/\(number)")
+                let download = environment.downloader.start(environment.request("/\(number)", to: "\(number).bin"))
                 download.makeProgress(under: parent, pendingUnitCount: 1)
                 return download
             }

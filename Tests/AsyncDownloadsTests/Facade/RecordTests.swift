@@ -11,10 +11,10 @@ struct RecordTests {
     private let cut: Int64 = 1_200_000
 
     /// A downloader's server with an object that is cut half-way, then served.
-    private func serve(_ shop: Workshop, _ change: (inout Resource) -> Void = { _ in }) {
+    private func serve(_ environment: TestEnvironment, _ change: (inout Resource) -> Void = { _ in }) {
         var resource = Resource(content, entityTag: "\"a\"", script: [[.cut(after: cut)]])
         change(&resource)
-        shop.server.serve(resource, at: "/one")
+        environment.server.serve(resource, at: "/one")
     }
 
     @Test(
@@ -22,28 +22,28 @@ struct RecordTests {
     func `rule 9: bytes of a request with other headers are not continued`(
         _ engine: Engine, _ header: (String, String)
     ) async throws {
-        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
-            serve(shop)
-            let story = await Story(of: shop.downloader.start(shop.request("/one")))
-            #expect(story.error?.bytesKept == cut)
-            var other = shop.request("/one", to: "other.bin")
+        try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
+            serve(environment)
+            let log = await EventLog(of: environment.downloader.start(environment.request("/one")))
+            #expect(log.error?.retainedByteCount == cut)
+            var other = environment.request("/one", to: "other.bin")
             other.headers[header.0] = header.1
-            _ = try await shop.downloader.download(other)
-            #expect(shop.server.requests(at: "/one").map(offset(of:)) == [0, 0])
-            #expect(shop.server.requests(at: "/one").allSatisfy { $0.method == "GET" })
+            _ = try await environment.downloader.download(other)
+            #expect(environment.server.requests(at: "/one").map(offset(of:)) == [0, 0])
+            #expect(environment.server.requests(at: "/one").allSatisfy { $0.method == "GET" })
         }
     }
 
     @Test(arguments: Engine.allCases, [("Accept", "text/csv"), ("Accept-Language", "de")])
     func `rule 9: nor at the same destination`(_ engine: Engine, _ header: (String, String)) async throws {
-        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
-            serve(shop)
-            _ = await Story(of: shop.downloader.start(shop.request("/one")))
-            var other = shop.request("/one")
+        try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
+            serve(environment)
+            _ = await EventLog(of: environment.downloader.start(environment.request("/one")))
+            var other = environment.request("/one")
             other.headers[header.0] = header.1
-            _ = try await shop.downloader.download(other)
-            #expect(shop.server.requests(at: "/one").map(offset(of:)) == [0, 0])
-            #expect(try shop.holds(content))
+            _ = try await environment.downloader.download(other)
+            #expect(environment.server.requests(at: "/one").map(offset(of:)) == [0, 0])
+            #expect(try environment.holds(content))
         }
     }
 
@@ -51,21 +51,21 @@ struct RecordTests {
     func `rule 12: a file that is complete by record is put in its place without a request`(
         _ engine: Engine
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            serve(shop) { $0.script = [[.stall(after: cut)]] }
-            let destination = shop.directory.appending(path: "file.bin")
-            let download = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with(engine) { environment async throws in
+            serve(environment) { $0.script = [[.stall(after: cut)]] }
+            let destination = environment.directory.appending(path: "file.bin")
+            let download = environment.downloader.start(environment.request("/one"))
             try await download.progress(reaching: cut)
             try FileManager.default.createDirectory(at: destination, withIntermediateDirectories: false)
             let events = download.events
-            shop.server.release("/one")
-            let story = await Story(events)
-            #expect(story.error?.code == .destinationUnusable)
+            environment.server.release("/one")
+            let log = await EventLog(events)
+            #expect(log.error?.code == .destinationUnusable)
             try FileManager.default.removeItem(at: destination)
-            #expect(try await shop.downloader.download(shop.request("/one")).fetchedByteCount == 0)
-            #expect(shop.server.requests(at: "/one").count == 1)
-            #expect(try shop.holds(content))
-            #expect(try shop.leftovers == ["file.bin"])
+            #expect(try await environment.downloader.download(environment.request("/one")).fetchedByteCount == 0)
+            #expect(environment.server.requests(at: "/one").count == 1)
+            #expect(try environment.holds(content))
+            #expect(try environment.leftovers == ["file.bin"])
         }
     }
 
@@ -73,28 +73,28 @@ struct RecordTests {
     func `rules 42 and 46: the destination is what it was until the whole file replaces it`(
         _ engine: Engine
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            serve(shop) { $0.script = [[.stall(after: cut)]] }
-            let destination = shop.directory.appending(path: "file.bin")
+        try await TestEnvironment.with(engine) { environment async throws in
+            serve(environment) { $0.script = [[.stall(after: cut)]] }
+            let destination = environment.directory.appending(path: "file.bin")
             try Data("old".utf8).write(to: destination)
-            let download = shop.downloader.start(shop.request("/one"))
+            let download = environment.downloader.start(environment.request("/one"))
             for try await event in download.events {
                 if case .progress(let progress) = event, progress.receivedByteCount >= cut { break }
             }
             #expect(try Data(contentsOf: destination) == Data("old".utf8))
-            #expect(try shop.leftovers.filter { !$0.hasPrefix(".") } == ["file.bin"])
-            shop.server.release("/one")
+            #expect(try environment.leftovers.filter { !$0.hasPrefix(".") } == ["file.bin"])
+            environment.server.release("/one")
             _ = try await download.file
-            #expect(try shop.holds(content))
+            #expect(try environment.holds(content))
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `rule 49: a file is as old as it is here, not as the server says`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            serve(shop) { $0.lastModified = "Fri, 16 Apr 2010 17:23:13 GMT" }
-            let start = try modificationDate(of: shop.directory)
-            let file = try await shop.downloader.download(shop.request("/one"))
+        try await TestEnvironment.with(engine) { environment async throws in
+            serve(environment) { $0.lastModified = "Fri, 16 Apr 2010 17:23:13 GMT" }
+            let start = try modificationDate(of: environment.directory)
+            let file = try await environment.downloader.download(environment.request("/one"))
             #expect(file.lastModified == "Fri, 16 Apr 2010 17:23:13 GMT")
             #expect(try modificationDate(of: file.url) >= start)
         }

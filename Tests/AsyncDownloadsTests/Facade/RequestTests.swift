@@ -52,59 +52,61 @@ struct RequestTests {
     func `a name is chosen from the response, inside the directory`(
         _ path: String, _ disposition: String?, _ name: String
     ) async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             var resource = Resource(content)
             resource.contentDisposition = disposition
             let served = path.split(separator: "?").first.map(String.init) ?? path
-            shop.server.serve(resource, at: served)
-            let request = DownloadRequest(from: shop.server.url(path), into: shop.directory)
-            let file = try await shop.downloader.download(request)
+            environment.server.serve(resource, at: served)
+            let request = DownloadRequest(from: environment.server.url(path), into: environment.directory)
+            let file = try await environment.downloader.download(request)
             #expect(file.url.lastPathComponent == name)
-            #expect(try shop.leftovers == [name])
+            #expect(try environment.leftovers == [name])
         }
     }
 
     @Test
     func `two resources that suggest one name get two files`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(content), at: "/a/file.bin")
-            shop.server.serve(Resource(Content(seed: 9, length: 70)), at: "/b/file.bin")
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(content), at: "/a/file.bin")
+            environment.server.serve(Resource(Content(seed: 9, length: 70)), at: "/b/file.bin")
             for path in ["/a/file.bin", "/b/file.bin", "/a/file.bin"] {
-                _ = try await shop.downloader.download(
-                    DownloadRequest(from: shop.server.url(path), into: shop.directory))
+                _ = try await environment.downloader.download(
+                    DownloadRequest(from: environment.server.url(path), into: environment.directory))
             }
-            #expect(try shop.leftovers == ["file-1.bin", "file.bin"])
+            #expect(try environment.leftovers == ["file-1.bin", "file.bin"])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `rule 48: a wrong digest never reaches the destination`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Resource(.bytes(Array("abc".utf8))), at: "/abc")
-            try Data("old".utf8).write(to: shop.directory.appending(path: "file.bin"))
-            var request = shop.request("/abc")
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(Resource(.bytes(Array("abc".utf8))), at: "/abc")
+            try Data("old".utf8).write(to: environment.directory.appending(path: "file.bin"))
+            var request = environment.request("/abc")
             request.checksum = .sha256(String(repeating: "0", count: 64))
-            let error = await #expect(throws: DownloadError.self) { try await shop.downloader.download(request) }
+            let error = await #expect(throws: DownloadError.self) { try await environment.downloader.download(request) }
             #expect(error?.code == .checksumMismatch)
-            #expect(try shop.leftovers == ["file.bin"])
-            #expect(try String(contentsOf: shop.directory.appending(path: "file.bin"), encoding: .utf8) == "old")
+            #expect(try environment.leftovers == ["file.bin"])
+            #expect(try String(contentsOf: environment.directory.appending(path: "file.bin"), encoding: .utf8) == "old")
             // FIPS 180-4's example.
             request.checksum = .sha256("BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD")
-            #expect(try await shop.downloader.download(request).byteCount == 3)
+            #expect(try await environment.downloader.download(request).byteCount == 3)
         }
     }
 
     @Test
     func `a longer body than allowed is refused, declared or not`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(content), at: "/declared")
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(content), at: "/declared")
             var endless = Resource(content)
             endless.script = [[.endless]]
-            shop.server.serve(endless, at: "/endless")
+            environment.server.serve(endless, at: "/endless")
             for path in ["/declared", "/endless"] {
-                var request = shop.request(path)
+                var request = environment.request(path)
                 request.maximumByteCount = 10_000
-                let error = await #expect(throws: DownloadError.self) { try await shop.downloader.download(request) }
+                let error = await #expect(throws: DownloadError.self) {
+                    try await environment.downloader.download(request)
+                }
                 #expect(error?.code == .bodyTooLarge)
             }
         }

@@ -14,38 +14,38 @@ struct RetryingTests {
         _ engine: Engine, _ retryAfter: String
     ) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time) { shop async throws in
-            shop.server.serve(Resource(content, script: [[.retryAfter(retryAfter)]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with(engine, time: time) { environment async throws in
+            environment.server.serve(Resource(content, script: [[.retryAfter(retryAfter)]]), at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
             await time.timer(ofAtLeast: .seconds(120))
             time.advance(by: .seconds(119))
             #expect(download.state == .retrying)
             time.advance(by: .seconds(1))
-            let story = await Story(of: download)
-            #expect(story.retries == [.httpStatus])
-            #expect(try shop.holds(content))
+            let log = await EventLog(of: download)
+            #expect(log.retries == [.httpStatus])
+            #expect(try environment.holds(content))
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `rule 37: a Retry-After that passes the deadline is not waited for`(_ engine: Engine) async throws {
-        try await Workshop.with(engine, time: ManualTimeSource()) { shop async throws in
-            shop.server.serve(Resource(content, script: [[.retryAfter("120")]]), at: "/one")
-            var request = shop.request("/one")
+        try await TestEnvironment.with(engine, time: ManualTimeSource()) { environment async throws in
+            environment.server.serve(Resource(content, script: [[.retryAfter("120")]]), at: "/one")
+            var request = environment.request("/one")
             request.deadline = .seconds(100)
             // The clock stands still, so that a wait would have no end.
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.error?.code == .deadlineExceeded)
-            #expect((story.error?.underlyingError as? DownloadError)?.statusCode == 503)
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.error?.code == .deadlineExceeded)
+            #expect((log.error?.underlyingError as? DownloadError)?.statusCode == 503)
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `rule 37: a Retry-After longer than the policy allows is cut`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time) { shop async throws in
-            shop.server.serve(Resource(content, script: [[.retryAfter("86400")]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with(engine, time: time) { environment async throws in
+            environment.server.serve(Resource(content, script: [[.retryAfter("86400")]]), at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
             await time.timer(ofAtLeast: .seconds(600))
             time.advance(by: .seconds(600))
             #expect(try await download.file.byteCount == content.length)
@@ -55,76 +55,80 @@ struct RetryingTests {
     @Test(arguments: Engine.allCases)
     func `rule 59: an exchange without a byte for the idle timeout is replaced`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time) { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 70_000)]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with(engine, time: time) { environment async throws in
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.stall(after: 70_000)]]), at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
             for try await event in download.events {
                 if case .progress(let progress) = event, progress.receivedByteCount >= 70_000 { break }
             }
             let events = download.events
             time.advance(by: .seconds(31))
-            let story = await Story(events)
-            #expect(story.retries == [.timedOut])
-            #expect(story.resumptions == [70_000])
-            #expect(try shop.holds(content))
+            let log = await EventLog(events)
+            #expect(log.retries == [.timedOut])
+            #expect(log.resumptions == [70_000])
+            #expect(try environment.holds(content))
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `a head that does not come is a silence too`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time) { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
-            _ = await shop.server.requests(at: "/one", reaching: 1)
+        try await TestEnvironment.with(engine, time: time) { environment async throws in
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
+            _ = await environment.server.requests(at: "/one", reaching: 1)
             time.advance(by: .seconds(31))
-            let story = await Story(of: download)
-            #expect(story.retries == [.timedOut])
-            #expect(try shop.holds(content))
+            let log = await EventLog(of: download)
+            #expect(log.retries == [.timedOut])
+            #expect(try environment.holds(content))
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `the deadline ends a download and keeps its bytes`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time) { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: 70_000)]]), at: "/one")
-            var request = shop.request("/one")
+        try await TestEnvironment.with(engine, time: time) { environment async throws in
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.stall(after: 70_000)]]), at: "/one")
+            var request = environment.request("/one")
             request.deadline = .seconds(10)
-            let download = shop.downloader.start(request)
+            let download = environment.downloader.start(request)
             for try await event in download.events {
                 if case .progress(let progress) = event, progress.receivedByteCount >= 70_000 { break }
             }
             time.advance(by: .seconds(10))
             let error = await #expect(throws: DownloadError.self) { try await download.file }
             #expect(error?.code == .deadlineExceeded)
-            #expect(error?.bytesKept == 70_000)
-            #expect(try await shop.downloader.download(shop.request("/one")).byteCount == content.length)
-            #expect(shop.server.requests(at: "/one").map(offset(of:)) == [0, 70_000])
+            #expect(error?.retainedByteCount == 70_000)
+            #expect(try await environment.downloader.download(environment.request("/one")).byteCount == content.length)
+            #expect(environment.server.requests(at: "/one").map(offset(of:)) == [0, 70_000])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `nobody listens at the port: a typed error after the retries`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             let gone = try await LoopbackServer.start()
             let url = gone.url("/one")
             try await gone.stop()
-            let story = await Story(
-                of: shop.downloader.start(DownloadRequest(from: url, to: shop.directory.appending(path: "file"))))
-            #expect(story.error?.code == .cannotConnect, "\(String(reflecting: story.error?.underlyingError))")
-            #expect(story.retries == [.cannotConnect, .cannotConnect, .cannotConnect])
-            #expect(try shop.leftovers == [])
+            let log = await EventLog(
+                of: environment.downloader.start(
+                    DownloadRequest(from: url, to: environment.directory.appending(path: "file"))))
+            #expect(log.error?.code == .cannotConnect, "\(String(reflecting: log.error?.underlyingError))")
+            #expect(log.retries == [.cannotConnect, .cannotConnect, .cannotConnect])
+            #expect(try environment.leftovers == [])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `an unknown host is named as such`(_ engine: Engine) async throws {
-        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
+        try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             let url = try #require(URL(string: "http://no-such-host.invalid/file"))
-            let story = await Story(
-                of: shop.downloader.start(DownloadRequest(from: url, to: shop.directory.appending(path: "file"))))
-            #expect(story.error?.code == .hostNotFound)
+            let log = await EventLog(
+                of: environment.downloader.start(
+                    DownloadRequest(from: url, to: environment.directory.appending(path: "file"))))
+            #expect(log.error?.code == .hostNotFound)
         }
     }
 }

@@ -12,7 +12,7 @@ struct AllocatedBlocksTests {
     init() throws { directory = try TemporaryDirectory() }
 
     @Test func `boundary 3: a length that a server claims takes no more than a step of the disk`() throws {
-        var partial: any Partial = try DiskStore().open(directory.site)
+        var partial: any Partial = try DiskStore().open(directory.location)
         try partial.begin(large(2 << 30))
         #expect(try allocated() == 0, "nothing was received")
         try partial.write(.first, 0..<1000)
@@ -20,7 +20,7 @@ struct AllocatedBlocksTests {
         try partial.save(IntervalSet(0..<1000))
         partial.close()
         #expect(try allocated() <= BlockAllocation.step + (1 << 20), "a pause")
-        partial = try DiskStore().open(directory.site)
+        partial = try DiskStore().open(directory.location)
         try partial.write(.first, 1000..<2000)
         #expect(try allocated() <= BlockAllocation.step + (1 << 20), "after the pause")
         partial.discard()
@@ -45,7 +45,7 @@ struct AllocatedBlocksTests {
     }
 
     @Test func `boundary 3: where nothing was received nothing is kept`() throws {
-        let partial = try DiskStore().open(directory.site)
+        let partial = try DiskStore().open(directory.location)
         var representation = large(1 << 30)
         representation.validator = Validator(rawValue: "\"a\"")
         try partial.begin(representation)
@@ -57,7 +57,7 @@ struct AllocatedBlocksTests {
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/shm"), "needs a file system in memory"))
     func `boundary 3: nothing is allocated ahead in memory`() throws {
         let memory = try TemporaryDirectory(in: "/dev/shm")
-        let partial = try DiskStore().open(memory.site)
+        let partial = try DiskStore().open(memory.location)
         try partial.begin(large(1 << 30))
         try partial.write(.first, 0..<1000)
         #expect(try allocated(in: memory) <= 1 << 20)
@@ -65,7 +65,7 @@ struct AllocatedBlocksTests {
     }
 
     @Test func `boundary 3: a download whose rest finds no room fails before it writes`() throws {
-        let first = try DiskStore().open(directory.site)
+        let first = try DiskStore().open(directory.location)
         try first.begin(large(1 << 30))
         try first.write(.first, 0..<1000)
         try first.save(IntervalSet(0..<1000))
@@ -73,11 +73,11 @@ struct AllocatedBlocksTests {
         var files = PretendingFileSystem(locks: .pretended)
         files.space = 500 << 20
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
-        let partial = try store.open(directory.site)
+        let partial = try store.open(directory.location)
         let error = #expect(throws: DownloadError.self) { try partial.write(.first, 1000..<2000) }
         #expect(error?.code == .diskFull)
         #expect(partial.close() == IntervalSet(0..<1000))
-        let again = try store.open(directory.site)
+        let again = try store.open(directory.location)
         let whole = #expect(throws: DownloadError.self) { try again.begin(large(1 << 30)) }
         #expect(whole?.code == .diskFull)
         again.discard()

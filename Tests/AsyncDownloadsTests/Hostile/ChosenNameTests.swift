@@ -10,46 +10,51 @@ internal import Testing
 struct ChosenNameTests {
     private static let content = Content(seed: 41, length: 100_000)
 
-    private func serve(_ shop: Workshop, _ content: Content = content, at path: String, as name: String?) {
+    private func serve(_ environment: TestEnvironment, _ content: Content = content, at path: String, as name: String?)
+    {
         var resource = Resource(content, entityTag: "\"a\"")
         if let name { resource.contentDisposition = "attachment; filename=\"\(name)\"" }
-        shop.server.serve(resource, at: path)
+        environment.server.serve(resource, at: path)
     }
 
-    private func download(_ shop: Workshop, _ path: String, with downloader: Downloader? = nil) async throws -> String {
-        let request = DownloadRequest(from: shop.server.url(path), into: shop.directory)
-        return try await (downloader ?? shop.downloader).download(request).url.lastPathComponent
+    private func download(
+        _ environment: TestEnvironment, _ path: String, with downloader: Downloader? = nil
+    ) async throws -> String {
+        let request = DownloadRequest(from: environment.server.url(path), into: environment.directory)
+        return try await (downloader ?? environment.downloader).download(request).url.lastPathComponent
     }
 
     @Test func `boundary 2: a suggested name never replaces a file`() async throws {
-        try await Workshop.with { shop async throws in
-            let precious = shop.directory.appending(path: "Makefile")
+        try await TestEnvironment.with { environment async throws in
+            let precious = environment.directory.appending(path: "Makefile")
             try Data("all:".utf8).write(to: precious)
             try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: precious.path)
-            serve(shop, at: "/x", as: "Makefile")
-            #expect(try await download(shop, "/x") == "Makefile-1")
+            serve(environment, at: "/x", as: "Makefile")
+            #expect(try await download(environment, "/x") == "Makefile-1")
             #expect(try Data(contentsOf: precious) == Data("all:".utf8))
-            #expect(try shop.holds(Self.content, at: "Makefile-1"))
-            #expect(try shop.leftovers == ["Makefile", "Makefile-1"])
+            #expect(try environment.holds(Self.content, at: "Makefile-1"))
+            #expect(try environment.leftovers == ["Makefile", "Makefile-1"])
         }
     }
 
     @Test func `boundary 2: a second run changes nothing`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let contents = (0..<6).map { Content(seed: UInt64(50 + $0), length: 50_000) }
-            for (index, content) in contents.enumerated() { serve(shop, content, at: "/\(index)", as: "name.bin") }
-            for index in contents.indices { _ = try await download(shop, "/\(index)") }
-            let names = try shop.leftovers
-            #expect(names == ["name-1.bin", "name-2.bin", "name-3.bin", "name-4.bin", "name-5.bin", "name.bin"])
-            let numbers = try names.map { try inode(shop, $0) }
-            // In another order than the first time.
-            let second = Downloader(configuration: shop.downloader.configuration)
-            for index in [4, 0, 5, 2, 1, 3] {
-                let name = try await download(shop, "/\(index)", with: second)
-                #expect(try shop.holds(contents[index], at: name))
+            for (index, content) in contents.enumerated() {
+                serve(environment, content, at: "/\(index)", as: "name.bin")
             }
-            #expect(try shop.leftovers == names)
-            #expect(try names.map { try inode(shop, $0) } == numbers, "the files are the same ones")
+            for index in contents.indices { _ = try await download(environment, "/\(index)") }
+            let names = try environment.leftovers
+            #expect(names == ["name-1.bin", "name-2.bin", "name-3.bin", "name-4.bin", "name-5.bin", "name.bin"])
+            let numbers = try names.map { try inode(environment, $0) }
+            // In another order than the first time.
+            let second = Downloader(configuration: environment.downloader.configuration)
+            for index in [4, 0, 5, 2, 1, 3] {
+                let name = try await download(environment, "/\(index)", with: second)
+                #expect(try environment.holds(contents[index], at: name))
+            }
+            #expect(try environment.leftovers == names)
+            #expect(try names.map { try inode(environment, $0) } == numbers, "the files are the same ones")
             await second.shutdown()
         }
     }
@@ -57,31 +62,33 @@ struct ChosenNameTests {
     @Test func `boundary 2: one process that suggests one name twice gets two files, and one resource one`()
         async throws
     {
-        try await Workshop.with { shop async throws in
-            serve(shop, at: "/a", as: "name")
-            serve(shop, at: "/b", as: "name")
-            #expect(try await download(shop, "/a") == "name")
-            #expect(try await download(shop, "/b") == "name-1")
-            #expect(try await download(shop, "/a") == "name")
-            #expect(try await download(shop, "/b") == "name-1")
+        try await TestEnvironment.with { environment async throws in
+            serve(environment, at: "/a", as: "name")
+            serve(environment, at: "/b", as: "name")
+            #expect(try await download(environment, "/a") == "name")
+            #expect(try await download(environment, "/b") == "name-1")
+            #expect(try await download(environment, "/a") == "name")
+            #expect(try await download(environment, "/b") == "name-1")
             let changed = Content(seed: 99, length: 100_000)
-            serve(shop, changed, at: "/a", as: "name")
-            #expect(try await download(shop, "/a") == "name-2")
-            #expect(try shop.holds(Self.content, at: "name"))
-            #expect(try shop.holds(changed, at: "name-2"))
+            serve(environment, changed, at: "/a", as: "name")
+            #expect(try await download(environment, "/a") == "name-2")
+            #expect(try environment.holds(Self.content, at: "name"))
+            #expect(try environment.holds(changed, at: "name-2"))
         }
     }
 
     @Test func `boundary 2: processes that race for one name lose no file`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let contents = (0..<24).map { Content(seed: UInt64(60 + $0), length: 30_000) }
-            for (index, content) in contents.enumerated() { serve(shop, content, at: "/\(index)", as: "name.bin") }
+            for (index, content) in contents.enumerated() {
+                serve(environment, content, at: "/\(index)", as: "name.bin")
+            }
             let names = try await withThrowingTaskGroup(of: (Int, String).self) { group in
                 for index in contents.indices {
                     // Each with a memory of its own, as another process has.
-                    let downloader = Downloader(configuration: shop.downloader.configuration)
+                    let downloader = Downloader(configuration: environment.downloader.configuration)
                     group.addTask {
-                        let name = try await download(shop, "/\(index)", with: downloader)
+                        let name = try await download(environment, "/\(index)", with: downloader)
                         await downloader.shutdown()
                         return (index, name)
                     }
@@ -89,45 +96,54 @@ struct ChosenNameTests {
                 return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             }
             #expect(Set(names.values).count == contents.count)
-            for (index, name) in names { #expect(try shop.holds(contents[index], at: name)) }
-            #expect(try shop.leftovers.count == contents.count)
+            for (index, name) in names { #expect(try environment.holds(contents[index], at: name)) }
+            #expect(try environment.leftovers.count == contents.count)
         }
     }
 
     @Test func `boundary 2: names from the URL are the caller's, and replace`() async throws {
-        try await Workshop.with { shop async throws in
-            try Data("old".utf8).write(to: shop.directory.appending(path: "x"))
-            serve(shop, at: "/x", as: nil)
-            #expect(try await download(shop, "/x") == "x")
-            #expect(try shop.holds(Self.content, at: "x"))
-            #expect(try await download(shop, "/x") == "x")
-            serve(shop, at: "/other/x", as: nil)
-            #expect(try await download(shop, "/other/x") == "x-1")
-            #expect(try await download(shop, "/other/x") == "x-1")
-            #expect(try shop.leftovers == ["x", "x-1"])
+        try await TestEnvironment.with { environment async throws in
+            try Data("old".utf8).write(to: environment.directory.appending(path: "x"))
+            serve(environment, at: "/x", as: nil)
+            #expect(try await download(environment, "/x") == "x")
+            #expect(try environment.holds(Self.content, at: "x"))
+            #expect(try await download(environment, "/x") == "x")
+            serve(environment, at: "/other/x", as: nil)
+            #expect(try await download(environment, "/other/x") == "x-1")
+            #expect(try await download(environment, "/other/x") == "x-1")
+            #expect(try environment.leftovers == ["x", "x-1"])
         }
     }
 
-    @Test func `boundary 2: a name from the URL does not replace a file that got a number in this process`()
-        async throws
-    {
-        try await Workshop.with { shop async throws in
+    @Test(arguments: [true, false])
+    func `boundary 2: a name from the URL does not replace a file that got a number in this process`(
+        _ isWrittenInPlace: Bool
+    ) async throws {
+        try await TestEnvironment.with { environment async throws in
             let contents = (0..<3).map { Content(seed: UInt64(80 + $0), length: 40_000) }
-            serve(shop, contents[0], at: "/1/a.txt", as: nil)
-            serve(shop, contents[1], at: "/2/a.txt", as: nil)
-            serve(shop, contents[2], at: "/3/a-1.txt", as: nil)
-            #expect(try await download(shop, "/1/a.txt") == "a.txt")
-            #expect(try await download(shop, "/2/a.txt") == "a-1.txt")
-            #expect(try await download(shop, "/3/a-1.txt") == "a-1-1.txt")
-            #expect(try shop.holds(contents[1], at: "a-1.txt"))
+            serve(environment, contents[0], at: "/1/a.txt", as: nil)
+            serve(environment, contents[1], at: "/2/a.txt", as: nil)
+            serve(environment, contents[2], at: "/3/a-1.txt", as: nil)
+            #expect(try await download(environment, "/1/a.txt") == "a.txt")
+            #expect(try await download(environment, "/2/a.txt") == "a-1.txt")
+            #expect(try await download(environment, "/3/a-1.txt") == "a-1-1.txt")
+            #expect(try environment.holds(contents[1], at: "a-1.txt"))
             // The resource's own file may be replaced, somebody else's at that name may not.
-            serve(shop, contents[0], at: "/2/a.txt", as: nil)
-            #expect(try await download(shop, "/2/a.txt") == "a-1.txt")
-            try FileManager.default.removeItem(at: shop.directory.appending(path: "a-1.txt"))
-            try Data("mine".utf8).write(to: shop.directory.appending(path: "a-1.txt"))
-            serve(shop, contents[1], at: "/2/a.txt", as: nil)
-            #expect(try await download(shop, "/2/a.txt") == "a-2.txt")
-            #expect(try Data(contentsOf: shop.directory.appending(path: "a-1.txt")) == Data("mine".utf8))
+            serve(environment, contents[0], at: "/2/a.txt", as: nil)
+            #expect(try await download(environment, "/2/a.txt") == "a-1.txt")
+            let numbered = environment.directory.appending(path: "a-1.txt")
+            if isWrittenInPlace {
+                // As many bytes as before, in the same file.
+                let handle = try FileHandle(forWritingTo: numbered)
+                try handle.write(contentsOf: Data("mine".utf8))
+                try handle.close()
+            } else {
+                try FileManager.default.removeItem(at: numbered)
+                try Data("mine".utf8).write(to: numbered)
+            }
+            serve(environment, contents[1], at: "/2/a.txt", as: nil)
+            #expect(try await download(environment, "/2/a.txt") == "a-2.txt")
+            #expect(try Data(contentsOf: numbered).prefix(4) == Data("mine".utf8))
         }
     }
 
@@ -139,9 +155,9 @@ struct ChosenNameTests {
         let count = 2000
         for run in 0..<2 {
             for number in 0..<count {
-                var site = directory.site
-                site.request.url += "?\(run)/\(number)"
-                let partial = try store.open(site)
+                var location = directory.location
+                location.request.url += "?\(run)/\(number)"
+                let partial = try store.open(location)
                 try partial.begin(SampleObject.first.representation)
                 let bytes = Array("file \(run) \(number)".utf8)
                 try bytes.withUnsafeBytes { try partial.write($0, at: 0) }
@@ -164,9 +180,9 @@ struct ChosenNameTests {
             let store = DiskStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
             let names = DirectoryNames()
             for number in run == 0 ? Array(0..<count) : Array(0..<count).reversed() {
-                var site = directory.site
-                site.request.url += "?\(number)"
-                let partial = try store.open(site)
+                var location = directory.location
+                location.request.url += "?\(number)"
+                let partial = try store.open(location)
                 try partial.begin(SampleObject.first.representation)
                 let bytes = Array("file \(1000 + number)".utf8)
                 try bytes.withUnsafeBytes { try partial.write($0, at: 0) }
@@ -186,57 +202,57 @@ struct ChosenNameTests {
 
     @Test(arguments: Naming.allCases)
     func `boundary 10: on a volume that folds names two files stay two`(_ naming: Naming) async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let second = Content(seed: 42, length: 100_000)
             let store = DiskStore(disk: FoldingFileSystem(), durability: .processCrash, bootID: nil)
             let downloader = Downloader(
-                configuration: shop.downloader.configuration, transport: Engine.httpClient.makeTransport(),
+                configuration: environment.downloader.configuration, transport: Engine.httpClient.makeTransport(),
                 store: store,
                 time: SystemTimeSource())
             let isSuggested = naming == .suggested
-            serve(shop, at: isSuggested ? "/1" : "/README", as: isSuggested ? "README" : nil)
-            serve(shop, second, at: isSuggested ? "/2" : "/readme", as: isSuggested ? "readme" : nil)
+            serve(environment, at: isSuggested ? "/1" : "/README", as: isSuggested ? "README" : nil)
+            serve(environment, second, at: isSuggested ? "/2" : "/readme", as: isSuggested ? "readme" : nil)
             var files: [URL] = []
             for path in isSuggested ? ["/1", "/2"] : ["/README", "/readme"] {
-                let url = shop.server.url(path)
+                let url = environment.server.url(path)
                 let request =
                     naming == .callers
-                    ? DownloadRequest(from: url, to: shop.directory.appending(path: url.lastPathComponent))
-                    : DownloadRequest(from: url, into: shop.directory)
+                    ? DownloadRequest(from: url, to: environment.directory.appending(path: url.lastPathComponent))
+                    : DownloadRequest(from: url, into: environment.directory)
                 do throws(DownloadError) {
                     files.append(try await downloader.download(request).url)
                 } catch {
                     #expect(naming == .callers && files.count == 1)
                     #expect(error.code == .destinationUnusable)
-                    #expect(error.bytesKept == second.length)
+                    #expect(error.retainedByteCount == second.length)
                 }
             }
             #expect(files.count == (naming == .callers ? 1 : 2))
-            #expect(try shop.holds(Self.content, at: "readme"))
-            if naming != .callers { #expect(try shop.holds(second, at: "readme-1")) }
+            #expect(try environment.holds(Self.content, at: "readme"))
+            if naming != .callers { #expect(try environment.holds(second, at: "readme-1")) }
             await downloader.shutdown()
         }
     }
 
     @Test func `boundary 10: on a volume that does not, names that differ in case are two names`() async throws {
-        try await Workshop.with { shop async throws in
-            serve(shop, at: "/README", as: nil)
-            serve(shop, Content(seed: 42, length: 100_000), at: "/readme", as: nil)
-            #expect(try await download(shop, "/README") == "README")
+        try await TestEnvironment.with { environment async throws in
+            serve(environment, at: "/README", as: nil)
+            serve(environment, Content(seed: 42, length: 100_000), at: "/readme", as: nil)
+            #expect(try await download(environment, "/README") == "README")
             // As the volume of the temporary directory has it.
-            let folds = FileManager.default.fileExists(atPath: shop.directory.path.uppercased())
-            #expect(try await download(shop, "/readme") == (folds ? "readme-1" : "readme"))
+            let folds = FileManager.default.fileExists(atPath: environment.directory.path.uppercased())
+            #expect(try await download(environment, "/readme") == (folds ? "readme-1" : "readme"))
         }
     }
 
     @Test(arguments: ["suggested", "from the URL"])
     func `boundary 13: a chosen name that is a directory is numbered`(_ kind: String) async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             try FileManager.default.createDirectory(
-                at: shop.directory.appending(path: "name"), withIntermediateDirectories: false)
-            serve(shop, at: "/name", as: kind == "suggested" ? "name" : nil)
-            #expect(try await download(shop, "/name") == "name-1")
-            #expect(try shop.leftovers == ["name", "name-1"])
+                at: environment.directory.appending(path: "name"), withIntermediateDirectories: false)
+            serve(environment, at: "/name", as: kind == "suggested" ? "name" : nil)
+            #expect(try await download(environment, "/name") == "name-1")
+            #expect(try environment.leftovers == ["name", "name-1"])
         }
     }
 
@@ -244,25 +260,25 @@ struct ChosenNameTests {
     func `boundary 13: a named destination that is a directory fails before anything is fetched`(
         _ policy: AbandonmentPolicy
     ) async throws {
-        try await Workshop.with(configure: { $0.abandonmentPolicy = policy }) { shop async throws in
+        try await TestEnvironment.with(configure: { $0.abandonmentPolicy = policy }) { environment async throws in
             try FileManager.default.createDirectory(
-                at: shop.directory.appending(path: "file.bin"), withIntermediateDirectories: false)
-            serve(shop, at: "/x", as: nil)
-            let error = await Story(of: shop.downloader.start(shop.request("/x"))).error
+                at: environment.directory.appending(path: "file.bin"), withIntermediateDirectories: false)
+            serve(environment, at: "/x", as: nil)
+            let error = await EventLog(of: environment.downloader.start(environment.request("/x"))).error
             #expect(error?.code == .destinationUnusable)
-            #expect(shop.server.requests().isEmpty)
-            #expect(try shop.leftovers == ["file.bin"])
+            #expect(environment.server.requests().isEmpty)
+            #expect(try environment.leftovers == ["file.bin"])
         }
     }
 
     @Test func `boundary 2: a kill after the rename is recognized by the recorded name`() throws {
         let directory = try TemporaryDirectory()
-        var site = directory.site
-        site.request.destination = "."
-        site.request.choosesName = true
+        var location = directory.location
+        location.request.destination = "."
+        location.request.choosesName = true
         try directory.put([1], at: "\(directory.path)/name.bin")
-        let files = CheckpointKeepingFileSystem(path: PartialNames(site).checkpoint)
-        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(site)
+        let files = CheckpointKeepingFileSystem(path: PartialNames(location).checkpoint)
+        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<1000)
         try partial.save(IntervalSet(0..<1000))
@@ -274,17 +290,17 @@ struct ChosenNameTests {
         // The checkpoint as a kill would have left it.
         let bytes = files.bytes.withLock { $0 }
         #expect(try Checkpoint.decode(bytes).checkpoint.chosenName == "name-1.bin")
-        let handle = try files.open(PartialNames(site).checkpoint, .new)
+        let handle = try files.open(PartialNames(location).checkpoint, .new)
         try bytes.withUnsafeBytes { try files.write($0, to: handle, at: 0) }
         files.close(handle)
-        let next = try DiskStore().open(site)
+        let next = try DiskStore().open(location)
         #expect(next.finding == .nothing, "nothing is reported as lost")
         next.close()
         #expect(try directory.contents == ["name-1.bin", "name.bin"])
     }
 
-    private func inode(_ shop: Workshop, _ name: String) throws -> UInt64 {
-        try #require(try POSIXFileSystem().information(at: shop.directory.appending(path: name).path)).inode
+    private func inode(_ environment: TestEnvironment, _ name: String) throws -> UInt64 {
+        try #require(try POSIXFileSystem().information(at: environment.directory.appending(path: name).path)).inode
     }
 }
 

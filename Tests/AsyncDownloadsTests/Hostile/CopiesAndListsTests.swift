@@ -24,9 +24,9 @@ struct CopiesAndListsTests {
 
     @Test func `boundary 20: listing takes one look at the names, however many checkpoints there are`() throws {
         for number in 0..<50 {
-            var site = directory.site
-            site.baseName = "\(number)"
-            try DiskStore(durability: .processCrash).leaveUnfinished(at: site)
+            var location = directory.location
+            location.baseName = "\(number)"
+            try DiskStore(durability: .processCrash).leaveUnfinished(at: location)
         }
         let files = NameCountingFileSystem()
         let store = DiskStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())

@@ -47,80 +47,80 @@ struct CredentialsChangedTests {
     func `boundary 5: bytes of other credentials are continued when they are proven`(
         _ engine: Engine, _ change: Change
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"revision\"")
             if change.hasDigest { resource.headers = ["Repr-Digest": Self.content.reprDigest] }
-            shop.server.serve(resource, at: "/one")
-            try leave(in: shop, change)
-            var request = shop.request("/one")
+            environment.server.serve(resource, at: "/one")
+            try leave(in: environment, change)
+            var request = environment.request("/one")
             request.headers = change.headers
             request.account = change.account
             if change.hasChecksum { request.checksum = Self.content.sha256 }
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.error == nil)
-            #expect(story.restarts == [])
-            #expect(try shop.holds(Self.content))
-            if !change.hasDigest { #expect(story.file?.fetchedByteCount == change.fetched) }
-            #expect((story.file?.fetchedByteCount ?? 0) >= change.fetched)
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.error == nil)
+            #expect(log.restarts == [])
+            #expect(try environment.holds(Self.content))
+            if !change.hasDigest { #expect(log.file?.fetchedByteCount == change.fetched) }
+            #expect((log.file?.fetchedByteCount ?? 0) >= change.fetched)
         }
     }
 
     @Test(arguments: Engine.allCases, ["first byte", "last byte", "checksum", "digest"])
     func `boundary 5: bytes that are another user's are given up`(_ engine: Engine, _ kind: String) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             // Tags are per revision, so that both users' objects have the same.
             var resource = Resource(Self.other, entityTag: "\"revision\"")
             if kind == "digest" { resource.headers = ["Repr-Digest": Self.other.reprDigest] }
-            shop.server.serve(resource, at: "/one")
+            environment.server.serve(resource, at: "/one")
             var change = Change(testDescription: "")
             change.hasDigest = kind == "digest"
-            try leave(in: shop, change) { bytes in
+            try leave(in: environment, change) { bytes in
                 // Everything but one byte is equal.
                 if kind == "first byte" || kind == "last byte" {
                     bytes = Array(Self.other.bytes(in: 0..<Self.cut))
                     bytes[kind == "first byte" ? 0 : bytes.count - 1] ^= 1
                 }
             }
-            var request = shop.request("/one")
+            var request = environment.request("/one")
             request.headers = Self.mine
             if kind == "checksum" { request.checksum = Self.other.sha256 }
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.error == nil)
-            #expect(story.restarts == [.credentialsChanged])
-            #expect(try shop.holds(Self.other))
-            #expect(try shop.leftovers == ["file.bin"])
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.error == nil)
+            #expect(log.restarts == [.credentialsChanged])
+            #expect(try environment.holds(Self.other))
+            #expect(try environment.leftovers == ["file.bin"])
         }
     }
 
     @Test(arguments: [401, 403, 404, 500])
     func `boundary 5: nothing is removed before a proof has failed`(_ status: Int) async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"revision\"", script: [[.status(status)]])
             resource.repeatsLastStep = true
-            shop.server.serve(resource, at: "/one")
-            try leave(in: shop, Change(testDescription: ""))
-            var request = shop.request("/one")
+            environment.server.serve(resource, at: "/one")
+            try leave(in: environment, Change(testDescription: ""))
+            var request = environment.request("/one")
             request.headers = Self.mine
             request.retryPolicy = .never
-            let error = await Story(of: shop.downloader.start(request)).error
+            let error = await EventLog(of: environment.downloader.start(request)).error
             #expect(error?.code == .httpStatus)
-            #expect(error?.bytesKept == Self.cut)
-            shop.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.restarts == [])
-            #expect(story.file?.fetchedByteCount == Self.content.length - Self.cut + 2 * Self.probe)
+            #expect(error?.retainedByteCount == Self.cut)
+            environment.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.restarts == [])
+            #expect(log.file?.fetchedByteCount == Self.content.length - Self.cut + 2 * Self.probe)
         }
     }
 
     @Test func `boundary 5: the same process with the same credentials needs no proof`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.cut(after: Self.cut)]]
-            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
-            var request = shop.request("/one")
+            environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var request = environment.request("/one")
             request.headers = Self.mine
             request.retryPolicy = .never
-            #expect(await Story(of: shop.downloader.start(request)).error?.bytesKept == Self.cut)
-            let file = try await shop.downloader.download(request)
+            #expect(await EventLog(of: environment.downloader.start(request)).error?.retainedByteCount == Self.cut)
+            let file = try await environment.downloader.download(request)
             #expect(file.fetchedByteCount == Self.content.length - Self.cut)
         }
     }
@@ -129,16 +129,16 @@ struct CredentialsChangedTests {
     func `boundary 5: a proof that did not come to its end is due again`(
         _ headers: AsyncDownloads.HeaderFields, _ step: Step
     ) async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(Self.other, entityTag: "\"revision\"", script: [step]), at: "/one")
-            try leave(in: shop, Change(testDescription: ""))
-            var request = shop.request("/one")
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(Self.other, entityTag: "\"revision\"", script: [step]), at: "/one")
+            try leave(in: environment, Change(testDescription: ""))
+            var request = environment.request("/one")
             request.headers = headers
             request.retryPolicy = .never
-            #expect(await Story(of: shop.downloader.start(request)).error?.bytesKept == Self.cut)
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.restarts == [.credentialsChanged])
-            #expect(try shop.holds(Self.other))
+            #expect(await EventLog(of: environment.downloader.start(request)).error?.retainedByteCount == Self.cut)
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.restarts == [.credentialsChanged])
+            #expect(try environment.holds(Self.other))
         }
     }
 
@@ -146,94 +146,95 @@ struct CredentialsChangedTests {
     func `boundary 14: an object that has shrunk is not asked for its bytes again and again`(
         _ length: Int64
     ) async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let small = Content(seed: 37, length: length)
             var resource = Resource(small, entityTag: "\"revision\"")
             resource.honoursIfMatch = false
-            shop.server.serve(resource, at: "/one")
-            try leave(in: shop, Change(testDescription: ""))
-            var request = shop.request("/one")
+            environment.server.serve(resource, at: "/one")
+            try leave(in: environment, Change(testDescription: ""))
+            var request = environment.request("/one")
             request.headers = Self.mine
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.error == nil)
-            #expect(shop.server.requests().count < 6)
-            #expect(try shop.holds(small))
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.error == nil)
+            #expect(environment.server.requests().count < 6)
+            #expect(try environment.holds(small))
         }
     }
 
     @Test func `boundary 14: a comparison does not take an endless body`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"revision\"", script: [[.chunkedWithoutEnd, .extraBytes(5000)]]),
                 at: "/one")
-            try leave(in: shop, Change(testDescription: ""))
-            var request = shop.request("/one")
+            try leave(in: environment, Change(testDescription: ""))
+            var request = environment.request("/one")
             request.headers = Self.mine
-            #expect(await Story(of: shop.downloader.start(request)).error == nil)
-            #expect(try shop.holds(Self.content))
+            #expect(await EventLog(of: environment.downloader.start(request)).error == nil)
+            #expect(try environment.holds(Self.content))
         }
     }
 
     @Test func `boundary 5: headers of a fresh URL count as the request's own do`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.status(401)], [.cut(after: Self.cut)]]
-            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
-            var request = shop.request("/one")
+            environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var request = environment.request("/one")
             request.retryPolicy = .never
             request.refreshURL = URLRefresh { FreshURL($0.url, headers: Self.mine) }
-            #expect(await Story(of: shop.downloader.start(request)).error?.bytesKept == Self.cut)
+            #expect(await EventLog(of: environment.downloader.start(request)).error?.retainedByteCount == Self.cut)
             // Another user, by a refresh of his own.
-            shop.server.serve(Resource(Self.other, entityTag: "\"revision\"", script: [[.status(401)]]), at: "/one")
+            environment.server.serve(
+                Resource(Self.other, entityTag: "\"revision\"", script: [[.status(401)]]), at: "/one")
             request.refreshURL = URLRefresh { FreshURL($0.url, headers: ["Authorization": "Bearer another"]) }
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.restarts == [.credentialsChanged])
-            #expect(try shop.holds(Self.other))
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.restarts == [.credentialsChanged])
+            #expect(try environment.holds(Self.other))
         }
     }
 
     @Test func `boundary 5: other headers half-way need a proof`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"revision\"", script: [[.stall(after: Self.cut)]]), at: "/one")
-            var request = shop.request("/one")
+            var request = environment.request("/one")
             request.headers = ["Authorization": "Bearer another"]
-            let download = shop.downloader.start(request)
+            let download = environment.downloader.start(request)
             try await download.progress(reaching: Self.cut)
             let events = download.events
-            shop.server.serve(Resource(Self.other, entityTag: "\"revision\""), at: "/one")
-            try download.replaceURL(with: FreshURL(shop.server.url("/one"), headers: Self.mine))
-            let story = await Story(events)
-            #expect(story.restarts == [.credentialsChanged])
-            #expect(try shop.holds(Self.other))
+            environment.server.serve(Resource(Self.other, entityTag: "\"revision\""), at: "/one")
+            try download.replaceURL(with: FreshURL(environment.server.url("/one"), headers: Self.mine))
+            let log = await EventLog(events)
+            #expect(log.restarts == [.credentialsChanged])
+            #expect(try environment.holds(Self.other))
         }
     }
 
     @Test func `boundary 5: bytes that a checksum was to prove are not their first user's any more`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.cut(after: 100_000)], [.cut(after: 100_000)]]
-            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
-            var first = shop.request("/one")
+            environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var first = environment.request("/one")
             first.headers = Self.mine
             first.retryPolicy = .never
-            #expect(await Story(of: shop.downloader.start(first)).error?.bytesKept == 100_000)
+            #expect(await EventLog(of: environment.downloader.start(first)).error?.retainedByteCount == 100_000)
             var second = first
             second.headers = ["Authorization": "Bearer another"]
             second.checksum = Self.other.sha256
-            #expect(await Story(of: shop.downloader.start(second)).error?.bytesKept == 200_000)
-            let file = try await shop.downloader.download(first)
+            #expect(await EventLog(of: environment.downloader.start(second)).error?.retainedByteCount == 200_000)
+            let file = try await environment.downloader.download(first)
             #expect(file.fetchedByteCount == Self.content.length - 200_000 + 2 * Self.probe)
         }
     }
 
     @Test func `boundary 5: a whole file of other credentials is compared before it is used`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
-            try leave(in: shop, Change(testDescription: ""), count: Self.content.length)
-            var request = shop.request("/one")
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
+            try leave(in: environment, Change(testDescription: ""), count: Self.content.length)
+            var request = environment.request("/one")
             request.headers = Self.mine
-            let file = try await shop.downloader.download(request)
+            let file = try await environment.downloader.download(request)
             #expect(file.fetchedByteCount == 2 * Self.probe)
-            #expect(try shop.holds(Self.content))
+            #expect(try environment.holds(Self.content))
         }
     }
 
@@ -241,70 +242,71 @@ struct CredentialsChangedTests {
     func `boundary 5: a body in memory is of its user, and without an account never on disk`(
         _ account: String?
     ) async throws {
-        try await Workshop.with { shop async throws in
-            var configuration = shop.downloader.configuration
+        try await TestEnvironment.with { environment async throws in
+            var configuration = environment.downloader.configuration
             configuration.partialBodies = PartialBodyStore(byteLimit: 0)
-            configuration.partialsDirectory = shop.directory
+            configuration.partialsDirectory = environment.directory
             configuration.retryPolicy = .never
             let downloader = Downloader(configuration: configuration)
             let script: [Step] = [[.cut(after: Self.cut)]]
-            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
-            var request = DownloadRequest(from: shop.server.url("/one"))
+            environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var request = DownloadRequest(from: environment.server.url("/one"))
             request.headers = Self.mine
             request.account = account
-            #expect(await Story(of: downloader.start(request)).error?.code == .connectionLost)
-            #expect(try shop.leftovers.contains { $0.hasSuffix(".partial") } == (account != nil))
+            #expect(await EventLog(of: downloader.start(request)).error?.code == .connectionLost)
+            #expect(try environment.leftovers.contains { $0.hasSuffix(".partial") } == (account != nil))
             await downloader.shutdown()
         }
     }
 
     @Test func `boundary 5: a body that was left in memory is not continued with other credentials`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.cut(after: Self.cut)]]
-            shop.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
-            var request = DownloadRequest(from: shop.server.url("/one"))
+            environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
+            var request = DownloadRequest(from: environment.server.url("/one"))
             request.retryPolicy = .never
             request.headers = ["Authorization": "Bearer another"]
-            #expect(await Story(of: shop.downloader.start(request)).error?.bytesKept == Self.cut)
-            shop.server.serve(Resource(Self.other, entityTag: "\"revision\""), at: "/one")
+            #expect(await EventLog(of: environment.downloader.start(request)).error?.retainedByteCount == Self.cut)
+            environment.server.serve(Resource(Self.other, entityTag: "\"revision\""), at: "/one")
             request.headers = Self.mine
-            let data = try await shop.downloader.data(for: request)
+            let data = try await environment.downloader.data(for: request)
             #expect(data == Data(Self.other.bytes(in: 0..<Self.other.length)))
         }
     }
 
     @Test func `boundary 5: requests of one account share a transfer, whatever their tokens are`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]]), at: "/one")
-            var (first, second) = (shop.request("/one", to: "a"), shop.request("/one", to: "b"))
+            var (first, second) = (environment.request("/one", to: "a"), environment.request("/one", to: "b"))
             first.headers = Self.mine
             second.headers = ["Authorization": "Bearer rotated"]
             (first.account, second.account) = ("7", "7")
-            let one = shop.downloader.start(first)
+            let one = environment.downloader.start(first)
             try await one.progress(reaching: Self.cut)
-            let two = shop.downloader.start(second)
+            let two = environment.downloader.start(second)
             #expect(two.isCoalesced)
-            shop.server.release("/one")
+            environment.server.release("/one")
             _ = try await (one.file, two.file)
             second.account = "8"
-            second.destination = .file(shop.directory.appending(path: "c"))
-            #expect(shop.downloader.start(second).isCoalesced == false)
+            second.destination = .file(environment.directory.appending(path: "c"))
+            #expect(environment.downloader.start(second).isCoalesced == false)
         }
     }
 
     /// Leaves an unfinished download as another process does.
     private func leave(
-        in shop: Workshop, _ change: Change, count: Int64 = cut, _ edit: (inout [UInt8]) -> Void = { _ in }
+        in environment: TestEnvironment, _ change: Change, count: Int64 = cut,
+        _ edit: (inout [UInt8]) -> Void = { _ in }
     ) throws {
-        let url = shop.server.url("/one").absoluteString
+        let url = environment.server.url("/one").absoluteString
         let record = RequestRecord(
             url: url, hasSecretHeaders: !change.before.isEmpty, destination: "file.bin", account: change.accountBefore)
-        let site = PartialSite(
-            directory: shop.directory.path, baseName: "file.bin", request: record,
+        let location = PartialLocation(
+            directory: environment.directory.path, baseName: "file.bin", request: record,
             // Of another process: not even the same value is known here.
             secretHeaders: change.before.isEmpty ? [:] : ["Authorization": UUID().uuidString])
-        let partial = try DiskStore(durability: .processCrash).open(site)
+        let partial = try DiskStore(durability: .processCrash).open(location)
         let digests = change.hasDigest ? [Self.content.sha256] : nil
         try partial.begin(
             Representation(

@@ -21,29 +21,30 @@ struct EndlessPartsTests {
         arguments: Engine.allCases)
     func paced(_ engine: Engine) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time, configure: { $0.idleTimeout = nil }) { shop async throws in
-            shop.server.serve(resource, at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with(engine, time: time, configure: { $0.idleTimeout = nil }) {
+            environment async throws in
+            environment.server.serve(resource, at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
             // One that was cut, and eight that were short.
-            _ = await shop.server.requests(at: "/one", reaching: 9)
+            _ = await environment.server.requests(at: "/one", reaching: 9)
             while !time.delays.contains(.milliseconds(100)) { await Task.yield() }
             while !time.delays.contains(.milliseconds(200)) {
                 time.advance(by: .milliseconds(100))
                 for _ in 0..<1000 { await Task.yield() }
-                if shop.server.requests(at: "/one").count > 9 { break }
+                if environment.server.requests(at: "/one").count > 9 { break }
             }
             while !time.delays.contains(.milliseconds(200)) { await Task.yield() }
-            #expect(shop.server.requests(at: "/one").count == 10)
+            #expect(environment.server.requests(at: "/one").count == 10)
             #expect(download.state == .downloading)
             download.pause()
             for await state in download.states where state == .paused { break }
-            #expect(shop.server.requests(at: "/one").count == 10)
+            #expect(environment.server.requests(at: "/one").count == 10)
             // What is on disk is continued as ever.
-            shop.server.serve(Resource(content, entityTag: "\"a\""), at: "/one")
+            environment.server.serve(Resource(content, entityTag: "\"a\""), at: "/one")
             download.resume()
-            let story = await Story(of: download)
-            #expect(story.retries == [.connectionLost])
-            #expect(try shop.holds(content))
+            let log = await EventLog(of: download)
+            #expect(log.retries == [.connectionLost])
+            #expect(try environment.holds(content))
         }
     }
 }

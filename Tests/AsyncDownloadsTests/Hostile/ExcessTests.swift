@@ -28,16 +28,16 @@ struct ExcessTests {
 
     @Test(arguments: Engine.allCases, Flood.allCases)
     func `ten megabytes of head are refused`(_ engine: Engine, _ flood: Flood) async throws {
-        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
+        try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             var resource = Resource(content, entityTag: "\"a\"")
             flood.apply(to: &resource)
-            shop.server.serve(resource, at: "/one")
-            let error = await Story(of: shop.downloader.start(shop.request("/one"))).error
+            environment.server.serve(resource, at: "/one")
+            let error = await EventLog(of: environment.downloader.start(environment.request("/one"))).error
             #expect(
                 error.map { [.malformedResponse, .connectionLost].contains($0.code) } == true,
                 "\(String(describing: error))")
             #expect((error?.description.utf8.count ?? 0) < 500)
-            #expect(try shop.leftovers == [])
+            #expect(try environment.leftovers == [])
         }
     }
 
@@ -49,22 +49,22 @@ struct ExcessTests {
     func `an endless body ends at the limit, and so does the file`(
         _ engine: Engine, _ framing: (Resource.Framing, Resource.RangeSupport)
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(content, entityTag: "\"a\"", script: [[.endless]])
             resource.repeatsLastStep = true
             (resource.framing, resource.ranges) = framing
-            shop.server.serve(resource, at: "/one")
-            var request = shop.request("/one")
+            environment.server.serve(resource, at: "/one")
+            var request = environment.request("/one")
             request.maximumByteCount = 3_000_001
             request.retryPolicy = .never
-            let error = await Story(of: shop.downloader.start(request)).error
+            let error = await EventLog(of: environment.downloader.start(request)).error
             // A partial response says how long it is, so that more of it is a lie rather than too much.
-            let isPartial = shop.server.requests(at: "/one").contains { $0.status == 206 }
+            let isPartial = environment.server.requests(at: "/one").contains { $0.status == 206 }
             #expect(error?.code == (isPartial ? .malformedResponse : .bodyTooLarge), "\(String(describing: error))")
-            let names = try shop.leftovers
+            let names = try environment.leftovers
             #expect(!names.contains("file.bin"))
             for name in names where name.hasSuffix(".partial") {
-                let path = shop.directory.appending(path: name).path
+                let path = environment.directory.appending(path: name).path
                 let size = try #require(FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
                 #expect(size <= 3_000_001)
             }
@@ -75,18 +75,18 @@ struct ExcessTests {
     func `an endless body without a limit goes on until it is discarded, and leaves nothing`(
         _ engine: Engine
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(content, script: [[.endless, .throttle(bytesPerSecond: 20_000_000)]])
             resource.ranges = .ignored
-            shop.server.serve(resource, at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+            environment.server.serve(resource, at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
             for try await event in download.events {
                 if case .progress(let progress) = event, progress.receivedByteCount > 4_000_000 { break }
             }
             download.discard()
-            await shop.downloader.shutdown()
-            await shop.server.idle(at: "/one")
-            #expect(try shop.leftovers == [])
+            await environment.downloader.shutdown()
+            await environment.server.idle(at: "/one")
+            #expect(try environment.leftovers == [])
         }
     }
 
@@ -104,63 +104,64 @@ struct ExcessTests {
     func `rules 13 and 44: a length beyond all disks is refused before a byte is kept`(
         _ engine: Engine, _ length: (String, [DownloadError.Code])
     ) async throws {
-        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
+        try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             var resource = Resource(content, entityTag: "\"a\"", script: [[.header("Content-Length", length.0)]])
             (resource.repeatsLastStep, resource.ranges) = (true, .ignored)
-            shop.server.serve(resource, at: "/one")
-            let error = await Story(of: shop.downloader.start(shop.request("/one"))).error
+            environment.server.serve(resource, at: "/one")
+            let error = await EventLog(of: environment.downloader.start(environment.request("/one"))).error
             #expect(error.map { length.1.contains($0.code) } == true, "\(String(describing: error))")
-            #expect(error?.bytesKept == 0)
-            #expect(try shop.leftovers == [])
+            #expect(error?.retainedByteCount == 0)
+            #expect(try environment.leftovers == [])
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `rule 30: what follows the promised length is not in the file`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.extraBytes(100_000)]]), at: "/one")
-            let file = try await shop.downloader.download(shop.request("/one"))
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.extraBytes(100_000)]]), at: "/one")
+            let file = try await environment.downloader.download(environment.request("/one"))
             #expect(file.byteCount == content.length)
-            #expect(try shop.holds(content))
+            #expect(try environment.holds(content))
         }
     }
 
     @Test(arguments: Engine.allCases, [[100], [103], [103, 102, 103]])
     func `interim responses are no responses, however many`(_ engine: Engine, _ statuses: [Int]) async throws {
-        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
+        try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             let script = [Step(statuses.map(Fault.interim))]
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/one")
-            #expect(try await shop.downloader.download(shop.request("/one")).byteCount == content.length)
-            #expect(try shop.holds(content))
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/one")
+            #expect(try await environment.downloader.download(environment.request("/one")).byteCount == content.length)
+            #expect(try environment.holds(content))
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `rule 59: a drip within the idle timeout goes on, and the deadline ends it`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
-        try await Workshop.with(engine, time: time) { shop async throws in
+        try await TestEnvironment.with(engine, time: time) { environment async throws in
             let drops = Array(stride(from: Int64(1000), through: 10_000, by: 1000))
             let resource = Resource(content, entityTag: "\"a\"", script: [Step(drops.map { .stall(after: $0) })])
-            shop.server.serve(resource, at: "/one")
-            var request = shop.request("/one")
+            environment.server.serve(resource, at: "/one")
+            var request = environment.request("/one")
             request.deadline = .seconds(300)
-            let download = shop.downloader.start(request)
+            let download = environment.downloader.start(request)
             let stream = download.events
-            let listening = Task { await Story(stream) }
+            let listening = Task { await EventLog(stream) }
             for drop in drops {
                 for try await event in download.events {
                     if case .progress(let progress) = event, progress.receivedByteCount >= drop { break }
                 }
                 // A byte in time each time: never the 30 seconds of silence, but 290 in all.
                 time.advance(by: .seconds(29))
-                if drop != drops.last { shop.server.release("/one") }
+                if drop != drops.last { environment.server.release("/one") }
             }
             #expect(download.state == .downloading)
             time.advance(by: .seconds(10))
-            let story = await listening.value
-            #expect(story.retries == [])
-            #expect(story.error?.code == .deadlineExceeded)
-            #expect(story.error?.bytesKept == drops.last)
+            let log = await listening.value
+            #expect(log.retries == [])
+            #expect(log.error?.code == .deadlineExceeded)
+            #expect(log.error?.retainedByteCount == drops.last)
         }
     }
 }

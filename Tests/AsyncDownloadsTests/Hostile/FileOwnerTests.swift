@@ -22,22 +22,22 @@ struct FileOwnerTests {
         var files = PretendingFileSystem(locks: .working(after: {}))
         files.ownership = { _ in owners == .squashed ? (65_534, 0o600) : (1234, 0o777) }
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
-        try store.leaveUnfinished(at: directory.site)
+        try store.leaveUnfinished(at: directory.location)
         #expect(try store.unfinished(in: directory.path, trustsDestinations: false).count == 1)
-        let partial = try store.open(directory.site)
+        let partial = try store.open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
         partial.close()
     }
 
     @Test(arguments: [".checkpoint", ".partial"], [0o600, 0o666] as [UInt16])
     func `boundary 11: files of another owner are not used`(_ suffix: String, _ permissions: UInt16) throws {
-        try DiskStore().leaveUnfinished(at: directory.site)
+        try DiskStore().leaveUnfinished(at: directory.location)
         var files = PretendingFileSystem(locks: .working(after: {}))
         let user = disk.user
         files.ownership = { $0.hasSuffix(suffix) ? (permissions == 0o600 ? user + 1 : user, permissions) : nil }
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
         #expect(try store.unfinished(in: directory.path, trustsDestinations: false).isEmpty)
-        let partial = try store.open(directory.site)
+        let partial = try store.open(directory.location)
         let reason: RestartReason = suffix == ".partial" ? .partialMissing : .checkpointCorrupt
         #expect(partial.finding == .unusable(reason, discarded: 300))
         partial.close()
@@ -56,8 +56,8 @@ struct FileOwnerTests {
             !canBeOpened && asked == path && purpose == .existing ? .denied : nil
         }
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
-        try store.leaveUnfinished(at: directory.site)
-        let partial = try store.open(directory.site)
+        try store.leaveUnfinished(at: directory.location)
+        let partial = try store.open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
         try partial.finish(.first, IntervalSet(0..<300), at: directory.destination)
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
@@ -72,17 +72,17 @@ struct FileOwnerTests {
             purpose == .new && path.hasSuffix(".temp") && isShort.withLock { $0 } ? kind : nil
         }
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
-        try store.leaveUnfinished(at: directory.site)
+        try store.leaveUnfinished(at: directory.location)
         isShort.withLock { $0 = true }
-        #expect(throws: DownloadError.self) { try store.open(directory.site) }
+        #expect(throws: DownloadError.self) { try store.open(directory.location) }
         isShort.withLock { $0 = false }
-        let partial = try store.open(directory.site)
+        let partial = try store.open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
         partial.close()
     }
 
     @Test func `boundary 11: two users never meet in one file`() {
-        let names = [0, 1000].map { PartialNames(directory.site, user: $0) }
+        let names = [0, 1000].map { PartialNames(directory.location, user: $0) }
         #expect(names[0].lock != names[1].lock)
         #expect(names[0].checkpoint != names[1].checkpoint)
     }

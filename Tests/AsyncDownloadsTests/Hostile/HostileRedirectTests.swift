@@ -23,52 +23,53 @@ struct HostileRedirectTests {
     func `a redirect out of http is refused, and its target not told`(
         _ engine: Engine, _ location: String?
     ) async throws {
-        try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
+        try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             let fault = location.map { Fault.redirect(location: $0) } ?? .status(302)
-            shop.server.serve(Resource(content, script: [[fault]]), at: "/a")
-            let error = await Story(of: shop.downloader.start(shop.request("/a"))).error
+            environment.server.serve(Resource(content, script: [[fault]]), at: "/a")
+            let error = await EventLog(of: environment.downloader.start(environment.request("/a"))).error
             // URLSession on Linux cannot read a field of white space alone, and fails before there is a response.
             let isUnreadable = engine == .urlSession && location == " "
             #expect(error?.code == (isUnreadable ? .connectionLost : .redirectRefused), "\(String(describing: error))")
             #expect(error?.description.contains("s3cret") == false)
-            #expect(shop.server.requests().count == 1)
-            #expect(try shop.leftovers == [])
+            #expect(environment.server.requests().count == 1)
+            #expect(try environment.leftovers == [])
         }
     }
 
     @Test(arguments: Engine.allCases, [20, 21])
     func `twenty hops are followed, and no more`(_ engine: Engine, _ hops: Int) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             for hop in 0..<hops {
-                shop.server.serve(Resource(content, script: [[.redirect(location: "/\(hop + 1)")]]), at: "/\(hop)")
+                environment.server.serve(
+                    Resource(content, script: [[.redirect(location: "/\(hop + 1)")]]), at: "/\(hop)")
             }
-            shop.server.serve(Resource(content, entityTag: "\"a\""), at: "/\(hops)")
-            let story = await Story(of: shop.downloader.start(shop.request("/0")))
-            #expect(story.error?.code == (hops > 20 ? .tooManyRedirects : nil))
-            #expect(shop.server.requests().count == 21)
+            environment.server.serve(Resource(content, entityTag: "\"a\""), at: "/\(hops)")
+            let log = await EventLog(of: environment.downloader.start(environment.request("/0")))
+            #expect(log.error?.code == (hops > 20 ? .tooManyRedirects : nil))
+            #expect(environment.server.requests().count == 21)
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `rule 11: credentials do not cross origins, nor come back with the way`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             try await LoopbackServer.withServer { other async throws in
-                let back = shop.server.url("/c").absoluteString
+                let back = environment.server.url("/c").absoluteString
                 // Without a scheme the target is still another origin: the port differs.
                 let away = "//127.0.0.1:\(other.port)/b"
-                shop.server.serve(Resource(content, script: [[.redirect(location: "/same")]]), at: "/a")
-                shop.server.serve(Resource(content, script: [[.redirect(location: away)]]), at: "/same")
+                environment.server.serve(Resource(content, script: [[.redirect(location: "/same")]]), at: "/a")
+                environment.server.serve(Resource(content, script: [[.redirect(location: away)]]), at: "/same")
                 other.serve(Resource(content, script: [[.redirect(location: back)]]), at: "/b")
-                shop.server.serve(Resource(content, entityTag: "\"a\""), at: "/c")
-                var request = shop.request("/a")
+                environment.server.serve(Resource(content, entityTag: "\"a\""), at: "/c")
+                var request = environment.request("/a")
                 request.headers = Self.headers
                 request.nonsecretHeaders = ["x-own"]
-                _ = try await shop.downloader.download(request)
+                _ = try await environment.downloader.download(request)
                 for path in ["/a", "/same"] {
-                    let sent = try #require(shop.server.requests(at: path).first)
+                    let sent = try #require(environment.server.requests(at: path).first)
                     for name in Self.credentials { #expect(sent[name]?.contains("s3cret") == true, "\(path) \(name)") }
                 }
-                let crossed = other.requests() + shop.server.requests(at: "/c")
+                let crossed = other.requests() + environment.server.requests(at: "/c")
                 #expect(crossed.count == 2)
                 for sent in crossed {
                     for name in Self.credentials { #expect(sent[name] == nil, "\(sent.path) \(name)") }
@@ -91,11 +92,11 @@ struct HostileRedirectTests {
 
     @Test(arguments: secureRoutes)
     func `rule 11: from https nothing leads to http, and credentials stay with their origin`(
-        _ route: [String], _ failure: DownloadError.Code?
+        _ redirects: [String], _ failure: DownloadError.Code?
     ) async throws {
         var heads: [String: ResponseHead] = [:]
-        for (from, to) in zip(["https://a.example/"] + route, route) { heads[from] = .redirect(to: to) }
-        let last = try #require(route.last)
+        for (from, to) in zip(["https://a.example/"] + redirects, redirects) { heads[from] = .redirect(to: to) }
+        let last = try #require(redirects.last)
         heads[last.replacing("HTTP:", with: "http:")] = .empty
         let transport = ScriptedTransport(heads)
         let shelf = try TemporaryDirectory()
@@ -105,7 +106,7 @@ struct HostileRedirectTests {
         let request = DownloadRequest(
             from: try #require(URL(string: "https://a.example/")), to: URL(fileURLWithPath: shelf.destination),
             headers: Self.headers)
-        let error = await Story(of: downloader.start(request)).error
+        let error = await EventLog(of: downloader.start(request)).error
         #expect(error?.code == failure)
         #expect(transport.requests.allSatisfy { $0.url.scheme == "https" })
         let origin = try #require(Origin(request.url))

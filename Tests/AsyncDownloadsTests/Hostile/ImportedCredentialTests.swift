@@ -17,32 +17,33 @@ struct ImportedCredentialTests {
     func `boundary 5: a token's bytes of other credentials are continued when they are proven`(
         _ headers: AsyncDownloads.HeaderFields, _ isEqual: Bool
     ) async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let object = isEqual ? Self.content : Self.other
-            shop.server.serve(Resource(object, entityTag: "\"revision\""), at: "/one")
-            let token = try token(shop, hasSecretHeaders: true)
-            var request = token.request(into: shop.directory)
+            environment.server.serve(Resource(object, entityTag: "\"revision\""), at: "/one")
+            let token = try token(environment, hasSecretHeaders: true)
+            var request = token.request(into: environment.directory)
             request.headers = headers
-            let download = try await shop.downloader.adopt(token, as: request, partialFileIn: shop.directory)
-            let story = await Story(of: download)
-            #expect(story.restarts == (isEqual ? [] : [.credentialsChanged]))
+            let download = try await environment.downloader.adopt(
+                token, as: request, partialFileIn: environment.directory)
+            let log = await EventLog(of: download)
+            #expect(log.restarts == (isEqual ? [] : [.credentialsChanged]))
             if isEqual {
-                #expect(story.file?.fetchedByteCount == Self.content.length - Self.count + 2 * Self.probe)
+                #expect(log.file?.fetchedByteCount == Self.content.length - Self.count + 2 * Self.probe)
             }
-            #expect(try shop.holds(object))
+            #expect(try environment.holds(object))
         }
     }
 
     @Test func `boundary 5: a token says whether its bytes were received with secret headers`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             for headers in [[:], ["Authorization": "Bearer mine"]] as [AsyncDownloads.HeaderFields] {
-                shop.server.serve(
+                environment.server.serve(
                     Resource(Self.content, entityTag: "\"revision\"", script: [[.cut(after: Self.count)]]), at: "/one")
-                var request = shop.request("/one", to: headers.isEmpty ? "plain" : "secret")
+                var request = environment.request("/one", to: headers.isEmpty ? "plain" : "secret")
                 request.headers = headers
                 request.retryPolicy = .never
-                let download = shop.downloader.start(request)
-                #expect(await Story(of: download).error?.bytesKept == Self.count)
+                let download = environment.downloader.start(request)
+                #expect(await EventLog(of: download).error?.retainedByteCount == Self.count)
                 let made = try #require(try await download.resumeToken)
                 let token = try JSONDecoder().decode(ResumeToken.self, from: JSONEncoder().encode(made))
                 #expect(token.hasSecretHeaders == !headers.isEmpty)
@@ -54,39 +55,40 @@ struct ImportedCredentialTests {
     func `boundary 5: a token of another account is refused, and its file stays`(
         _ account: String?, _ present: String
     ) async throws {
-        try await Workshop.with { shop async throws in
-            let token = try token(shop, hasSecretHeaders: true, account: account)
-            var request = token.request(into: shop.directory)
+        try await TestEnvironment.with { environment async throws in
+            let token = try token(environment, hasSecretHeaders: true, account: account)
+            var request = token.request(into: environment.directory)
             request.account = present
-            let before = try shop.leftovers
+            let before = try environment.leftovers
             let error = await #expect(throws: DownloadError.self) {
-                try await shop.downloader.adopt(token, as: request, partialFileIn: shop.directory)
+                try await environment.downloader.adopt(token, as: request, partialFileIn: environment.directory)
             }
             #expect(error?.code == .resumeDataUnusable)
-            #expect(try shop.leftovers == before)
+            #expect(try environment.leftovers == before)
         }
     }
 
     @Test(arguments: ["7", nil])
     func `boundary 5: bytes of an account need proof only without it`(_ present: String?) async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
-            let token = try token(shop, account: "7")
-            var request = token.request(into: shop.directory)
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
+            let token = try token(environment, account: "7")
+            var request = token.request(into: environment.directory)
             request.account = present
             request.headers = ["Authorization": "Bearer mine"]
-            let file = try await shop.downloader.adopt(token, as: request, partialFileIn: shop.directory).file
+            let file = try await environment.downloader.adopt(token, as: request, partialFileIn: environment.directory)
+                .file
             let proven = present == nil ? 2 * Self.probe : 0
             #expect(file.fetchedByteCount == Self.content.length - Self.count + proven)
         }
     }
 
     private func token(
-        _ shop: Workshop, hasSecretHeaders: Bool = false, account: String? = nil
+        _ environment: TestEnvironment, hasSecretHeaders: Bool = false, account: String? = nil
     ) throws -> ResumeToken {
-        try Data(Self.content.bytes(in: 0..<Self.count)).write(to: shop.directory.appending(path: "bytes"))
+        try Data(Self.content.bytes(in: 0..<Self.count)).write(to: environment.directory.appending(path: "bytes"))
         return try ResumeToken(
-            url: shop.server.url("/one"), validator: "\"revision\"", totalByteCount: Self.content.length,
+            url: environment.server.url("/one"), validator: "\"revision\"", totalByteCount: Self.content.length,
             receivedRanges: [0..<Self.count], hasSecretHeaders: hasSecretHeaders, destinationName: "file.bin",
             account: account, partialName: "bytes")
     }

@@ -10,13 +10,14 @@ internal import Testing
 struct ImportedFileTests {
     private static let content = Content(seed: 47, length: 300_000)
 
-    private func token(_ shop: Workshop, _ name: String, count: Int64, checksum: Checksum? = nil) throws -> ResumeToken
-    {
-        let received = shop.directory.appending(path: "received")
+    private func token(
+        _ environment: TestEnvironment, _ name: String, count: Int64, checksum: Checksum? = nil
+    ) throws -> ResumeToken {
+        let received = environment.directory.appending(path: "received")
         try FileManager.default.createDirectory(at: received, withIntermediateDirectories: true)
         try Data(Self.content.bytes(in: 0..<count)).write(to: received.appending(path: name))
         return try ResumeToken(
-            url: shop.server.url("/one"), validator: "\"a\"", totalByteCount: Self.content.length,
+            url: environment.server.url("/one"), validator: "\"a\"", totalByteCount: Self.content.length,
             receivedRanges: [0..<count], checksum: checksum, destinationName: "file.bin", partialName: name)
     }
 
@@ -26,15 +27,15 @@ struct ImportedFileTests {
     func `boundary 6: only a file of the package's own is removed, and only when a server has confirmed it`(
         _ name: String, _ count: Int64
     ) async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
-            let token = try token(shop, name, count: count)
-            let received = shop.directory.appending(path: "received")
-            let download = try await shop.downloader.adopt(
-                token, to: shop.directory.appending(path: "file.bin"), partialFileIn: received)
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
+            let token = try token(environment, name, count: count)
+            let received = environment.directory.appending(path: "received")
+            let download = try await environment.downloader.adopt(
+                token, to: environment.directory.appending(path: "file.bin"), partialFileIn: received)
             #expect(try await download.file.byteCount == Self.content.length)
-            #expect(try shop.holds(Self.content))
-            #expect(shop.server.requests().map(offset(of:)) == [min(count, Self.content.length - 1)])
+            #expect(try environment.holds(Self.content))
+            #expect(environment.server.requests().map(offset(of:)) == [min(count, Self.content.length - 1)])
             let left = try FileManager.default.contentsOfDirectory(atPath: received.path)
             #expect(left == (name == Self.ownName ? [] : [name]))
         }
@@ -44,40 +45,41 @@ struct ImportedFileTests {
     func `boundary 6: without a confirmation the file stays, and nothing is placed`(
         _ step: Step, _ count: Int64
     ) async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             // The third answer is another object.
             let other = Content(seed: 48, length: 300_000)
             let isOther = step == [.status(200)]
             var resource = Resource(isOther ? other : Self.content, entityTag: isOther ? "\"b\"" : "\"a\"")
             resource.script = isOther ? [] : [step]
             resource.repeatsLastStep = true
-            shop.server.serve(resource, at: "/one")
-            let token = try token(shop, Self.ownName, count: count)
-            let received = shop.directory.appending(path: "received")
-            var request = token.request(into: shop.directory)
+            environment.server.serve(resource, at: "/one")
+            let token = try token(environment, Self.ownName, count: count)
+            let received = environment.directory.appending(path: "received")
+            var request = token.request(into: environment.directory)
             request.retryPolicy = .never
-            let story = await Story(of: try await shop.downloader.adopt(token, as: request, partialFileIn: received))
+            let log = await EventLog(
+                of: try await environment.downloader.adopt(token, as: request, partialFileIn: received))
             #expect(try FileManager.default.contentsOfDirectory(atPath: received.path) == [Self.ownName])
             if isOther {
-                #expect(story.restarts == [.contentChanged])
-                #expect(try shop.holds(other))
+                #expect(log.restarts == [.contentChanged])
+                #expect(try environment.holds(other))
             } else {
-                #expect(story.error != nil)
-                #expect(story.error?.bytesKept == min(count, Self.content.length - 1))
-                #expect(try !shop.leftovers.contains("file.bin"))
+                #expect(log.error != nil)
+                #expect(log.error?.retainedByteCount == min(count, Self.content.length - 1))
+                #expect(try !environment.leftovers.contains("file.bin"))
             }
         }
     }
 
     @Test func `boundary 6: a checksum proves a whole file without a server`() async throws {
-        try await Workshop.with { shop async throws in
-            let token = try token(shop, "bytes", count: Self.content.length, checksum: Self.content.sha256)
-            let received = shop.directory.appending(path: "received")
-            let download = try await shop.downloader.adopt(
-                token, as: token.request(into: shop.directory), partialFileIn: received)
+        try await TestEnvironment.with { environment async throws in
+            let token = try token(environment, "bytes", count: Self.content.length, checksum: Self.content.sha256)
+            let received = environment.directory.appending(path: "received")
+            let download = try await environment.downloader.adopt(
+                token, as: token.request(into: environment.directory), partialFileIn: received)
             #expect(try await download.file.fetchedByteCount == 0)
-            #expect(try shop.holds(Self.content))
-            #expect(shop.server.requests().isEmpty)
+            #expect(try environment.holds(Self.content))
+            #expect(environment.server.requests().isEmpty)
             #expect(try FileManager.default.contentsOfDirectory(atPath: received.path) == ["bytes"])
         }
     }

@@ -19,16 +19,16 @@ struct InjectionTests {
 
     @Test(arguments: Engine.allCases, fields)
     func `a field that is none is refused, and not told`(_ engine: Engine, _ field: (String, String)) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            var request = shop.request("/one")
+        try await TestEnvironment.with(engine) { environment async throws in
+            var request = environment.request("/one")
             request.headers.append(field.1, for: field.0)
-            let error = await Story(of: shop.downloader.start(request)).error
+            let error = await EventLog(of: environment.downloader.start(request)).error
             #expect(error?.code == .invalidRequest)
             for text in [error?.description ?? "", request.description] {
                 #expect(!text.contains("s3cret"), "\(text)")
                 #expect(!text.unicodeScalars.contains { $0.properties.generalCategory == .control }, "\(text)")
             }
-            #expect(shop.server.requests().isEmpty)
+            #expect(environment.server.requests().isEmpty)
         }
     }
 
@@ -42,16 +42,18 @@ struct InjectionTests {
 
     @Test(arguments: Engine.allCases, unusable)
     func `a URL that leads elsewhere is refused`(_ engine: Engine, _ text: String) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             // What Foundation takes for no URL at all cannot be asked for.
-            guard let url = URL(string: text.replacing("HOST", with: "127.0.0.1:\(shop.server.port)")) else { return }
-            let request = DownloadRequest(from: url, to: shop.directory.appending(path: "file.bin"))
-            let error = await Story(of: shop.downloader.start(request)).error
+            guard let url = URL(string: text.replacing("HOST", with: "127.0.0.1:\(environment.server.port)")) else {
+                return
+            }
+            let request = DownloadRequest(from: url, to: environment.directory.appending(path: "file.bin"))
+            let error = await EventLog(of: environment.downloader.start(request)).error
             #expect(error?.code == .invalidRequest)
             for text in ["\(error?.description ?? "")", request.description] {
                 #expect(!text.contains("s3cret") && !text.contains("\r") && !text.contains("\n"), "\(text)")
             }
-            #expect(shop.server.requests().isEmpty)
+            #expect(environment.server.requests().isEmpty)
         }
     }
 
@@ -62,10 +64,11 @@ struct InjectionTests {
             "/one two", "/one?a b", "/%2e%2e/one", "/öne",
         ])
     func `escapes in a path or a query stay escapes`(_ engine: Engine, _ target: String) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            guard let url = URL(string: "http://127.0.0.1:\(shop.server.port)\(target)") else { return }
-            _ = await shop.result(of: DownloadRequest(from: url, to: shop.directory.appending(path: "file.bin")))
-            let requests = shop.server.requests()
+        try await TestEnvironment.with(engine) { environment async throws in
+            guard let url = URL(string: "http://127.0.0.1:\(environment.server.port)\(target)") else { return }
+            _ = await environment.result(
+                of: DownloadRequest(from: url, to: environment.directory.appending(path: "file.bin")))
+            let requests = environment.server.requests()
             #expect(requests.map(\.path) == [url.path(percentEncoded: true)])
             #expect(requests.first?.query == url.query(percentEncoded: true))
             #expect(requests.allSatisfy { $0["Injected"] == nil })

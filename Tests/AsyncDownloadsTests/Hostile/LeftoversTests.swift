@@ -25,7 +25,7 @@ struct LeftoversTests {
 
     @Test func `boundary 12: the next run of the same download removes it`() throws {
         try kill()
-        let partial = try DiskStore().open(directory.site)
+        let partial = try DiskStore().open(directory.location)
         #expect(partial.finding == .nothing)
         try partial.begin(SampleObject.first.representation)
         try partial.finish(.first, IntervalSet(), at: directory.destination)
@@ -33,7 +33,7 @@ struct LeftoversTests {
     }
 
     @Test func `boundary 12: unfinished downloads, other files and those in use stay`() throws {
-        try DiskStore().leaveUnfinished(at: directory.site)
+        try DiskStore().leaveUnfinished(at: directory.location)
         let stem = directory.names.stem
         let orphan = "\(stem)-0123456789abcdef-0123456789abcdef.copy"
         let others = [".file.zip.lock", ".hidden.partial", "\(stem)-x-y.partial", "plain", ".a.0123456789abcde.lock"]
@@ -42,7 +42,7 @@ struct LeftoversTests {
             atPath: "\(directory.path)/\(stem)-0123456789abcdef-0123456789abcde0.temp",
             withIntermediateDirectories: false)
         try age()
-        let owner = try DiskStore().open(directory.site)
+        let owner = try DiskStore().open(directory.location)
         #expect(try clean() == RemovedLeftovers(), "a process has it")
         owner.close()
         try age()
@@ -51,14 +51,14 @@ struct LeftoversTests {
         try age()
         #expect(try clean() == RemovedLeftovers(fileCount: 1, byteCount: 1))
         #expect(try Set(directory.contents).isSuperset(of: others))
-        let partial = try DiskStore().open(directory.site)
+        let partial = try DiskStore().open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
         partial.close()
     }
 
     @Test(arguments: ["", "{\"format\":3,\"crc32\":\"00000000\",\"record\":{}}\n"])
     func `boundary 12: what no version can read is removed, what another version can stays`(_ text: String) throws {
-        try DiskStore().leaveUnfinished(at: directory.site)
+        try DiskStore().leaveUnfinished(at: directory.location)
         try directory.put(text.utf8, at: directory.names.checkpoint)
         try age()
         let count = text.isEmpty ? 3 : 0
@@ -69,14 +69,14 @@ struct LeftoversTests {
     @Test func `boundary 6: a file that bytes were imported from stays beside them`() throws {
         var imported = SampleObject.first.representation
         imported.isImported = true
-        let partial = try DiskStore().open(directory.site)
+        let partial = try DiskStore().open(directory.location)
         try partial.begin(imported)
         try partial.write(.first, 0..<300)
         try partial.save(IntervalSet(0..<300))
         partial.close()
         let source = directory.names.path(.new(), .partial)
         try directory.put([1], at: source)
-        try DiskStore().open(directory.site).close()
+        try DiskStore().open(directory.location).close()
         #expect(directory.bytes(at: source) == [1])
     }
 

@@ -17,9 +17,9 @@ struct LogHandlerTests {
             let download = stage.downloader.start(try stage.request("/\(mark)"))
             let states = Mutex<[Download.State]>([])
             recorder.whenLogged(mark) { states.withLock { $0.append(download.state) } }
-            await stage.settle()
+            await stage.performEffects()
             try #require(stage.transport.open.first).end(.failed(DownloadError(.connectionLost)))
-            await stage.settle()
+            await stage.performEffects()
             #expect(!recorder.lines(with: mark).isEmpty)
             #expect(!states.withLock { $0 }.isEmpty)
             await stage.finish(download, Moment.object)

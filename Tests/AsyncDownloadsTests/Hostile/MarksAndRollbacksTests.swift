@@ -17,22 +17,22 @@ struct MarksAndRollbacksTests {
         var files = PretendingFileSystem(locks: .pretended)
         files.refusal = { path, _ in path.hasSuffix(".temp") && full.withLock { $0 } ? .noSpace : nil }
         let store = DiskStore(disk: files, durability: durability, bootID: "one")
-        let partial = try store.open(directory.site)
+        let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<500)
         try partial.save(IntervalSet(0..<400))
         partial.mark(IntervalSet(0..<500))
         full.withLock { $0 = true }
-        try partial.retract(to: IntervalSet(0..<200))
+        try partial.rollBack(to: IntervalSet(0..<200))
         #expect(try received(store) == IntervalSet(0..<200))
         // Bytes that come later count by their own marks, and after another rollback not any more.
         partial.mark(IntervalSet(0..<450))
         #expect(try received(store) == IntervalSet(0..<450))
-        try partial.retract(to: IntervalSet(0..<100))
+        try partial.rollBack(to: IntervalSet(0..<100))
         #expect(try received(store) == IntervalSet(0..<100))
-        try partial.retract(to: IntervalSet(0..<50))
+        try partial.rollBack(to: IntervalSet(0..<50))
         #expect(partial.close() == IntervalSet(0..<50))
-        let next = try store.open(directory.site)
+        let next = try store.open(directory.location)
         #expect(next.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<50)))
         full.withLock { $0 = false }
         try next.save(IntervalSet(0..<60))
@@ -45,12 +45,12 @@ struct MarksAndRollbacksTests {
         files.refusal = { path, _ in path.hasSuffix(".temp") && broken.withLock { $0 } ? .noSpace : nil }
         files.writing = { name in name.hasSuffix(".temp") && broken.withLock { $0 } ? .other : nil }
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
-        let partial = try store.open(directory.site)
+        let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<500)
         try partial.save(IntervalSet(0..<400))
         broken.withLock { $0 = true }
-        #expect(throws: DownloadError.self) { try partial.retract(to: IntervalSet(0..<200)) }
+        #expect(throws: DownloadError.self) { try partial.rollBack(to: IntervalSet(0..<200)) }
         #expect(partial.close().isEmpty)
         #expect(try directory.contents.isEmpty)
     }
@@ -61,7 +61,7 @@ struct MarksAndRollbacksTests {
         files.volume = .other
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
         #expect(try received(store) == IntervalSet(0..<300), "listed")
-        let partial = try store.open(directory.site)
+        let partial = try store.open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)), "opened")
         try partial.write(.first, 500..<600)
         partial.mark(IntervalSet(0..<600))
@@ -80,7 +80,7 @@ struct MarksAndRollbacksTests {
             return nil
         }
         let store = DiskStore(disk: files, durability: .processCrash, bootID: "one")
-        try store.leaveUnfinished(at: directory.site)
+        try store.leaveUnfinished(at: directory.location)
         #expect(count.enter() > 2, "the bytes and the checkpoint")
         let bytes = try #require(directory.bytes(at: directory.names.checkpoint))
         #expect(try Checkpoint.decode(bytes).checkpoint.session == nil)
@@ -94,7 +94,7 @@ struct MarksAndRollbacksTests {
         files.syncing = { $0.hasSuffix(".partial") && failed.enter() == 1 ? .other : nil }
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
         for _ in 0..<2 {
-            let partial = try store.open(directory.site)
+            let partial = try store.open(directory.location)
             #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
             partial.close()
         }
@@ -103,10 +103,10 @@ struct MarksAndRollbacksTests {
 
     @Test func `boundary 19: bytes that were never synced are not believed after a sync that failed`() throws {
         try DiskStore(disk: PretendingFileSystem(locks: .pretended), durability: .processCrash, bootID: "one")
-            .leaveUnfinished(at: directory.site)
+            .leaveUnfinished(at: directory.location)
         var files = PretendingFileSystem(locks: .pretended)
         files.syncing = { $0.hasSuffix(".partial") ? .other : nil }
-        let partial = try DiskStore(disk: files, durability: .processCrash, bootID: "one").open(directory.site)
+        let partial = try DiskStore(disk: files, durability: .processCrash, bootID: "one").open(directory.location)
         #expect(partial.finding == .unusable(.partialMissing, discarded: 300))
     }
 
@@ -114,7 +114,7 @@ struct MarksAndRollbacksTests {
     private func mark(on volume: VolumeKind) throws {
         var files = PretendingFileSystem(locks: .pretended)
         files.volume = volume
-        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(directory.site)
+        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<500)
         try partial.save(IntervalSet(0..<300))
@@ -122,5 +122,7 @@ struct MarksAndRollbacksTests {
         partial.close()
     }
 
-    private func received(_ store: DiskStore) throws -> IntervalSet? { store.unfinished(at: directory.site)?.received }
+    private func received(_ store: DiskStore) throws -> IntervalSet? {
+        store.unfinished(at: directory.location)?.received
+    }
 }

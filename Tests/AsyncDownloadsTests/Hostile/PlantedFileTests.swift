@@ -39,40 +39,40 @@ struct PlantedFileTests {
     func `boundary 11: what is planted at a hidden file's name costs the bytes at most`(
         _ place: Place, _ planted: PlantedFile
     ) async throws {
-        try await Workshop.with { shop async throws in
-            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "v"))
-            try await interrupt(shop)
-            let path = shop.directory.appending(path: try place.name(among: shop.leftovers)).path
+        try await TestEnvironment.with { environment async throws in
+            let victims = try PlantedFile.Victims(in: environment.directory.appending(path: "v"))
+            try await interrupt(environment)
+            let path = environment.directory.appending(path: try place.name(among: environment.leftovers)).path
             try planted.plant(at: path, victims)
-            let story = await Story(of: shop.downloader.start(shop.request("/one")))
-            #expect(story.error == nil)
+            let log = await EventLog(of: environment.downloader.start(environment.request("/one")))
+            #expect(log.error == nil)
             #expect(try victims.areUntouched)
-            #expect(story.restarts == place.restarts)
-            #expect(try shop.holds(content))
+            #expect(log.restarts == place.restarts)
+            #expect(try environment.holds(content))
             // What is no file of one's own is not removed; nobody is shut out by it.
             let stays = planted == .directory || place == .lock && planted != .hardLink
             let left = stays ? [(path as NSString).lastPathComponent] : []
-            #expect(try shop.leftovers == left + ["file.bin", "v"])
+            #expect(try environment.leftovers == left + ["file.bin", "v"])
         }
     }
 
     @Test(arguments: PlantedFile.allCases)
     func `what is planted while a checkpoint is made is not followed`(_ planted: PlantedFile) async throws {
-        try await Workshop.with { shop async throws in
-            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "v"))
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: cut)]]), at: "/one")
-            let download = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with { environment async throws in
+            let victims = try PlantedFile.Victims(in: environment.directory.appending(path: "v"))
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: cut)]]), at: "/one")
+            let download = environment.downloader.start(environment.request("/one"))
             for try await event in download.events {
                 if case .progress(let progress) = event, progress.receivedByteCount >= cut { break }
             }
-            let name = try Place.temporary.name(among: shop.leftovers)
-            try planted.plant(at: shop.directory.appending(path: name).path, victims)
+            let name = try Place.temporary.name(among: environment.leftovers)
+            try planted.plant(at: environment.directory.appending(path: name).path, victims)
             download.pause()
             for try await event in download.events { if case .paused = event { break } }
             download.resume()
             #expect(try await download.file.byteCount == content.length)
             #expect(try victims.areUntouched)
-            #expect(try shop.holds(content))
+            #expect(try environment.holds(content))
         }
     }
 
@@ -80,13 +80,13 @@ struct PlantedFileTests {
     func `rule 46: a destination that is no file is refused before the first byte`(
         _ planted: PlantedFile
     ) async throws {
-        try await Workshop.with { shop async throws in
-            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "v"))
-            shop.server.serve(Resource(content, entityTag: "\"a\""), at: "/one")
-            try planted.plant(at: shop.directory.appending(path: "file.bin").path, victims)
-            let error = await Story(of: shop.downloader.start(shop.request("/one"))).error
+        try await TestEnvironment.with { environment async throws in
+            let victims = try PlantedFile.Victims(in: environment.directory.appending(path: "v"))
+            environment.server.serve(Resource(content, entityTag: "\"a\""), at: "/one")
+            try planted.plant(at: environment.directory.appending(path: "file.bin").path, victims)
+            let error = await EventLog(of: environment.downloader.start(environment.request("/one"))).error
             #expect(error?.code == .destinationUnusable)
-            #expect(try shop.leftovers == ["file.bin", "v"])
+            #expect(try environment.leftovers == ["file.bin", "v"])
         }
     }
 
@@ -94,44 +94,44 @@ struct PlantedFileTests {
     func `rule 46: a destination is replaced, not written through`(
         _ engine: Engine, _ planted: PlantedFile
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "v"))
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: cut)]]), at: "/one")
-            let path = shop.directory.appending(path: "file.bin").path
-            let download = shop.downloader.start(shop.request("/one"))
+        try await TestEnvironment.with(engine) { environment async throws in
+            let victims = try PlantedFile.Victims(in: environment.directory.appending(path: "v"))
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: cut)]]), at: "/one")
+            let path = environment.directory.appending(path: "file.bin").path
+            let download = environment.downloader.start(environment.request("/one"))
             for try await event in download.events {
                 if case .progress(let progress) = event, progress.receivedByteCount >= cut { break }
             }
             try planted.plant(at: path, victims)
-            shop.server.release("/one")
-            let outcome = await Story(of: download)
+            environment.server.release("/one")
+            let outcome = await EventLog(of: download)
             #expect(try victims.areUntouched)
             switch planted {
             case .linkToFile, .danglingLink, .linkToDirectory, .hardLink:
                 #expect(outcome.file?.byteCount == content.length)
                 let type = try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
                 #expect(type == .typeRegular)
-                #expect(try shop.holds(content))
-                #expect(try shop.leftovers == ["file.bin", "v"])
+                #expect(try environment.holds(content))
+                #expect(try environment.leftovers == ["file.bin", "v"])
             case .pipe, .directory, .unixSocket:
                 #expect(outcome.error?.code == .destinationUnusable)
                 // Nothing is lost: the place may be made free.
-                #expect(outcome.error?.bytesKept == content.length)
+                #expect(outcome.error?.retainedByteCount == content.length)
                 try FileManager.default.removeItem(atPath: path)
-                let again = await Story(of: shop.downloader.start(shop.request("/one")))
+                let again = await EventLog(of: environment.downloader.start(environment.request("/one")))
                 #expect(again.restarts == [])
-                #expect(try shop.holds(content))
-                #expect(shop.server.requests(at: "/one").count == 1, "rule 12")
+                #expect(try environment.holds(content))
+                #expect(environment.server.requests(at: "/one").count == 1, "rule 12")
             }
         }
     }
 
-    private func interrupt(_ shop: Workshop) async throws {
-        shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.cut(after: cut)]]), at: "/one")
-        var request = shop.request("/one")
+    private func interrupt(_ environment: TestEnvironment) async throws {
+        environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.cut(after: cut)]]), at: "/one")
+        var request = environment.request("/one")
         request.retryPolicy = .never
-        let error = await Story(of: shop.downloader.start(request)).error
+        let error = await EventLog(of: environment.downloader.start(request)).error
         #expect(error?.code == .connectionLost)
-        #expect(error?.bytesKept == cut)
+        #expect(error?.retainedByteCount == cut)
     }
 }

@@ -10,23 +10,23 @@ internal import Testing
 struct RefusedBodyTests {
     @Test(arguments: [false, true])
     func `boundary 7: a body that is refused as too large is dropped`(_ isAnnounced: Bool) async throws {
-        try await Workshop.with { shop async throws in
-            var configuration = shop.downloader.configuration
+        try await TestEnvironment.with { environment async throws in
+            var configuration = environment.downloader.configuration
             configuration.partialBodies = PartialBodyStore(byteLimit: 0)
-            configuration.partialsDirectory = shop.directory.appending(path: "spilled")
+            configuration.partialsDirectory = environment.directory.appending(path: "spilled")
             let downloader = Downloader(configuration: configuration)
             var resource = Resource(Content(seed: 46, length: 300_000), entityTag: "\"a\"")
             if !isAnnounced { resource.framing = .chunked }
-            shop.server.serve(resource, at: "/one")
+            environment.server.serve(resource, at: "/one")
             let error = await #expect(throws: DownloadError.self) {
-                try await downloader.data(from: shop.server.url("/one"), maximumByteCount: 100_000)
+                try await downloader.data(from: environment.server.url("/one"), maximumByteCount: 100_000)
             }
             #expect(error?.code == .bodyTooLarge)
-            #expect(error?.bytesKept == 0)
+            #expect(error?.retainedByteCount == 0)
             await downloader.shutdown()
             #expect(configuration.partialBodies.byteCount == 0)
             let spilled = try? FileManager.default.contentsOfDirectory(
-                atPath: shop.directory.appending(path: "spilled").path)
+                atPath: environment.directory.appending(path: "spilled").path)
             #expect(spilled ?? [] == [])
         }
     }
@@ -37,31 +37,31 @@ struct RefusedBodyTests {
         let bodies = PartialBodyStore(byteLimit: 0, diskByteLimit: Int64(count * 1000), diskAge: age)
         let store = DiskStore(durability: .processCrash)
         // A file's bytes in the same directory are not a body's.
-        let file = try store.open(directory.site)
+        let file = try store.open(directory.location)
         try file.begin(SampleObject.first.representation)
         try file.write(.first, 0..<300)
         try file.save(IntervalSet(0..<300))
         file.close()
         for number in 0..<6 {
-            let site = PartialSite(
-                directory: directory.path, baseName: PartialSite.spilledName,
+            let location = PartialLocation(
+                directory: directory.path, baseName: PartialLocation.spilledName,
                 request: RequestRecord(url: "https://a.example/\(number)", destination: ""))
             var representation = SampleObject.first.representation
             representation.validator = Validator(rawValue: "\"a\"")
             var body = MemoryBody(representation)
             SampleObject.first.bytes().withUnsafeBytes { body.write($0, at: 0) }
-            bodies.keep(body, of: site, on: store)
+            bodies.keep(body, of: location, on: store)
             // In the order in which they were written, to the second.
             let date = Date(timeIntervalSinceNow: Double(number - 100))
-            for name in try directory.contents where name.contains(PartialNames(site).stem) {
+            for name in try directory.contents where name.contains(PartialNames(location).stem) {
                 try FileManager.default.setAttributes(
                     [.modificationDate: date], ofItemAtPath: "\(directory.path)/\(name)")
             }
         }
         let urls = try store.unfinished(in: directory.path, trustsDestinations: false)
-            .filter { $0.site.baseName == PartialSite.spilledName }.map(\.site.request.url).sorted()
+            .filter { $0.location.baseName == PartialLocation.spilledName }.map(\.location.request.url).sorted()
         let kept = age == .zero ? [5] : [3, 4, 5]
         #expect(urls == kept.map { "https://a.example/\($0)" })
-        #expect(store.unfinished(at: directory.site)?.received == IntervalSet(0..<300))
+        #expect(store.unfinished(at: directory.location)?.received == IntervalSet(0..<300))
     }
 }

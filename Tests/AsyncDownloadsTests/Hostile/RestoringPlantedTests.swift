@@ -51,17 +51,17 @@ struct RestoringPlantedTests {
     func `boundary 1: a planted checkpoint writes nothing outside of the directory`(
         _ destination: Destination
     ) async throws {
-        try await Workshop.with { shop async throws in
-            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "victims"))
-            let unpacked = shop.directory.appending(path: "unpacked")
+        try await TestEnvironment.with { environment async throws in
+            let victims = try PlantedFile.Victims(in: environment.directory.appending(path: "victims"))
+            let unpacked = environment.directory.appending(path: "unpacked")
             try FileManager.default.createDirectory(at: unpacked, withIntermediateDirectories: true)
             try FileManager.default.createSymbolicLink(
                 at: unpacked.appending(path: "link"), withDestinationURL: victims.folder)
             let record = destination.record.replacing(
-                "/VICTIMS", with: shop.directory.appending(path: "victims").path)
-            try leave(in: unpacked, shop, destination: record, choosesName: destination.choosesName)
+                "/VICTIMS", with: environment.directory.appending(path: "victims").path)
+            try leave(in: unpacked, environment, destination: record, choosesName: destination.choosesName)
             try Data().write(to: unpacked.appending(path: "plain"))
-            let restored = try await shop.downloader.restore(in: unpacked)
+            let restored = try await environment.downloader.restore(in: unpacked)
             #expect(restored.count == (destination.name == nil ? 0 : 1))
             for download in restored {
                 download.resume()
@@ -69,10 +69,10 @@ struct RestoringPlantedTests {
                 let expected = unpacked.appending(path: destination.name ?? "")
                 #expect(file.url.standardizedFileURL.path == expected.standardizedFileURL.path)
                 #expect(file.fetchedByteCount == Self.content.length - Self.cut)
-                #expect(try shop.holds(Self.content, at: "unpacked/\(destination.name ?? "")"))
+                #expect(try environment.holds(Self.content, at: "unpacked/\(destination.name ?? "")"))
             }
             #expect(try victims.areUntouched)
-            #expect(try shop.leftovers == ["unpacked", "victims"])
+            #expect(try environment.leftovers == ["unpacked", "victims"])
         }
     }
 
@@ -83,13 +83,16 @@ struct RestoringPlantedTests {
 
     @Test(arguments: Stranger.allCases)
     func `boundary 1: what this user's processes have not left so is not listed`(_ stranger: Stranger) async throws {
-        try await Workshop.with { shop async throws in
-            try leave(in: shop.directory, shop, destination: "file.bin")
+        try await TestEnvironment.with { environment async throws in
+            try leave(in: environment.directory, environment, destination: "file.bin")
             let files = FileManager.default
-            let names = try shop.leftovers
-            let partial = shop.directory.appending(path: try #require(names.first { $0.hasSuffix(".partial") })).path
-            let checkpoint = shop.directory.appending(path: try #require(names.first { $0.hasSuffix(".checkpoint") }))
+            let names = try environment.leftovers
+            let partial = environment.directory.appending(path: try #require(names.first { $0.hasSuffix(".partial") }))
                 .path
+            let checkpoint = environment.directory.appending(
+                path: try #require(names.first { $0.hasSuffix(".checkpoint") })
+            )
+            .path
             switch stranger {
             case .copiedPartial:
                 try files.copyItem(atPath: partial, toPath: partial + "x")
@@ -104,7 +107,7 @@ struct RestoringPlantedTests {
             case .renamedCheckpoint:
                 try files.moveItem(atPath: checkpoint, toPath: checkpoint.replacing("file.bin", with: "other.bin"))
             }
-            #expect(try await shop.downloader.restore(in: shop.directory).isEmpty)
+            #expect(try await environment.downloader.restore(in: environment.directory).isEmpty)
         }
     }
 
@@ -112,14 +115,14 @@ struct RestoringPlantedTests {
     func `boundary 1: absolute destinations count in a configured directory that only this user can write`(
         _ mode: Int
     ) async throws {
-        try await Workshop.with { shop async throws in
-            let partials = shop.directory.appending(path: "partials")
+        try await TestEnvironment.with { environment async throws in
+            let partials = environment.directory.appending(path: "partials")
             try FileManager.default.createDirectory(at: partials, withIntermediateDirectories: true)
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: partials.path)
-            let destination = shop.directory.appending(path: "file.bin").path
-            try leave(in: partials, shop, destination: destination)
-            #expect(try await shop.downloader.restore(in: partials).isEmpty, "it is not configured")
-            var configuration = shop.downloader.configuration
+            let destination = environment.directory.appending(path: "file.bin").path
+            try leave(in: partials, environment, destination: destination)
+            #expect(try await environment.downloader.restore(in: partials).isEmpty, "it is not configured")
+            var configuration = environment.downloader.configuration
             configuration.partialsDirectory = partials
             let configured = Downloader(configuration: configuration)
             let restored = try await configured.restore(in: partials)
@@ -133,40 +136,41 @@ struct RestoringPlantedTests {
     }
 
     @Test func `boundary 1: a link that is planted after the list was made is not followed`() async throws {
-        try await Workshop.with { shop async throws in
-            let victims = try PlantedFile.Victims(in: shop.directory.appending(path: "victims"))
-            try leave(in: shop.directory, shop, destination: "sub/file.bin")
-            let download = try #require(try await shop.downloader.restore(in: shop.directory).first)
+        try await TestEnvironment.with { environment async throws in
+            let victims = try PlantedFile.Victims(in: environment.directory.appending(path: "victims"))
+            try leave(in: environment.directory, environment, destination: "sub/file.bin")
+            let download = try #require(try await environment.downloader.restore(in: environment.directory).first)
             try FileManager.default.createSymbolicLink(
-                at: shop.directory.appending(path: "sub"), withDestinationURL: victims.folder)
+                at: environment.directory.appending(path: "sub"), withDestinationURL: victims.folder)
             download.resume()
-            let story = await Story(of: download)
-            #expect(story.error?.code == .destinationUnusable)
-            #expect(story.error?.bytesKept == Self.content.length, "nothing is lost")
+            let log = await EventLog(of: download)
+            #expect(log.error?.code == .destinationUnusable)
+            #expect(log.error?.retainedByteCount == Self.content.length, "nothing is lost")
             #expect(try victims.areUntouched)
         }
     }
 
     @Test func `boundary 18: a recorded path is never taken for a home directory`() async throws {
-        try await Workshop.with { shop async throws in
-            shop.server.serve(
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: Self.cut)]]), at: "/one")
-            let folder = shop.directory.appending(path: "partials")
-            var configuration = shop.downloader.configuration
+            let folder = environment.directory.appending(path: "partials")
+            var configuration = environment.downloader.configuration
             configuration.partialsDirectory = folder
             configuration.retryPolicy = .never
             for name in ["~/one", "~one"] {
-                shop.server.serve(
+                environment.server.serve(
                     Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: Self.cut)]]), at: "/one")
                 let first = Downloader(configuration: configuration)
                 let destination = folder.appending(path: name)
-                _ = await Story(of: first.start(DownloadRequest(from: shop.server.url("/one"), to: destination)))
+                _ = await EventLog(
+                    of: first.start(DownloadRequest(from: environment.server.url("/one"), to: destination)))
                 await first.shutdown()
                 let second = Downloader(configuration: configuration)
                 let restored = try #require(try await second.restore(in: folder).first)
                 restored.resume()
                 #expect(try await restored.file.url.path == destination.path)
-                #expect(try shop.holds(Self.content, at: "partials/\(name)"))
+                #expect(try environment.holds(Self.content, at: "partials/\(name)"))
                 await second.shutdown()
             }
         }
@@ -174,14 +178,14 @@ struct RestoringPlantedTests {
 
     /// Leaves an unfinished download as this user's process does, with any destination in its checkpoint.
     private func leave(
-        in directory: URL, _ shop: Workshop, destination: String, choosesName: Bool = false
+        in directory: URL, _ environment: TestEnvironment, destination: String, choosesName: Bool = false
     ) throws {
-        shop.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
-        let url = shop.server.url("/one").absoluteString
-        let site = PartialSite(
+        environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
+        let url = environment.server.url("/one").absoluteString
+        let location = PartialLocation(
             directory: directory.path, baseName: choosesName ? "one" : "file.bin",
             request: RequestRecord(url: url, destination: destination, choosesName: choosesName))
-        let partial = try DiskStore(durability: .processCrash).open(site)
+        let partial = try DiskStore(durability: .processCrash).open(location)
         try partial.begin(
             Representation(
                 finalURL: url, validator: Validator(rawValue: "\"a\""), length: Self.content.length))

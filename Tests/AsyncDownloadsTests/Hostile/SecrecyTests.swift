@@ -36,16 +36,16 @@ struct SecrecyTests {
     ) async throws {
         // An engine that dies of half a head cannot be tried: swift-corelibs-foundation before 6.4.
         if engine == .urlSession, failure.name == "half an answer" { return }
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(content, entityTag: "\"a\"", script: failure.script)
             resource.repeatsLastStep = true
-            shop.server.serve(resource, at: "/one")
-            var request = shop.request("/one?token=s3cret&X-Amz-Signature=s3cret#s3cret")
+            environment.server.serve(resource, at: "/one")
+            var request = environment.request("/one?token=s3cret&X-Amz-Signature=s3cret#s3cret")
             request.headers = Self.headers
             if failure.code == .checksumMismatch { request.checksum = .sha256(String(repeating: "0", count: 64)) }
             if failure.code == .bodyTooLarge { request.maximumByteCount = 1000 }
-            let story = await Story(of: shop.downloader.start(request))
-            let error = try #require(story.error)
+            let log = await EventLog(of: environment.downloader.start(request))
+            let error = try #require(log.error)
             // Engines tell some of these apart and others not.
             let codes = failure.code == .connectionLost ? [failure.code, .malformedResponse] : [failure.code]
             #expect(codes.contains(error.code), "\(error)")
@@ -57,21 +57,21 @@ struct SecrecyTests {
                 "\([request])", "\(request.headers)",
             ]
             texts += everyText(of: error) + everyText(of: error.underlyingError as Any) + everyText(of: request)
-            texts += story.events.flatMap { everyText(of: $0) }
+            texts += log.events.flatMap { everyText(of: $0) }
             for text in texts { #expect(!text.contains("s3cret"), "\(text)") }
-            #expect(error.description.contains("[http://127.0.0.1:\(shop.server.port)/one]"))
+            #expect(error.description.contains("[http://127.0.0.1:\(environment.server.port)/one]"))
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `no text of a finished file has a secret in it`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Resource(content, script: [[.redirect(location: "/two?s3cret")]]), at: "/one")
-            shop.server.serve(Resource(content, entityTag: "\"a\""), at: "/two")
-            let story = await Story(of: shop.downloader.start(shop.request("/one?s3cret")))
-            let file = try #require(story.file)
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(Resource(content, script: [[.redirect(location: "/two?s3cret")]]), at: "/one")
+            environment.server.serve(Resource(content, entityTag: "\"a\""), at: "/two")
+            let log = await EventLog(of: environment.downloader.start(environment.request("/one?s3cret")))
+            let file = try #require(log.file)
             #expect(file.finalURL.query() == "s3cret", "the caller may need it")
-            let texts = story.events.flatMap { everyText(of: $0) } + everyText(of: file)
+            let texts = log.events.flatMap { everyText(of: $0) } + everyText(of: file)
             for text in texts { #expect(!text.contains("s3cret"), "\(text)") }
         }
     }
@@ -81,10 +81,10 @@ struct SecrecyTests {
     ])
     func `no text of an error without an answer has a secret in it`(_ text: String) async throws {
         for engine in Engine.allCases {
-            try await Workshop.with(engine, configure: { $0.retryPolicy = .never }) { shop async throws in
-                let url = try #require(URL(string: text.replacing("PORT", with: "\(shop.server.port)")))
-                let request = DownloadRequest(from: url, to: shop.directory.appending(path: "file.bin"))
-                let error = try #require(await Story(of: shop.downloader.start(request)).error)
+            try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
+                let url = try #require(URL(string: text.replacing("PORT", with: "\(environment.server.port)")))
+                let request = DownloadRequest(from: url, to: environment.directory.appending(path: "file.bin"))
+                let error = try #require(await EventLog(of: environment.downloader.start(request)).error)
                 // The host's name is no secret; what is asked of it is.
                 let texts = everyText(of: error) + everyText(of: error.underlyingError as Any)
                 for text in texts + [error.localizedDescription] {
@@ -96,18 +96,19 @@ struct SecrecyTests {
 
     @Test(arguments: Engine.allCases)
     func `credentials are never on disk, and what is on disk is for its owner alone`(_ engine: Engine) async throws {
-        try await Workshop.with(engine) { shop async throws in
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: [[.cut(after: 100_000)]]), at: "/one")
-            var request = shop.request("/one?signature=of-the-url")
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.cut(after: 100_000)]]), at: "/one")
+            var request = environment.request("/one?signature=of-the-url")
             request.headers = Self.headers
             request.retryPolicy = .never
-            let error = await Story(of: shop.downloader.start(request)).error
-            #expect(error?.bytesKept == 100_000)
-            let names = try shop.leftovers
+            let error = await EventLog(of: environment.downloader.start(request)).error
+            #expect(error?.retainedByteCount == 100_000)
+            let names = try environment.leftovers
             #expect(names.count == 3)
             var checkpoint = Data()
             for name in names {
-                let path = shop.directory.appending(path: name).path
+                let path = environment.directory.appending(path: name).path
                 let bytes = try #require(FileManager.default.contents(atPath: path))
                 #expect(bytes.range(of: Data("s3cret".utf8)) == nil, "\(name)")
                 #expect(!name.contains("signature"))
@@ -124,15 +125,15 @@ struct SecrecyTests {
     @Test(arguments: Engine.allCases)
     func `no line of the log has a secret in it`(_ engine: Engine) async throws {
         let recorder = LogRecorder.shared
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             let changed = Fault.replaceContent(Content(seed: 26, length: 300_000), entityTag: "\"s3cret\"")
             let script: [Step] = [[.cut(after: 100_000)], [.retryAfter("0")], [changed]]
-            shop.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/one")
-            var request = shop.request("/one?token=s3cret")
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/one")
+            var request = environment.request("/one?token=s3cret")
             request.headers = Self.headers
-            let story = await Story(of: shop.downloader.start(request))
-            #expect(story.restarts == [.contentChanged])
-            let lines = recorder.lines(with: "[http://127.0.0.1:\(shop.server.port)/one]")
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect(log.restarts == [.contentChanged])
+            let lines = recorder.lines(with: "[http://127.0.0.1:\(environment.server.port)/one]")
             #expect(lines.count == 3, "two retries and a restart: \(lines)")
             for line in lines { #expect(!line.contains("s3cret") && !line.contains("\n"), "\(line)") }
         }

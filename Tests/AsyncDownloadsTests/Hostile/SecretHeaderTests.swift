@@ -22,26 +22,26 @@ struct SecretHeaderTests {
     func `boundary 4: only headers on the list cross origins and are recorded`(
         _ engine: Engine, _ names: [String]
     ) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             try await LoopbackServer.withServer { other async throws in
                 let isPublic = names == Self.open
                 let target = other.url("/b").absoluteString
-                shop.server.serve(Resource(Self.content, script: [[.redirect(location: target)]]), at: "/a")
+                environment.server.serve(Resource(Self.content, script: [[.redirect(location: target)]]), at: "/a")
                 other.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: 100_000)]]), at: "/b")
-                var request = shop.request("/a")
+                var request = environment.request("/a")
                 for name in names { request.headers[name] = "s3cret" }
                 request.retryPolicy = .never
-                _ = await shop.result(of: request)
+                _ = await environment.result(of: request)
                 let (first, crossed) = (
-                    try #require(shop.server.requests().first), try #require(other.requests().first)
+                    try #require(environment.server.requests().first), try #require(other.requests().first)
                 )
                 for name in names {
                     #expect(first[name] == "s3cret")
                     #expect((crossed[name] == "s3cret") == isPublic, "\(name)")
                 }
-                for file in try shop.leftovers where file.hasSuffix(".checkpoint") {
+                for file in try environment.leftovers where file.hasSuffix(".checkpoint") {
                     let text = String(
-                        decoding: try Data(contentsOf: shop.directory.appending(path: file)), as: UTF8.self)
+                        decoding: try Data(contentsOf: environment.directory.appending(path: file)), as: UTF8.self)
                     #expect(text.contains("s3cret") == isPublic)
                 }
                 #expect("\(request.headers)".contains("s3cret") == isPublic)
@@ -50,20 +50,20 @@ struct SecretHeaderTests {
     }
 
     @Test func `boundary 4: a declared header crosses origins, is recorded and is restored`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             try await LoopbackServer.withServer { other async throws in
                 let target = other.url("/b").absoluteString
                 var start = Resource(Self.content, script: [[.redirect(location: target)]])
                 start.repeatsLastStep = true
-                shop.server.serve(start, at: "/a")
+                environment.server.serve(start, at: "/a")
                 other.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: 100_000)]]), at: "/b")
-                var request = shop.request("/a")
+                var request = environment.request("/a")
                 request.headers = ["X-Edition": "evening"]
                 request.nonsecretHeaders = ["x-EDITION"]
                 request.retryPolicy = .never
-                _ = await shop.result(of: request)
-                let second = Downloader(configuration: shop.downloader.configuration)
-                let restored = try #require(try await second.restore(in: shop.directory).first)
+                _ = await environment.result(of: request)
+                let second = Downloader(configuration: environment.downloader.configuration)
+                let restored = try #require(try await second.restore(in: environment.directory).first)
                 restored.resume()
                 #expect(try await restored.file.fetchedByteCount == Self.content.length - 100_000)
                 #expect(other.requests().allSatisfy { $0["X-Edition"] == "evening" })
@@ -74,15 +74,15 @@ struct SecretHeaderTests {
 
     @Test(arguments: ["Authorization", "cookie", "PROXY-AUTHORIZATION", "", "a b", "a\r\nb"])
     func `boundary 4: credentials and what is no name are refused as public headers`(_ name: String) async throws {
-        try await Workshop.with { shop async throws in
-            var request = shop.request("/a")
+        try await TestEnvironment.with { environment async throws in
+            var request = environment.request("/a")
             request.nonsecretHeaders = [name]
-            #expect(await Story(of: shop.downloader.start(request)).error?.code == .invalidRequest)
-            request = shop.request("/a")
-            shop.server.serve(Resource(Self.content, script: [[.status(403)]]), at: "/a")
+            #expect(await EventLog(of: environment.downloader.start(request)).error?.code == .invalidRequest)
+            request = environment.request("/a")
+            environment.server.serve(Resource(Self.content, script: [[.status(403)]]), at: "/a")
             request.refreshURL = URLRefresh { context in FreshURL(context.url, nonsecretHeaders: [name]) }
-            #expect(await Story(of: shop.downloader.start(request)).error?.code == .invalidRequest)
-            #expect(shop.server.requests().count == 1)
+            #expect(await EventLog(of: environment.downloader.start(request)).error?.code == .invalidRequest)
+            #expect(environment.server.requests().count == 1)
         }
     }
 

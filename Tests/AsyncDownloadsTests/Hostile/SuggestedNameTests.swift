@@ -90,14 +90,14 @@ struct SuggestedNameTests {
 
     @Test(arguments: Engine.allCases, suggestions)
     func `a suggested name never leaves the directory`(_ engine: Engine, _ suggestion: Suggestion) async throws {
-        try await Workshop.with(engine) { shop async throws in
+        try await TestEnvironment.with(engine) { environment async throws in
             let content = Content(seed: 22, length: 1000)
             var resource = Resource(content, entityTag: "\"a\"")
             resource.contentDisposition = suggestion.field
-            shop.server.serve(resource, at: "/files/\(Self.fallback)")
-            let inner = shop.directory.appending(path: "inner")
-            let url = shop.server.url("/files/\(Self.fallback)")
-            let result = await shop.result(of: DownloadRequest(from: url, into: inner))
+            environment.server.serve(resource, at: "/files/\(Self.fallback)")
+            let inner = environment.directory.appending(path: "inner")
+            let url = environment.server.url("/files/\(Self.fallback)")
+            let result = await environment.result(of: DownloadRequest(from: url, into: inner))
             if suggestion.isMalformed, case .failure(let error) = result {
                 #expect([.malformedResponse, .connectionLost].contains(error.code), "\(error)")
                 return
@@ -106,41 +106,41 @@ struct SuggestedNameTests {
             let names = try FileManager.default.contentsOfDirectory(atPath: inner.path)
             #expect(names.map { Array($0.utf8) } == [Array(suggestion.name.utf8)])
             #expect(file.url.deletingLastPathComponent().standardizedFileURL.path == inner.path)
-            #expect(try shop.leftovers == ["inner"])
-            #expect(try shop.holds(content, at: "inner/\(suggestion.name)"))
+            #expect(try environment.leftovers == ["inner"])
+            #expect(try environment.holds(content, at: "inner/\(suggestion.name)"))
         }
     }
 
     @Test
     func `two resources that suggest one name of full length get two files`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             for path in ["/a", "/b"] {
                 var resource = Resource(Content(seed: 22, length: 1000), entityTag: "\"a\"")
                 resource.contentDisposition = "attachment; filename=\"\(String(repeating: "a", count: 300)).txt\""
-                shop.server.serve(resource, at: path)
-                _ = try await shop.downloader.download(
-                    DownloadRequest(from: shop.server.url(path), into: shop.directory))
+                environment.server.serve(resource, at: path)
+                _ = try await environment.downloader.download(
+                    DownloadRequest(from: environment.server.url(path), into: environment.directory))
             }
-            #expect(try shop.leftovers.map(\.utf8.count) == [255, 255])
+            #expect(try environment.leftovers.map(\.utf8.count) == [255, 255])
         }
     }
 
     @Test
     func `a name that begins with a combining mark is restored and finished in its directory`() async throws {
-        try await Workshop.with { shop async throws in
+        try await TestEnvironment.with { environment async throws in
             let content = Content(seed: 22, length: 300_000)
             let resource = Resource(content, entityTag: "\"a\"", script: [[.cut(after: 100_000)]])
-            shop.server.serve(resource, at: "/%CC%81mark")
-            var request = DownloadRequest(from: shop.server.url("/%CC%81mark"), into: shop.directory)
+            environment.server.serve(resource, at: "/%CC%81mark")
+            var request = DownloadRequest(from: environment.server.url("/%CC%81mark"), into: environment.directory)
             request.retryPolicy = .never
-            _ = await shop.result(of: request)
-            let restored = try await shop.downloader.restore(in: shop.directory)
+            _ = await environment.result(of: request)
+            let restored = try await environment.downloader.restore(in: environment.directory)
             #expect(restored.map(\.progress.receivedByteCount) == [100_000])
             for download in restored {
                 download.resume()
                 #expect(try await download.file.byteCount == content.length)
             }
-            #expect(try shop.leftovers == ["\u{301}mark"])
+            #expect(try environment.leftovers == ["\u{301}mark"])
         }
     }
 }

@@ -41,7 +41,7 @@ struct AbandonmentTests {
             let error = await awaiting.value
             #expect(error?.code == .cancelled, "every awaiting call returns")
             #expect(download.state == .cancelled)
-            return error?.bytesKept
+            return error?.retainedByteCount
         }
     }
 
@@ -71,7 +71,7 @@ struct AbandonmentTests {
                     #expect(callers.last?.download.state == .downloading)
                 }
                 let told = await callers.last?.leave(leaving)
-                await stage.settle()
+                await stage.performEffects()
                 let keeps = policy != .discard && leaving != .discard
                 #expect(told == (keeps ? Moment.byteCount : 0))
                 if policy == .finish, keeps {
@@ -132,7 +132,7 @@ struct AbandonmentTests {
                 let offsets = stage.transport.exchanges(at: "/one").map(\.offset)
                 // What was being put in place for nobody is there, and asking again is another download of it.
                 if !moment.isTooLate { #expect(offsets.dropFirst().allSatisfy { $0 == Moment.byteCount }) }
-                await stage.settle()
+                await stage.performEffects()
                 #expect(stage.directory.names(hiddenOnly: true) == [])
             }
         }
@@ -168,8 +168,8 @@ struct AbandonmentTests {
             await caller.leave(.discard)
             let again = stage.downloader.start(try stage.request())
             let events = again.events
-            let listening = Task { await Story(events) }
-            await stage.settle()
+            let listening = Task { await EventLog(events) }
+            await stage.performEffects()
             #expect(again.state == .retrying, "the unfinished file still has its owner")
             await stage.finish(again, Moment.object)
             #expect(await listening.value.faults == [])
@@ -215,7 +215,7 @@ struct AbandonmentTests {
             let again = stage.downloader.start(try stage.request(to: "again.bin"))
             #expect(again.isCoalesced)
             let events = again.events
-            let listening = Task { await Story(events) }
+            let listening = Task { await EventLog(events) }
             await stage.finish(again, Moment.object)
             #expect(await listening.value.resumptions == [Moment.byteCount])
             #expect(stage.transport.exchanges.map(\.offset) == [0, Moment.byteCount])
@@ -232,7 +232,7 @@ struct AbandonmentTests {
         try await LifecycleStage.with { stage async throws in
             let callers = try await callers(2, on: stage)
             let events = callers[0].download.events
-            let listening = Task { await Story(events) }
+            let listening = Task { await EventLog(events) }
             callers[1].download.pause()
             callers[0].download.pause()
             // The exchange has not ended yet, so the pause of both is still under way.
@@ -282,8 +282,8 @@ struct AbandonmentTests {
             let shutting = Task { await stage.downloader.shutdown() }
             let error = await callers[1].awaiting.value
             #expect(error?.code == .shutDown)
-            #expect(error?.bytesKept == Moment.byteCount)
-            await stage.settle()
+            #expect(error?.retainedByteCount == Moment.byteCount)
+            await stage.performEffects()
             let isStopped = stage.transport.open.allSatisfy(\.isCancelled)
             #expect(isStopped)
             stage.transport.close()

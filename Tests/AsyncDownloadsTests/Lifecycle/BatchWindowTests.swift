@@ -34,7 +34,7 @@ struct BatchWindowTests {
                 #expect((try? outcome.result.get()) != nil)
                 break
             }
-            await stage.settle()
+            await stage.performEffects()
             let count = stage.transport.exchanges.count
             #expect(count <= 4)
             for _ in 0..<100 { await Task.yield() }
@@ -51,10 +51,10 @@ struct BatchWindowTests {
             var iterator = stage.downloader.batch(try requests(100, on: stage), limit: 3).makeAsyncIterator()
             #expect(stage.transport.exchanges.isEmpty)
             _ = try await iterator.next()
-            await stage.settle()
+            await stage.performEffects()
             #expect(stage.transport.exchanges.count == 3)
             _ = try await iterator.next()
-            await stage.settle()
+            await stage.performEffects()
             #expect(stage.transport.exchanges.count <= 4)
             serving.cancel()
             await serving.value
@@ -108,7 +108,7 @@ struct BatchWindowTests {
             var taken = 0
             while try await iterator.next() != nil {
                 taken += 1
-                await stage.settle()
+                await stage.performEffects()
                 #expect(stage.transport.exchanges.count <= taken + 2)
             }
             #expect(taken == 20)

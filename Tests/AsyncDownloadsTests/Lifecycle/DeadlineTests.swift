@@ -21,11 +21,11 @@ struct DeadlineTests {
     }
 
     private func receive(on stage: LifecycleStage) async throws -> SteppedExchange {
-        await stage.settle()
+        await stage.performEffects()
         let exchange = try #require(stage.transport.open.first)
         exchange.answer(Self.object)
         exchange.deliver(Moment.byteCount)
-        await stage.settle()
+        await stage.performEffects()
         return exchange
     }
 
@@ -51,7 +51,7 @@ struct DeadlineTests {
             stage.time.advance(by: .seconds(1))
             let error = await error(of: late)
             #expect(error?.code == .deadlineExceeded)
-            #expect(error?.bytesKept == Moment.byteCount)
+            #expect(error?.retainedByteCount == Moment.byteCount)
             #expect(!exchange.isCancelled)
             await stage.finish(other, Self.object)
             #expect(stage.transport.exchanges.count == 1)
@@ -99,7 +99,7 @@ struct DeadlineTests {
         try await LifecycleStage.with(configure: { $0.maximumConcurrentTransfers = 1 }) { stage async throws in
             stage.downloader.start(try stage.request("/other", to: "other.bin"))
             let waiting = stage.downloader.start(try request(stage, to: "file.bin", deadline: .seconds(10)))
-            await stage.settle()
+            await stage.performEffects()
             #expect(waiting.state == .waiting)
             stage.time.advance(by: .seconds(10))
             #expect(await error(of: waiting)?.code == .deadlineExceeded)
@@ -112,7 +112,7 @@ struct DeadlineTests {
         try await LifecycleStage.with { stage async throws in
             let hurried = stage.downloader.start(try request(stage, to: "hurried.bin", deadline: .seconds(20)))
             let patient = stage.downloader.start(try request(stage, to: "patient.bin", deadline: .seconds(90)))
-            await stage.settle()
+            await stage.performEffects()
             try #require(stage.transport.open.first).refuse(503, ["Retry-After": "20"])
             let error = await error(of: hurried)
             #expect(error?.code == .deadlineExceeded)
@@ -153,9 +153,9 @@ struct DeadlineTests {
         try await LifecycleStage.with { stage async throws in
             let hasty = stage.downloader.start(try request(stage, to: "hasty.bin") { $0.retryPolicy = .never })
             let patient = stage.downloader.start(try request(stage, to: "patient.bin"))
-            await stage.settle()
+            await stage.performEffects()
             try #require(stage.transport.open.first).end(.failed(DownloadError(.connectionLost)))
-            await stage.settle()
+            await stage.performEffects()
             #expect(hasty.state == .retrying)
             await stage.finish(patient, Self.object)
             #expect(hasty.state == .completed)

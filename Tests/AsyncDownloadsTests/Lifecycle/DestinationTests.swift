@@ -22,11 +22,11 @@ struct DestinationTests {
     /// Another resource at the destination "file.bin" ends up there.
     private func replaces(_ stage: LifecycleStage) async throws {
         let download = stage.downloader.start(try stage.request("/other"))
-        await stage.settle()
+        await stage.performEffects()
         while !download.state.isFinal {
             for exchange in stage.transport.open where exchange.path == "/other" && exchange.object == nil {
                 exchange.answer(Self.other)
-                await stage.settle()
+                await stage.performEffects()
                 exchange.deliver(Self.other.content.length)
                 exchange.end(.complete)
             }

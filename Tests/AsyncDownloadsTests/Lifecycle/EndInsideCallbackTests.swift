@@ -92,7 +92,7 @@ struct EndInsideCallbackTests {
             Issue.record("a file of a body that broke off")
         } catch {
             #expect(error.code == .unsupported)
-            #expect(error.bytesKept == 30_000)
+            #expect(error.retainedByteCount == 30_000)
         }
         await stage.downloader.shutdown()
         #expect(stage.disk.violations == [])

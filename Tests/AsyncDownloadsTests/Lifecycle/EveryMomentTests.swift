@@ -41,11 +41,11 @@ struct EveryMomentTests {
     }
 
     /// What holds of every download that was paused and resumed at `moment`, and is over.
-    private func check(_ story: Story, _ moment: Moment, on stage: LifecycleStage) {
-        #expect(story.error == nil)
-        #expect(story.file?.byteCount == Moment.object.content.length)
-        #expect(story.restarts == [])
-        #expect(story.faults == [])
+    private func check(_ log: EventLog, _ moment: Moment, on stage: LifecycleStage) {
+        #expect(log.error == nil)
+        #expect(log.file?.byteCount == Moment.object.content.length)
+        #expect(log.restarts == [])
+        #expect(log.faults == [])
         #expect(stage.holds(Moment.object.content))
         #expect(stage.directory.names(hiddenOnly: true).filter { $0.hasPrefix(".file.bin.") } == [])
         let offsets = stage.transport.exchanges(at: "/one").map(\.offset)
@@ -62,7 +62,7 @@ struct EveryMomentTests {
             try await LifecycleStage.with(configure: Self.alone) { stage async throws in
                 let download = try await moment.reached(on: stage, try request(on: stage))
                 let events = download.events
-                let listening = Task { await Story(events) }
+                let listening = Task { await EventLog(events) }
                 #expect(download.state == moment.state)
                 for command in script {
                     command.give(download, stage.downloader)
@@ -97,7 +97,7 @@ struct EveryMomentTests {
             try await LifecycleStage.with(configure: Self.alone) { stage async throws in
                 let download = try await moment.reached(on: stage, try request(on: stage))
                 let events = download.events
-                let listening = Task { await Story(events) }
+                let listening = Task { await EventLog(events) }
                 await withTaskGroup(of: Void.self) { group in
                     for thread in 0..<4 as Range<UInt64> {
                         group.addTask {
@@ -177,12 +177,12 @@ struct EveryMomentTests {
         try await LifecycleStage.with(configure: Self.alone) { stage async throws in
             let download = stage.downloader.start(try stage.request())
             var states = download.states.makeAsyncIterator()
-            await stage.settle()
+            await stage.performEffects()
             #expect(await states.next() == .downloading)
             stage.transport.open.first?.end(.failed(DownloadError(.connectionLost)))
             #expect(await states.next() == .retrying)
             stage.downloader.start(try stage.request("/other", to: "other.bin"))
-            await stage.settle()
+            await stage.performEffects()
             stage.time.advance(by: .seconds(60))
             #expect(await states.next() == .waiting)
             // The permit comes, and the server's answer does not.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Subscribers that come while the complete file is verified and placed (rule 51).
+/// SubscriberSet that come while the complete file is verified and placed (rule 51).
 @Suite(.endsWhenHung)
 struct LateSubscriberTests {
     private static let moments = [Moment.verifying, .renaming]
@@ -33,7 +33,7 @@ struct LateSubscriberTests {
             #expect(late.allSatisfy { $0.isCoalesced && $0.state == .verifying })
             open(stage)
             for one in late + [same, download] { _ = try await one.file }
-            await stage.settle()
+            await stage.performEffects()
             #expect(stage.transport.exchanges.count == 1)
             #expect(stage.directory.names() == ["0.bin", "1.bin", "2.bin", "file.bin"])
             for name in stage.directory.names() { #expect(stage.holds(Moment.object.content, at: name)) }
@@ -70,7 +70,7 @@ struct LateSubscriberTests {
             let error = await #expect(throws: DownloadError.self) { try await late.file }
             #expect(error?.code == .checksumMismatch)
             _ = try await download.file
-            await stage.settle()
+            await stage.performEffects()
             #expect(stage.directory.names() == ["file.bin"])
         }
     }
@@ -97,7 +97,7 @@ struct LateSubscriberTests {
             // The digest of a body in memory reads no file, so the first to be held is the file of the second.
             let download = try first(stage) { $0.destination = .memory }
             let late = stage.downloader.start(try stage.request(to: "late.bin"))
-            await stage.settle()
+            await stage.performEffects()
             await stage.finish(late, Moment.object)
             #expect(try await download.file.data?.count == Int(Moment.object.content.length))
             #expect(stage.holds(Moment.object.content, at: "late.bin"))

@@ -6,9 +6,9 @@ import LoopbackServer
 /// The comparison of what is seen with the model.
 extension LifecycleRun {
     /// Waits until nothing goes on any more, then compares.
-    func settle() async {
-        await stage.settle()
-        for caller in callers where caller.isAttached { await caller.settle() }
+    func performEffects() async {
+        await stage.performEffects()
+        for caller in callers where caller.isAttached { await caller.performEffects() }
         for resource in transfers.indices { look(at: resource) }
         for caller in callers { look(at: caller) }
     }
@@ -27,7 +27,7 @@ extension LifecycleRun {
         let transfer = transfers[resource]
         if let exchange = transfer.exchange {
             check(exchange.isCancelled == transfer.isStopped, "\(resource): cancelled \(exchange.isCancelled)")
-        } else if transfer.isLive, attached(to: resource).isEmpty, !transfer.goesOnForNobody {
+        } else if transfer.isLive, active(to: resource).isEmpty, !transfer.goesOnForNobody {
             // Nobody is left: what was received waits for whoever asks next.
             transfers[resource].end(keepingBytes: true)
         } else if transfer.isLive, isWanted(resource), !transfer.isDelayed {
@@ -50,10 +50,10 @@ extension LifecycleRun {
         check(isWanted(resource) && !transfer.isDelayed, "\(resource): an exchange that nobody wants")
         if let body = transfer.bodyInMemory, new.offset == body.count, new.offset > 0 {
             transfers[resource].takeBodyInMemory()
-        } else if transfer.site == .memory, transfer.isMemoryDoubtful, new.offset == 0 {
+        } else if transfer.location == .memory, transfer.isMemoryDoubtful, new.offset == 0 {
             transfers[resource].bytes = .init()
         }
-        if transfer.site == .memory { transfers[resource].isMemoryDoubtful = false }
+        if transfer.location == .memory { transfers[resource].isMemoryDoubtful = false }
         check(
             new.offset == transfers[resource].bytes.count,
             "\(resource): asks from \(new.offset), \(transfers[resource].bytes.count) bytes are there")
@@ -68,7 +68,7 @@ extension LifecycleRun {
     private func finish(_ resource: Int) {
         let transfer = transfers[resource]
         guard let object = transfer.bytes.object else { return check(false, "\(resource): finished from nothing") }
-        let finished = attached(to: resource)
+        let finished = active(to: resource)
         for caller in finished { caller.outcome = .finished(object) }
         let names = finished.isEmpty ? [transfer.firstDestination] : finished.map(\.destination)
         for name in Set(names.compactMap(\.self)) {
@@ -123,9 +123,9 @@ extension LifecycleRun {
             let result = await caller.awaiting?.value
             guard let outcome = caller.outcome else { continue }
             if caller.listening != nil {
-                let story = Story(events: caller.events, error: error ?? nil)
-                for fault in story.faults { check(false, "\(caller.number): \(fault)") }
-                check((story.file != nil) == outcome.isFinished, "\(caller.number): his story and his outcome differ")
+                let log = EventLog(events: caller.events, error: error ?? nil)
+                for fault in log.faults { check(false, "\(caller.number): \(fault)") }
+                check((log.file != nil) == outcome.isFinished, "\(caller.number): his log and his outcome differ")
             }
             if let result { check(outcome.agrees(with: result), "\(caller.number) was handed \(result)") }
         }

@@ -38,9 +38,9 @@ extension LifecycleRun {
         case 16:
             note("\(resource) is answered 404")
             exchange.refuse(404)
-            ended(resource, .connect)
-            for caller in attached(to: resource) { caller.outcome = .failed }
-            await stage.settle()
+            ended(resource, .advance)
+            for caller in active(to: resource) { caller.outcome = .failed }
+            await stage.performEffects()
             transfers[resource].end(keepingBytes: true)
         default:
             cut(exchange, resource)
@@ -92,24 +92,24 @@ extension LifecycleRun {
         guard let exchange = transfers[resource].exchange else { return }
         if exchange.object == nil {
             answerHonestly(exchange, resource)
-            await settle()
+            await performEffects()
         }
         deliver(exchange.left, exchange, resource)
         note("\(resource) ends")
         exchange.end(.complete)
-        ended(resource, .connect)
-        await settle()
+        ended(resource, .advance)
+        await performEffects()
     }
 
     /// Gives a cancelled exchange its end.
     func endStopped(_ resource: Int) async {
         guard let exchange = transfers[resource].exchange else { return }
         note("\(resource) ends cancelled")
-        await stage.settle()
+        await stage.performEffects()
         check(exchange.isCancelled, "nobody has cancelled an exchange that is of no use")
         exchange.end(.cancelled)
         ended(resource, transfers[resource].next)
-        await stage.settle()
+        await stage.performEffects()
     }
 
     private func ended(_ resource: Int, _ next: ReferenceTransfer.Next) {
@@ -124,7 +124,7 @@ extension LifecycleRun {
             // An engine that takes longer is left behind, which other tests try.
             if transfers[resource].stoppedFor + delay > Self.idleTimeout / 2 { await endStopped(resource) }
         }
-        await settle()
+        await performEffects()
         note("\(delay) pass")
         for resource in transfers.indices {
             transfers[resource].isDelayed = false
@@ -133,6 +133,6 @@ extension LifecycleRun {
             transfers[resource].stoppedFor += delay
         }
         stage.time.advance(by: delay)
-        await settle()
+        await performEffects()
     }
 }

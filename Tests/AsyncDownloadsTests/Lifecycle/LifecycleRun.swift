@@ -42,12 +42,12 @@ final class LifecycleRun {
     func run(_ commands: Int) async throws {
         for _ in 0..<commands where violations.isEmpty {
             try await command()
-            await settle()
+            await performEffects()
         }
         var rounds = 0
         while violations.isEmpty, callers.contains(where: \.isAttached) || transfers.contains(where: \.isLive) {
             resumeAll()
-            await settle()
+            await performEffects()
             for resource in 0..<Self.resourceCount { await finishExchange(resource) }
             await advance(.seconds(6))
             rounds += 1
@@ -116,8 +116,8 @@ final class LifecycleRun {
         case 98... where caller.isAttached:
             note("\(caller.number) replaces the URL")
             try download.replaceURL(with: stage.url("/\(caller.resource)/\(history.count)"))
-            transfers[caller.resource].stop(.connect)
-            transfers[caller.resource].next = .connect
+            transfers[caller.resource].stop(.advance)
+            transfers[caller.resource].next = .advance
             transfers[caller.resource].isDelayed = false
         default:
             break
@@ -168,11 +168,11 @@ final class LifecycleRun {
         let resource = caller.resource
         let wasWanted = isWanted(resource)
         caller.outcome = .left
-        guard !attached(to: resource).isEmpty else {
+        guard !active(to: resource).isEmpty else {
             let keeps = keepingBytes && policy != .discard
             transfers[resource].goesOnForNobody = keeps && policy == .finish && wasWanted
             if transfers[resource].goesOnForNobody { return }
-            transfers[resource].stop(.connect)
+            transfers[resource].stop(.advance)
             transfers[resource].isDelayed = false
             if !keeps {
                 // What is being discarded is nobody's, and not to be mixed up with a transfer that begins meanwhile.
@@ -186,16 +186,16 @@ final class LifecycleRun {
 
     private func stopIfUnwanted(_ resource: Int) {
         guard !isWanted(resource) else { return }
-        transfers[resource].stop(.connect)
+        transfers[resource].stop(.advance)
         transfers[resource].isDelayed = false
     }
 
-    func attached(to resource: Int) -> [ReferenceCaller] {
+    func active(to resource: Int) -> [ReferenceCaller] {
         callers.filter { $0.resource == resource && $0.isAttached }
     }
 
     /// Whether the transfer is to run.
     func isWanted(_ resource: Int) -> Bool {
-        transfers[resource].goesOnForNobody || attached(to: resource).contains(where: \.wantsToRun)
+        transfers[resource].goesOnForNobody || active(to: resource).contains(where: \.wantsToRun)
     }
 }

@@ -58,7 +58,7 @@ struct LifecycleStage: Sendable {
     }
 
     /// Waits until nothing goes on but what a test has to bring about: every store has answered, every action is done.
-    func settle() async {
+    func performEffects() async {
         var quietLooks = 0
         // One transfer may wake another, behind the back of one look.
         while quietLooks < 2 {
@@ -69,7 +69,7 @@ struct LifecycleStage: Sendable {
 
     /// Waits until the store has done what it has been asked for.
     func storeSettles() async {
-        await settle()
+        await performEffects()
         for transfer in downloader.liveTransfers {
             await withCheckedContinuation { continuation in transfer.queue.async { continuation.resume() } }
         }
@@ -92,7 +92,7 @@ struct LifecycleStage: Sendable {
     /// Gives every cancelled exchange its end.
     func endCancelled() async {
         for exchange in transport.open where exchange.isCancelled { exchange.end(.cancelled) }
-        await settle()
+        await performEffects()
     }
 
     /// Lets everything go on that can: exchanges to their end, delays to theirs.
@@ -100,13 +100,13 @@ struct LifecycleStage: Sendable {
         await endCancelled()
         for exchange in transport.open where !exchange.isCancelled {
             if exchange.object == nil { exchange.answer(object) }
-            await settle()
+            await performEffects()
             exchange.deliver(object.content.length)
             exchange.end(exchange.isCancelled ? .cancelled : .complete)
-            await settle()
+            await performEffects()
         }
         time.advance(by: .seconds(60))
-        await settle()
+        await performEffects()
     }
 
     /// Steps until the download has ended.

@@ -47,7 +47,7 @@ enum Moment: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     /// Brings the transfer that has just begun here.
     func reach(on stage: LifecycleStage) async throws {
-        await stage.settle()
+        await stage.performEffects()
         let first = try #require(stage.transport.open.last)
         first.answer(Self.object)
         first.deliver(Self.byteCount)
@@ -59,11 +59,11 @@ enum Moment: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .waiting:
             first.end(.failed(DownloadError(.connectionLost)))
             stage.downloader.start(try stage.request("/other", to: "other.bin"))
-            await stage.settle()
+            await stage.performEffects()
             stage.time.advance(by: .seconds(60))
         case .connecting:
             first.end(.failed(DownloadError(.connectionLost)))
-            await stage.settle()
+            await stage.performEffects()
             stage.time.advance(by: .seconds(60))
         case .lastByte:
             first.deliver(Self.object.content.length)
@@ -75,6 +75,6 @@ enum Moment: String, CaseIterable, Sendable, CustomTestStringConvertible {
             while !hold.hasVisitor { await Task.yield() }
             return
         }
-        await stage.settle()
+        await stage.performEffects()
     }
 }

@@ -69,7 +69,7 @@ final class ReferenceCaller {
     }
 
     /// Waits until his tasks have heard everything that there is, and wait for more.
-    func settle() async {
+    func performEffects() async {
         guard let download else { return }
         while !download.isHeard(by: consumerCount) { await Task.yield() }
     }
@@ -90,8 +90,8 @@ extension Download {
         guard case .transfer(let transfer, let caller) = source else { return true }
         return transfer.withState { state in
             guard let subscriber = state.subscribers.all[caller], subscriber.outcome == nil else { return true }
-            let waiting = subscriber.mailboxes.values.filter { mailbox in
-                var copy = mailbox
+            let waiting = subscriber.buffers.values.filter { buffer in
+                var copy = buffer
                 // Whoever is handed a copy's event at once waits for it; he is not woken by a copy.
                 return !copy.put(.waiting).isEmpty
             }

@@ -21,7 +21,7 @@ struct ReferenceTransfer {
     /// Whether the body in memory may have gone as well.
     var isMemoryDoubtful = false
     var isLive = false
-    var site = Site.memory
+    var location = Site.memory
     /// The destination of the caller for whom the transfer began; nil for memory.
     var firstDestination: String?
     var bytes = Bytes()
@@ -47,20 +47,20 @@ struct ReferenceTransfer {
     mutating func begin(_ destination: String?) {
         isLive = true
         firstDestination = destination
-        site = destination.map { .file($0) } ?? .memory
-        bytes = kept[site] ?? Bytes()
+        location = destination.map { .file($0) } ?? .memory
+        bytes = kept[location] ?? Bytes()
         (isDelayed, goesOnForNobody, isOpened) = (false, false, false)
     }
 
     /// The body in memory that a file without bytes may go on from when it is opened.
-    var bodyInMemory: Bytes? { site != .memory && bytes.count == 0 ? kept[.memory] : nil }
+    var bodyInMemory: Bytes? { location != .memory && bytes.count == 0 ? kept[.memory] : nil }
 
     mutating func takeBodyInMemory() {
         bytes = kept.removeValue(forKey: .memory) ?? bytes
     }
 
     /// The exchange is of no more use.
-    mutating func stop(_ next: Next) {
+    mutating func stop(_ next: DrainFollowUp) {
         guard exchange != nil, !isStopped else { return }
         isStopped = true
         stoppedFor = .zero
@@ -71,7 +71,7 @@ struct ReferenceTransfer {
     mutating func end(keepingBytes: Bool) {
         // It may have been opened only to be removed, and have taken the body out of memory for that.
         if !keepingBytes, bodyInMemory != nil { isMemoryDoubtful = true }
-        kept[site] = keepingBytes && bytes.count > 0 ? bytes : nil
+        kept[location] = keepingBytes && bytes.count > 0 ? bytes : nil
         bytes = Bytes()
         (isLive, isDelayed, goesOnForNobody) = (false, false, false)
     }

@@ -27,7 +27,7 @@ struct RestoringTests {
         try await LifecycleStage.with { stage async throws in
             try await leave(stage)
             let handles = [try await restore(stage), try await restore(stage)]
-            await stage.settle()
+            await stage.performEffects()
             #expect(handles.map(\.state) == [.paused, .paused])
             #expect(stage.transport.open.isEmpty)
             handles[1].resume()
@@ -44,7 +44,7 @@ struct RestoringTests {
             download.pause()
             await stage.endCancelled()
             let restored = try await restore(stage)
-            await stage.settle()
+            await stage.performEffects()
             #expect(download.state == .paused)
             #expect(restored.state == .paused)
             #expect(stage.transport.open.isEmpty)
@@ -70,7 +70,7 @@ struct RestoringTests {
         try await LifecycleStage.with { stage async throws in
             try await leave(stage)
             let running = stage.downloader.start(try stage.request())
-            await stage.settle()
+            await stage.performEffects()
             running.cancel()
             let restored = try await restore(stage)
             await stage.endCancelled()

@@ -125,7 +125,7 @@ struct SlowDiskTests {
             exchange.end(.failed(DownloadError(.unsupported)))
         }
         let error = await #expect(throws: DownloadError.self) { try await download.file }
-        #expect(error?.bytesKept == 30_000)
+        #expect(error?.retainedByteCount == 30_000)
         await stage.close()
     }
 

@@ -13,7 +13,7 @@ final class SubscriberRun {
         let download: Download
         let resource: Int
         let request: DownloadRequest
-        let story: Task<Story, Never>
+        let log: Task<EventLog, Never>
         var hasLeft = false
 
         init(_ download: Download, _ resource: Int) {
@@ -21,7 +21,7 @@ final class SubscriberRun {
             self.resource = resource
             request = download.request
             let events = download.events
-            story = Task { await Story(events) }
+            log = Task { await EventLog(events) }
         }
     }
 
@@ -165,17 +165,17 @@ final class SubscriberRun {
     }
 
     private func check(_ caller: Caller) async {
-        let story = await caller.story.value
+        let log = await caller.log.value
         let name = "\(caller.request.url.path) \(caller.request.destination)"
-        violations += story.faults.map { "\(name): \($0)" }
-        if let file = story.file { return check(file, of: caller, name) }
+        violations += log.faults.map { "\(name): \($0)" }
+        if let file = log.file { return check(file, of: caller, name) }
         let longest = objects[caller.resource].map(\.content.length).max() ?? 0
         let limit = caller.download.request.maximumByteCount ?? .max
-        switch story.error?.code {
+        switch log.error?.code {
         case .cancelled where caller.hasLeft: break
         case .deadlineExceeded where caller.request.deadline != nil: break
         case .bodyTooLarge where limit < longest: break
-        default: violations.append("\(name) ended with \(story.error.map { "\($0)" } ?? "nothing")")
+        default: violations.append("\(name) ended with \(log.error.map { "\($0)" } ?? "nothing")")
         }
     }
 

@@ -56,20 +56,20 @@ struct WaitingTests {
         try await LifecycleStage.with(configure: { $0.maximumConcurrentTransfers = 1 }) { stage async throws in
             let first = stage.downloader.start(try stage.request("/0", to: "0.bin"))
             let events = first.events
-            let listening = Task { await Story(events) }
-            await stage.settle()
+            let listening = Task { await EventLog(events) }
+            await stage.performEffects()
             let others = try (1...3).map { stage.downloader.start(try stage.request("/\($0)", to: "\($0).bin")) }
             try #require(stage.transport.open.first).end(.failed(DownloadError(.connectionLost)))
-            await stage.settle()
+            await stage.performEffects()
             #expect(stage.transport.open.map(\.path) == ["/1"])
             stage.time.advance(by: .seconds(60))
-            await stage.settle()
+            await stage.performEffects()
             #expect(first.state == .waiting)
             await stage.finish(others[0], Moment.object)
             #expect(stage.transport.exchanges.map(\.path).prefix(3) == ["/0", "/1", "/0"])
             for download in others { await stage.finish(download, Moment.object) }
-            let story = await listening.value
-            let names = story.events.map(\.summary).filter { !$0.hasPrefix("progress") }
+            let log = await listening.value
+            let names = log.events.map(\.summary).filter { !$0.hasPrefix("progress") }
             #expect(names.prefix(4) == ["waiting", "retrying 1 connectionLost", "waiting", "started 100000 resumable"])
         }
     }
@@ -130,7 +130,7 @@ struct WaitingTests {
                 throw CancellationError()
             }
             let signed = stage.downloader.start(request)
-            await stage.settle()
+            await stage.performEffects()
             try #require(stage.transport.open.first).refuse(403)
             await withCheckedContinuation { continuation in isAsked.whenOpen { continuation.resume() } }
             let other = stage.downloader.start(try stage.request("/other", to: "other.bin"))
@@ -154,18 +154,18 @@ struct WaitingTests {
                 return stage.downloader.start(
                     DownloadRequest(from: url, to: URL(fileURLWithPath: "\(stage.directory.path)/\(number).bin")))
             }
-            await stage.settle()
+            await stage.performEffects()
             #expect(stage.transport.open.count == 6, "six hosts, one transfer each")
             for exchange in stage.transport.open {
                 exchange.refuse(302, ["Location": "https://target.example\(exchange.path)"])
             }
-            await stage.settle()
+            await stage.performEffects()
             #expect(stage.transport.open.map(\.request.url.host) == ["target.example", "target.example"])
             // The hosts that they have left are free.
             let url = try #require(URL(string: "https://origin0.example/more"))
             let more = stage.downloader.start(
                 DownloadRequest(from: url, to: URL(fileURLWithPath: "\(stage.directory.path)/more.bin")))
-            await stage.settle()
+            await stage.performEffects()
             #expect(stage.transport.open.count == 3)
             for download in downloads + [more] { await stage.finish(download, Moment.object) }
             #expect(downloads.allSatisfy { $0.state == .completed })
@@ -178,7 +178,7 @@ struct WaitingTests {
             try await Moment.backingOff.reach(on: stage)
             #expect(stage.time.pendingCount > 0)
             download.pause()
-            await stage.settle()
+            await stage.performEffects()
             #expect(download.state == .paused)
             #expect(stage.time.delays.allSatisfy { $0 <= .seconds(1) }, "\(stage.time.delays)")
         }
@@ -199,7 +199,7 @@ struct WaitingTests {
             let held = stage.downloader.start(try stage.request(to: "held.bin"))
             let events = held.events
             held.cancel()
-            #expect(await Story(events).error?.code == .cancelled)
+            #expect(await EventLog(events).error?.code == .cancelled)
             #expect(held.state == .cancelled)
             await stage.finish(first, Moment.object)
         }

@@ -29,10 +29,10 @@ enum SampleObject: CaseIterable, Sendable {
     private static func bytes(from first: UInt8) -> [UInt8] { (0..<2 * length).map { first + UInt8($0 % 127) } }
 }
 
-extension PartialSite {
+extension PartialLocation {
     /// The site that the tests of storage use.
     static func sample(in directory: String, checksum: String? = nil) -> Self {
-        PartialSite(
+        PartialLocation(
             directory: directory, baseName: "file.zip",
             request: RequestRecord(
                 url: "https://example.com/file.zip", headers: [["Accept", "*/*"]], destination: "file.zip",

@@ -20,7 +20,7 @@ struct StorageScript: Sendable, CustomTestStringConvertible {
     }
 
     let testDescription: String
-    var directory = "/site"
+    var directory = "/location"
     let steps: [Step]
 }
 

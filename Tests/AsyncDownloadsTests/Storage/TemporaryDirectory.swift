@@ -16,8 +16,8 @@ final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    var site: PartialSite { .sample(in: path) }
-    var names: PartialNames { PartialNames(site) }
+    var location: PartialLocation { .sample(in: path) }
+    var names: PartialNames { PartialNames(location) }
     var destination: String { "\(path)/file.zip" }
 
     /// The names of what is in it.
@@ -45,8 +45,8 @@ final class TemporaryDirectory: Sendable {
 
 extension PartialNames {
     /// The names that this process gives.
-    init(_ site: PartialSite) {
-        self.init(site, user: Self.ownUser)
+    init(_ location: PartialLocation) {
+        self.init(location, user: Self.ownUser)
     }
 
     static let ownUser = POSIXFileSystem().user

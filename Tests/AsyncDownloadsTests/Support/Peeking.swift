@@ -3,7 +3,7 @@
 /// What a test has to know to go on at the right moment.
 extension Downloader {
     /// How many callers wait for a file.
-    var callerCount: Int { liveTransfers.reduce(0) { $0 + $1.withState { $0.subscribers.attached.count } } }
+    var callerCount: Int { liveTransfers.reduce(0) { $0 + $1.withState { $0.subscribers.active.count } } }
 }
 
 extension Download {
@@ -22,7 +22,7 @@ extension Download {
     }
 }
 
-extension Workshop {
+extension TestEnvironment {
     /// Starts a request whose body stalls at `offset`, and leaves it there.
     func leave(_ request: DownloadRequest, at offset: Int64) async throws {
         let download = downloader.start(request)

@@ -15,15 +15,15 @@ import FoundationNetworking
     func `a certificate that nobody vouches for ends the download, before any request`(_ engine: Engine) async throws {
         try await LoopbackServer.withServer(isSecure: true) { server in
             server.serve(Resource(Content(seed: 1, length: 10)), at: "/object")
-            try await Workshop.with(engine) { shop in
-                var request = shop.request("/")
+            try await TestEnvironment.with(engine) { environment in
+                var request = environment.request("/")
                 request.url = server.url("/object")
-                let story = await Story(of: shop.downloader.start(request))
-                let error = try #require(story.error)
+                let log = await EventLog(of: environment.downloader.start(request))
+                let error = try #require(log.error)
                 #expect(error.code == .secureConnectionFailed, "\(error)")
-                #expect(!error.isRetryable && story.retries == [])
+                #expect(!error.isRetryable && log.retries == [])
                 #expect(server.requests().isEmpty)
-                #expect(try shop.leftovers == [])
+                #expect(try environment.leftovers == [])
             }
         }
     }

@@ -9,7 +9,7 @@ struct DownloadErrorTests {
     @Test("the description says in one line what happened, where, and what is kept")
     func description() {
         let error = DownloadError(
-            .httpStatus, "busy", url: .sample("https://a.example:8443/x/y"), statusCode: 503, bytesKept: 7)
+            .httpStatus, "busy", url: .sample("https://a.example:8443/x/y"), statusCode: 503, retainedByteCount: 7)
         #expect("\(error)" == "httpStatus (503): busy [https://a.example:8443/x/y]; 7 bytes kept")
         #expect("\(DownloadError(.cancelled))" == "cancelled")
     }

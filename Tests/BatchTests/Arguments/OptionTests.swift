@@ -77,7 +77,7 @@ internal import Testing
         #expect(configuration.durability == .processCrash)
         #expect(configuration.transport == .urlSession)
         #expect(configuration.deadline == .milliseconds(2500))
-        #expect(configuration.inUsePolicy == .fail)
+        #expect(configuration.partialInUsePolicy == .fail)
         #expect(try batch.items()[0].request(into: URL(filePath: "/d")).maximumByteCount == 3072)
         #expect(batch.window == 12)
     }
@@ -92,7 +92,7 @@ internal import Testing
         #expect(configuration.durability == plain.durability)
         #expect(configuration.transport == plain.transport)
         #expect(configuration.deadline == plain.deadline)
-        #expect(configuration.inUsePolicy == plain.inUsePolicy)
+        #expect(configuration.partialInUsePolicy == plain.partialInUsePolicy)
     }
 
     @Test func `Items are numbered in their order, and common headers come first`() throws {

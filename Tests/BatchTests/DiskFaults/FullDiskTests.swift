@@ -143,7 +143,7 @@ struct FullDiskTests {
                 let error = #expect(throws: DownloadError.self) { try full.get() }
                 #expect(error?.code == .diskFull)
                 #expect(error?.isRetryable == false)
-                let kept = try #require(error?.bytesKept)
+                let kept = try #require(error?.retainedByteCount)
                 #expect(kept > 6 << 20)
                 #expect(try whole.get().fetchedByteCount == content.length - kept)
                 #expect(try disk.folder.holds(content, at: "object"))

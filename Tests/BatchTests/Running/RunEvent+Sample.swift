@@ -29,7 +29,7 @@ extension RunEvent {
 extension DownloadError {
     /// What a server's 404 comes to.
     static let notFound = DownloadError(
-        .httpStatus, url: URL(string: "http://example.org/file.bin?secret=1"), statusCode: 404, bytesKept: 5)
+        .httpStatus, url: URL(string: "http://example.org/file.bin?secret=1"), statusCode: 404, retainedByteCount: 5)
 }
 
 extension DownloadedFile {

@@ -31,7 +31,7 @@ struct MemoryBody: Sendable {
     }
 
     /// Forgets what is not in `received`, which begins at the first byte.
-    mutating func retract(to received: IntervalSet) {
+    mutating func rollBack(to received: IntervalSet) {
         self.received = received
         bytes = bytes.prefix(Int(received.upperBound))
     }

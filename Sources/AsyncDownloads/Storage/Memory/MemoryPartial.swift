@@ -22,7 +22,7 @@ final class MemoryPartial: Partial {
     }
 
     private let store: TieredStore
-    private let site: PartialSite
+    private let location: PartialLocation
     private let state: Mutex<State>
     /// Where the bytes are, apart from the state so that asking waits for no disk.
     private let medium: Mutex<Medium>
@@ -33,20 +33,20 @@ final class MemoryPartial: Partial {
     }
 
     /// Holds `body`, which was kept in memory, or begins without anything.
-    init(_ body: MemoryBody?, store: TieredStore, site: PartialSite) {
+    init(_ body: MemoryBody?, store: TieredStore, location: PartialLocation) {
         self.store = store
-        self.site = site
+        self.location = location
         finding = body.map { .bytes($0.representation, $0.received) } ?? .nothing
-        state = Mutex(State(body: body, secretHeaders: site.secretHeaders))
+        state = Mutex(State(body: body, secretHeaders: location.secretHeaders))
         medium = Mutex(Medium(isInMemory: true))
     }
 
     /// Goes on with what has been moved to disk as `disk`, where `finding` is there.
-    init(_ disk: any Partial, finding: PartialFinding, store: TieredStore, site: PartialSite) {
+    init(_ disk: any Partial, finding: PartialFinding, store: TieredStore, location: PartialLocation) {
         self.store = store
-        self.site = site
+        self.location = location
         self.finding = finding
-        state = Mutex(State(disk: disk, secretHeaders: site.secretHeaders))
+        state = Mutex(State(disk: disk, secretHeaders: location.secretHeaders))
         medium = Mutex(Medium(isInMemory: false, volume: disk.volume))
     }
 
@@ -61,7 +61,7 @@ final class MemoryPartial: Partial {
     func leaveMemory() throws(DownloadError) {
         guard state.withLock({ $0.disk == nil && !$0.isClosed }) else { return }
         do throws(DownloadError) {
-            let partial = try store.disk.open(site.onDisk)
+            let partial = try store.disk.open(location.onDisk)
             partial.useCredentials(state.withLock { $0.secretHeaders })
             do throws(DownloadError) {
                 while try !move(to: partial) {}
@@ -103,11 +103,11 @@ final class MemoryPartial: Partial {
         }?.begin(representation)
     }
 
-    func adopt(_ representation: Representation) {
+    func updateRepresentation(_ representation: Representation) {
         state.withLock { state in
             state.body?.representation = representation
             state.version += 1
-            state.disk?.adopt(representation)
+            state.disk?.updateRepresentation(representation)
         }
     }
 
@@ -135,13 +135,13 @@ final class MemoryPartial: Partial {
         try state.withLock { $0.disk }?.save(received)
     }
 
-    func retract(to received: IntervalSet) throws(DownloadError) {
+    func rollBack(to received: IntervalSet) throws(DownloadError) {
         let disk = state.withLock { state in
-            state.body?.retract(to: received)
+            state.body?.rollBack(to: received)
             state.version += 1
             return state.disk
         }
-        try disk?.retract(to: received)
+        try disk?.rollBack(to: received)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {
@@ -177,9 +177,9 @@ final class MemoryPartial: Partial {
         if let disk = last.disk { return disk.close() }
         guard let body = last.body, body.isResumable else { return IntervalSet() }
         // Of those whose headers brought it, not of those who asked first.
-        var site = site
-        site.secretHeaders = last.secretHeaders
-        store.bodies.keep(body, of: site, on: store.disk)
+        var location = location
+        location.secretHeaders = last.secretHeaders
+        store.bodies.keep(body, of: location, on: store.disk)
         return body.received
     }
 

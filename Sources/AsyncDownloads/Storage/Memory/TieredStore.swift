@@ -16,35 +16,39 @@ package struct TieredStore: PartialStore {
         self.spillDirectory = spillDirectory
     }
 
-    package func open(_ site: PartialSite) throws(DownloadError) -> any Partial {
-        if site.medium == .memory {
-            if let body = bodies.take(site) { return MemoryPartial(body, store: self, site: site) }
+    package func open(_ location: PartialLocation) throws(DownloadError) -> any Partial {
+        if location.medium == .memory {
+            if let body = bodies.take(location) { return MemoryPartial(body, store: self, location: location) }
             // On disk stands no body that only its secret headers tell from another user's.
-            guard site.mayBeOnDisk, disk.holds(site) else { return MemoryPartial(nil, store: self, site: site) }
-            let partial = try disk.open(site.onDisk)
-            return MemoryPartial(partial, finding: partial.finding, store: self, site: site)
+            guard location.mayBeOnDisk, disk.holds(location) else {
+                return MemoryPartial(nil, store: self, location: location)
+            }
+            let partial = try disk.open(location.onDisk)
+            return MemoryPartial(partial, finding: partial.finding, store: self, location: location)
         }
-        let partial = try disk.open(site)
-        guard partial.finding == .nothing, let body = bodies.take(site) ?? spilledBody(site) else { return partial }
+        let partial = try disk.open(location)
+        guard partial.finding == .nothing, let body = bodies.take(location) ?? spilledBody(location) else {
+            return partial
+        }
         do throws(DownloadError) {
             try partial.fill(from: body)
         } catch {
             // Kept for a time when there is room on the disk; this time begins anew.
-            bodies.keep(body, of: site.spilled(to: spillDirectory), on: disk)
+            bodies.keep(body, of: location.spilled(to: spillDirectory), on: disk)
             return partial
         }
         return MemoryPartial(
-            partial, finding: .bytes(body.representation, body.received), store: self, site: site)
+            partial, finding: .bytes(body.representation, body.received), store: self, location: location)
     }
 
     package func refusal(of path: String) -> DownloadError? { disk.refusal(of: path) }
 
-    package func holds(_ site: PartialSite) -> Bool { disk.holds(site) }
+    package func holds(_ location: PartialLocation) -> Bool { disk.holds(location) }
 
     package func place(
-        copyOf path: String, at targets: [PlacementTarget], for site: PartialSite
+        copyOf path: String, at targets: [PlacementTarget], for location: PartialLocation
     ) -> [Result<String, DownloadError>] {
-        disk.place(copyOf: path, at: targets, for: site.onDisk)
+        disk.place(copyOf: path, at: targets, for: location.onDisk)
     }
 
     package func unfinished(
@@ -53,8 +57,8 @@ package struct TieredStore: PartialStore {
         try disk.unfinished(in: directory, trustsDestinations: trustsDestinations)
     }
 
-    package func adopt(_ file: ForeignFile, at site: PartialSite) throws(DownloadError) -> UnfinishedPartial {
-        try disk.adopt(file, at: site.onDisk)
+    package func adopt(_ file: ImportedFile, at location: PartialLocation) throws(DownloadError) -> UnfinishedPartial {
+        try disk.adopt(file, at: location.onDisk)
     }
 
     package func removeLeftovers(
@@ -67,13 +71,13 @@ package struct TieredStore: PartialStore {
         disk.removeBodies(in: directory, writtenBefore: date, exceeding: byteLimit)
     }
 
-    package func removeImported(_ file: ForeignFile) { disk.removeImported(file) }
+    package func removeImported(_ file: ImportedFile) { disk.removeImported(file) }
 
-    package func unfinished(at site: PartialSite) -> UnfinishedPartial? { disk.unfinished(at: site.onDisk) }
+    package func unfinished(at location: PartialLocation) -> UnfinishedPartial? { disk.unfinished(at: location.onDisk) }
 
     /// What had to leave memory, taken off the disk; nil where nothing had to.
-    private func spilledBody(_ site: PartialSite) -> MemoryBody? {
-        let spilled = site.spilled(to: spillDirectory)
+    private func spilledBody(_ location: PartialLocation) -> MemoryBody? {
+        let spilled = location.spilled(to: spillDirectory)
         guard disk.holds(spilled), let partial = try? disk.open(spilled) else { return nil }
         guard case .bytes(let representation, let received) = partial.finding,
             let bytes = try? partial.contents(length: received.prefixEnd)
@@ -88,22 +92,22 @@ package struct TieredStore: PartialStore {
     }
 }
 
-extension PartialSite {
+extension PartialLocation {
     /// The same place, on disk.
     var onDisk: Self {
-        var site = self
-        site.medium = .disk
-        return site
+        var location = self
+        location.medium = .disk
+        return location
     }
 
     /// Where the bytes of the same resource go that have to leave memory: one place, whoever asked for them.
     func spilled(to directory: String) -> Self {
-        var site = onDisk
-        site.directory = directory
-        site.baseName = Self.spilledName
-        site.request.destination = ""
-        site.request.choosesName = false
-        return site
+        var location = onDisk
+        location.directory = directory
+        location.baseName = Self.spilledName
+        location.request.destination = ""
+        location.request.choosesName = false
+        return location
     }
 
     /// Whether a body for memory may be on disk: without an account nothing there says whose it is.

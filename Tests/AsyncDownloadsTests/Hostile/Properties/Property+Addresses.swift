@@ -20,7 +20,7 @@ extension Property {
     static func transferKey(_ text: String) throws {
         guard let url = URL(string: text) else { return }
         let request = DownloadRequest(from: url, to: URL(fileURLWithPath: "/d/f"))
-        guard request.firstFault == nil else { return }
+        guard request.validationError == nil else { return }
         let key = TransferKey(url: url, headers: [:])
         guard let keyURL = URL(string: key.url) else { throw Violation(description: "a key that is no URL") }
         try demand(TransferKey(url: keyURL, headers: [:]) == key, "another key the second time")

@@ -79,8 +79,8 @@ extension Property {
         try demand(try Checkpoint.decode(checkpoint.encoded()).checkpoint == checkpoint, "another when it is read back")
         // What is made of it when it is continued.
         _ = PartialNames(
-            PartialSite(directory: "/d", baseName: checkpoint.baseName, request: checkpoint.request), user: 1)
-        let asked = AskedRange.continuing(
+            PartialLocation(directory: "/d", baseName: checkpoint.baseName, request: checkpoint.request), user: 1)
+        let asked = RequestedRange.continuing(
             at: checkpoint.received.prefixEnd, validator: checkpoint.representation.validator, window: nil)
         try demand(asked.fields.firstInvalidField() == nil, "a request that cannot be sent")
         try demand(asked.range != nil || asked.condition == .none, "a condition without a range")

@@ -29,7 +29,6 @@ extension Property {
     }
 
     static func contentCoding(_ text: String) throws {
-        _ = AcceptRanges(["Accept-Ranges": text])
         guard let coding = ContentCoding(["Content-Encoding": text]) else { return }
         try demand(!coding.description.isEmpty && coding.description != "identity", "no coding at all")
         try demand(ContentCoding(["Content-Encoding": coding.description]) == coding, coding.description)
@@ -64,7 +63,7 @@ extension Property {
         for fields in [headers, headers.without("ETag")] {
             guard let validator = Validator.strong(in: fields, receivedAt: now) else { continue }
             try demand(validator.matches(fields, receivedAt: now) == .same, "different from itself")
-            let sent = AskedRange.continuing(at: 5, validator: validator, window: 10).fields
+            let sent = RequestedRange.continuing(at: 5, validator: validator, window: 10).fields
             try demand(sent.firstInvalidField() == nil, "a request that cannot be sent")
             let coded = try JSONEncoder().encode([validator])
             try demand(try JSONDecoder().decode([Validator].self, from: coded) == [validator], "lost on disk")

@@ -23,7 +23,7 @@ extension Property {
     ) throws {
         let known = Representation(
             finalURL: "https://example.com/a", validator: EntityTag("\"a\"").map(Validator.entityTag), length: 100)
-        let asked = AskedRange.continuing(at: received, validator: known.validator, window: window)
+        let asked = RequestedRange.continuing(at: received, validator: known.validator, window: window)
         let decision = ResponseInterpreter(
             asked: asked, known: received > 0 ? known : nil, received: received, url: known.finalURL,
             decodesContent: decodesContent, date: HTTPDate(secondsSinceEpoch: 1_800_000_000)

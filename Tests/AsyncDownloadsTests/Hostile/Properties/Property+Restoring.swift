@@ -21,8 +21,8 @@ extension Property {
         try FileManager.default.createSymbolicLink(
             atPath: directory + "/link", withDestinationPath: scratch + "/victims")
 
-        let site = PartialSite(directory: directory, baseName: checkpoint.baseName, request: checkpoint.request)
-        let names = PartialNames(site, user: disk.user)
+        let location = PartialLocation(directory: directory, baseName: checkpoint.baseName, request: checkpoint.request)
+        let names = PartialNames(location, user: disk.user)
         checkpoint.token = String(repeating: "0", count: 16)
         let claim = PartialNames.Claim(token: checkpoint.token, owner: checkpoint.token)
         guard let partial = try? disk.open(names.path(claim, .partial), .new) else { return }
@@ -36,7 +36,7 @@ extension Property {
 
         let store = DiskStore(durability: .processCrash)
         for unfinished in try store.unfinished(in: directory, trustsDestinations: false) {
-            guard let request = DownloadRequest(unfinished), request.firstFault == nil else { continue }
+            guard let request = DownloadRequest(unfinished), request.validationError == nil else { continue }
             let place: PlacementTarget.Place
             switch request.destination {
             case .memory: continue
@@ -45,7 +45,7 @@ extension Property {
                 place = .directory(
                     folder.path, name: "name", isCallers: true, below: request.confiningDirectory(of: folder))
             }
-            let open = try store.open(unfinished.site)
+            let open = try store.open(unfinished.location)
             try? open.begin(Representation(finalURL: "http://a.example/", length: 0))
             let target = PlacementTarget(place, resource: "", names: DirectoryNames(), isFree: { _ in true })
             _ = open.place(at: [target], length: 0)

@@ -27,7 +27,7 @@ extension Property {
             let components = path.utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }
             try demand(!components.contains(".."), "a path that climbs")
         }
-        let asked = AskedRange.continuing(
+        let asked = RequestedRange.continuing(
             at: data.received.prefixEnd, validator: data.validator(), window: nil)
         try demand(asked.fields.firstInvalidField() == nil, "a request that cannot be sent")
     }

@@ -1,0 +1,79 @@
+internal import AsyncDownloads
+internal import Crypto
+internal import Foundation
+internal import LoopbackServer
+
+/// A generated file of the demonstration, and what its server does to those who ask for it.
+struct DemoFile: Sendable {
+    /// The ones of which something is to be seen.
+    enum Part: Sendable, Hashable, CaseIterable {
+        case connectionLost, busy, sharedTransfer, pausedMidway
+    }
+
+    let name: String
+    let content: Content
+    var part: Part?
+    var faults: [Fault] = []
+
+    /// Where the connection is lost, and where it is paused: short of 8 MiB, since an engine may ask in parts of that.
+    static let interruption: Int64 = 4 << 20
+
+    /// Twenty files from 1 KiB to 64 MiB.
+    static let all: [DemoFile] = {
+        var lengths = (0...16).map { Int64(1024) << $0 }
+        lengths += [1000, 1_000_003, 5_000_011]
+        return lengths.enumerated().map { index, length in
+            let content = Content(seed: UInt64(index + 1), length: length)
+            return special(content) ?? DemoFile(name: String(format: "file-%02d.bin", index + 1), content: content)
+        }
+    }()
+
+    private static func special(_ content: Content) -> DemoFile? {
+        switch content.length {
+        case 2 << 20:
+            DemoFile(name: "busy.bin", content: content, part: .busy, faults: [.retryAfter("1")])
+        case 4 << 20:
+            DemoFile(name: "shared.bin", content: content, part: .sharedTransfer)
+        case 8 << 20:
+            DemoFile(name: "lost.bin", content: content, part: .connectionLost, faults: [.cut(after: interruption)])
+        case 16 << 20:
+            DemoFile(name: "paused.bin", content: content, part: .pausedMidway, faults: [.stall(after: interruption)])
+        // Slow enough to be watched.
+        case (32 << 20)...:
+            DemoFile(
+                name: "large-\(content.length >> 20).bin", content: content,
+                faults: [.throttle(bytesPerSecond: Int(content.length) / 3)])
+        default: nil
+        }
+    }
+
+    /// What the server has for it; the first request meets the faults.
+    var resource: Resource {
+        Resource(content, entityTag: "\"\(content.seed)\"", script: faults.isEmpty ? [] : [Step(faults)])
+    }
+
+    /// What is asked for: the file and its digest, once or, to see one transfer for two, twice.
+    func items(at url: String) throws(Misuse) -> [Item] {
+        let address = try Address(url)
+        let names = part == .sharedTransfer ? [name, "again-" + name] : [name]
+        var items: [Item] = []
+        for name in names {
+            items.append(Item(address: address, output: try OutputName(name), checksum: checksum))
+        }
+        return items
+    }
+
+    private var checksum: Checksum {
+        var hash = SHA256()
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        for offset in stride(from: 0, to: content.length, by: piece.count) {
+            let count = min(piece.count, Int(content.length - offset))
+            piece.withUnsafeMutableBytes { piece in
+                let part = UnsafeMutableRawBufferPointer(rebasing: piece[..<count])
+                content.fill(part, from: offset)
+                hash.update(bufferPointer: UnsafeRawBufferPointer(part))
+            }
+        }
+        return .sha256(hash.finalize().map { String(format: "%02x", $0) }.joined())
+    }
+}

@@ -1,0 +1,38 @@
+// The names that were public before, for users of the main branch; they go with the first release.
+
+extension DownloadError {
+    /// The former name of ``retainedByteCount``.
+    @available(*, deprecated, renamed: "retainedByteCount")
+    public var bytesKept: Int64 {
+        get { retainedByteCount }
+        set { retainedByteCount = newValue }
+    }
+}
+
+extension Downloader.Configuration {
+    /// The former name of ``partialInUsePolicy``.
+    @available(*, deprecated, renamed: "partialInUsePolicy")
+    public var inUsePolicy: PartialInUsePolicy {
+        get { partialInUsePolicy }
+        set { partialInUsePolicy = newValue }
+    }
+}
+
+extension DownloadRequest {
+    /// The former name of ``partialInUsePolicy``.
+    @available(*, deprecated, renamed: "partialInUsePolicy")
+    public var inUsePolicy: PartialInUsePolicy? {
+        get { partialInUsePolicy }
+        set { partialInUsePolicy = newValue }
+    }
+}
+
+extension Download {
+    /// The former name of ``updates``.
+    @available(*, deprecated, renamed: "updates")
+    public var observedEvents: AsyncThrowingStream<DownloadEvent, any Error> { updates }
+}
+
+/// The former name of ``PartialInUsePolicy``.
+@available(*, deprecated, renamed: "PartialInUsePolicy")
+public typealias InUsePolicy = PartialInUsePolicy

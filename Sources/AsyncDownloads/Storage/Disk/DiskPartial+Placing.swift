@@ -1,0 +1,109 @@
+extension DiskPartial {
+    func place(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>] {
+        let file: PartialFile
+        do {
+            file = try prepare(length)
+        } catch {
+            noteFailure(error)
+            return targets.map { _ in .failure(DownloadError(error)) }
+        }
+        var placement = Placement(store: store, names: names, file: file)
+        placement.interruptedName = withState { $0.chosenName }
+        placement.willTakeName = { [self] name in record(name, for: file, length: length) }
+        for target in targets { placement.put(at: target) }
+        if placement.isFinished {
+            finish(&placement)
+        } else {
+            _ = placement.synchronizeOtherDirectories()
+            placement.synchronizeOwnDirectory()
+            if (try? file.checkOwnership(names, on: store.disk)) != nil {
+                try? store.disk.setPermissions(.ownerOnly, of: file.handle)
+            }
+        }
+        return placement.results.map { result in result.mapError { DownloadError($0) } }
+    }
+
+    /// Ends the partial, whose file has become the destination or is not needed any more.
+    private func finish(_ placement: inout Placement) {
+        // Closes the files first: their descriptors may be the last that there are, and directories take some.
+        guard let last = takeAll() else { return }
+        // A name that may be lost takes nothing with it: then the checkpoint stays, and the old name may come back.
+        if placement.synchronizeOtherDirectories() {
+            clearUp(after: &placement, hasCheckpoint: last.checkpoint != nil)
+        }
+        lock.release(removing: true)
+    }
+
+    /// Removes the checkpoint, and the file where no destination took it.
+    private func clearUp(after placement: inout Placement, hasCheckpoint: Bool) {
+        // Before the directory is synced, so that one sync serves both names.
+        if hasCheckpoint { try? store.disk.remove(names.checkpoint) }
+        if !placement.isTaken { try? store.disk.remove(names.path(placement.file.claim, .partial)) }
+        placement.synchronizeOwnDirectory(hasChanged: hasCheckpoint)
+    }
+
+    /// Notes the name that the file is about to get, so that the next process knows it there if this one is killed.
+    ///
+    /// Only where a checkpoint is in place: without one nothing would be told of the file anyway.
+    private func record(_ name: String, for file: PartialFile, length: Int64) {
+        withState { $0.chosenName = name }
+        // All bytes are there, and as durable as promised.
+        let received = IntervalSet(0..<length)
+        guard withState({ $0.checkpoint != nil }), let (_, next) = try? nextCheckpoint(received),
+            let live = try? replaceCheckpoint(file, by: next)
+        else { return }
+        install(live, file, received)
+    }
+
+    /// Makes the file what it will be at its destination, but for the name.
+    private func prepare(_ length: Int64) throws(FileFailure) -> PartialFile {
+        let file = try usableFile()
+        try file.checkOwnership(names, on: store.disk)
+        let size = try store.disk.information(of: file.handle).size
+        guard size >= length else {
+            throw FileFailure(
+                .other, errno: 0, operation: "finish", name: file.handle.name,
+                reason: "it has \(size) bytes of \(length)")
+        }
+        // Cuts what an earlier process wrote without a checkpoint, and blocks that were allocated behind the end.
+        if size > length || length >= BlockAllocation.minimumLength { try store.disk.truncate(file.handle, to: length) }
+        // Not every file system has modes.
+        try? store.disk.setPermissions(.ordinary, of: file.handle)
+        // Rule 45: what is not synced may have failed all the same, and nobody would hear of it after the rename.
+        if store.synchronizes(file) { try synchronize(file) } else { try store.disk.checkWrites(to: file.handle) }
+        return file
+    }
+}
+
+extension DiskStore {
+    package func place(
+        copyOf path: String, at targets: [PlacementTarget], for location: PartialLocation
+    ) -> [Result<String, DownloadError>] {
+        do {
+            let handle = try disk.open(path, .reading)
+            defer { disk.close(handle) }
+            let file = PartialFile(
+                claim: .new(), handle: handle, information: try disk.information(of: handle),
+                volume: disk.volumeKind(of: handle))
+            var placement = Placement(store: self, names: names(of: location), file: file, isTaken: true)
+            for target in targets where !target.isExactly(path) { placement.put(at: target) }
+            _ = placement.synchronizeOtherDirectories()
+            placement.synchronizeOwnDirectory()
+            var results = placement.results.makeIterator()
+            return targets.map { target in
+                // A subscriber may ask for the path at which the file is already.
+                target.isExactly(path)
+                    ? .success(path) : (results.next() ?? .success(path)).mapError { DownloadError($0) }
+            }
+        } catch {
+            return targets.map { _ in .failure(DownloadError(error)) }
+        }
+    }
+}
+
+extension PlacementTarget {
+    fileprivate func isExactly(_ path: String) -> Bool {
+        guard case .path(let own, _) = place else { return false }
+        return own == path
+    }
+}

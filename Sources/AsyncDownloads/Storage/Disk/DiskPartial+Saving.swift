@@ -1,0 +1,170 @@
+extension DiskPartial {
+    func save(_ received: IntervalSet) throws(DownloadError) {
+        do {
+            try whileOpen { () throws(FileFailure) in
+                let (file, next) = try nextCheckpoint(received)
+                try file.checkOwnership(names, on: store.disk)
+                try synchronize(file)
+                install(try replaceCheckpoint(file, by: next), file, received)
+                if store.synchronizes(file) { try store.disk.synchronizeDirectory(names.directory) }
+            }
+        } catch {
+            noteFailure(error)
+            throw DownloadError(error)
+        }
+    }
+
+    func mark(_ received: IntervalSet) {
+        withState { state in
+            guard state.failure == nil, let file = state.file else { return }
+            // The first checkpoint is on its way, and takes the mark with it.
+            guard let checkpoint = state.checkpoint else { return state.marked = received }
+            do throws(FileFailure) {
+                try file.checkOwnership(names, on: store.disk)
+                // What was counted when bytes were taken back, or given up, may come after the checkpoint that says so.
+                guard received.count > checkpoint.received.count else { return }
+                state.marked = received
+                state.writeMark(of: file, store)
+            } catch {
+                state.note(error)
+            }
+        }
+    }
+
+    /// Writes a first checkpoint, of no bytes, for marks to be written behind.
+    ///
+    /// It need not wait for a disk: nothing is lost with a checkpoint that claims nothing. So bytes are safe from a
+    /// kill from the first on, however long the first sync takes. Without it they are safe from the first save on.
+    func claim() {
+        guard let (file, first) = try? nextCheckpoint(IntervalSet()), first.generation == 1,
+            let block = try? first.encoded(), let handle = try? store.disk.open(names.checkpoint, .new)
+        else { return }
+        do {
+            try write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
+            install(State.LiveCheckpoint(first, handle, rollbackOffset: Int64(block.count)), file, IntervalSet())
+        } catch {
+            store.disk.close(handle)
+            try? store.disk.remove(names.checkpoint)
+        }
+    }
+
+    /// Syncs the file's bytes where the store promises that; a failure is this partial's end.
+    func synchronize(_ file: PartialFile) throws(FileFailure) {
+        guard store.synchronizes(file) else { return }
+        do {
+            try store.disk.synchronize(file.handle)
+        } catch {
+            let checkpoint = withState { state in
+                state.failure = error
+                return state.checkpoint
+            }
+            // The mark speaks of bytes that may never reach the disk and yet be forgotten by the system's memory.
+            if let checkpoint, !rollBack(to: checkpoint.received) { removeCheckpoint() }
+            throw error
+        }
+    }
+
+    /// Remembers that the file is lost to this process, so that no byte more is written to it.
+    func noteFailure(_ failure: FileFailure) {
+        withState { $0.note(failure) }
+    }
+
+    func nextCheckpoint(_ received: IntervalSet) throws(FileFailure) -> (PartialFile, Checkpoint) {
+        try withState { state throws(FileFailure) in
+            let file = try state.usableFile
+            guard let representation = state.representation else { throw state.notBegun }
+            var request = location.request
+            request.hasSecretHeaders = state.hasSecretBytes || !state.secretHeaders.isEmpty
+            return (
+                file,
+                Checkpoint(
+                    generation: (state.checkpoint?.generation ?? 0) + 1, baseName: location.baseName,
+                    request: request, representation: representation,
+                    received: received, token: file.claim.token, inode: file.information.inode,
+                    session: store.synchronizes(file) ? nil : store.session(of: file),
+                    chosenName: state.chosenName)
+            )
+        }
+    }
+
+    /// Writes the checkpoint beside the old one and puts it in its place.
+    func replaceCheckpoint(
+        _ file: PartialFile, by next: Checkpoint
+    ) throws(FileFailure) -> State.LiveCheckpoint {
+        let block: [UInt8]
+        do {
+            block = try next.encoded()
+        } catch {
+            throw FileFailure(
+                .other, errno: 0, operation: "encode", name: "checkpoint", reason: String(describing: error))
+        }
+        let path = names.path(file.claim, .temporary)
+        // One that an earlier failure has left; nobody else gives a file this name.
+        try store.disk.remove(path)
+        let handle = try store.disk.open(path, .new)
+        do {
+            // With the blocks behind the record, so that neither a rollback nor a mark has to make the file longer.
+            try write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
+            if store.synchronizes(file) { try store.disk.synchronize(handle) }
+            try store.disk.rename(path, to: names.checkpoint)
+        } catch {
+            store.disk.close(handle)
+            try? store.disk.remove(path)
+            // What another owner has removed is missing, too.
+            if error.kind == .missing { try file.checkOwnership(names, on: store.disk) }
+            throw error
+        }
+        return State.LiveCheckpoint(next, handle, rollbackOffset: Int64(block.count))
+    }
+
+    /// Lets marks go to the new checkpoint, beginning with what the old one's mark knew beyond it.
+    func install(_ live: State.LiveCheckpoint, _ file: PartialFile, _ received: IntervalSet) {
+        let unused = withState { state -> State.LiveCheckpoint? in
+            // A closed partial has no use for it.
+            guard !state.isClosed else { return live }
+            let old = state.checkpoint
+            state.checkpoint = live
+            if let marked = state.marked, marked.count > received.count { state.writeMark(of: file, store) }
+            return old
+        }
+        if let unused { store.disk.close(unused.handle) }
+    }
+
+    private func write(_ bytes: [UInt8], to handle: OpenFile, at offset: Int64) throws(FileFailure) {
+        try store.disk.write(bytes, to: handle, at: offset)
+    }
+}
+
+extension DiskPartial.State {
+    /// Takes no bytes any more where another owner has the file, or its directory is gone.
+    fileprivate mutating func note(_ failure: FileFailure) {
+        if failure.kind == .inUse || failure.kind == .missing { self.failure = failure }
+    }
+
+    /// Writes the mark behind the checkpoint; a failure costs bytes only after a crash.
+    fileprivate mutating func writeMark(of file: PartialFile, _ store: DiskStore) {
+        guard let checkpoint, let marked, let session = store.session(of: file),
+            let line = CheckpointMark(
+                generation: checkpoint.generation, rollback: checkpoint.rollbackCount, session: session,
+                received: marked
+            ).encoded()
+        else { return }
+        let slot = Int64(Checkpoint.blockSize + checkpoint.nextSlot * CheckpointMark.slotSize)
+        // A slot that is torn now is the next one's too, so that the other keeps the mark before.
+        guard (try? store.disk.write(line, to: checkpoint.handle, at: checkpoint.rollbackOffset + slot)) != nil else {
+            return
+        }
+        if marked.count > checkpoint.known.count { self.checkpoint?.known = marked }
+        self.checkpoint?.nextSlot = (checkpoint.nextSlot + 1) % CheckpointMark.slotCount
+    }
+}
+
+extension FileSystem {
+    /// Writes all of `bytes` at `offset`.
+    func write(_ bytes: [UInt8], to file: OpenFile, at offset: Int64) throws(FileFailure) {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(FileFailure) in try write(buffer, to: file, at: offset) }
+        }
+        try result.get()
+    }
+}

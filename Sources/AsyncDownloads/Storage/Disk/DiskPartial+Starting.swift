@@ -1,0 +1,78 @@
+extension DiskPartial {
+    func begin(_ representation: Representation) throws(DownloadError) {
+        do throws(FileFailure) {
+            try whileOpen { () throws(FileFailure) in try replaceFile(representation) }
+        } catch {
+            // The file, where the old one is still there, must not take another representation's bytes.
+            withState { if !$0.isClosed { $0.failure = error } }
+            throw DownloadError(error)
+        }
+    }
+
+    private func replaceFile(_ representation: Representation) throws(FileFailure) {
+        try checkDestination()
+        try abandonCheckpoint()
+        let file = try PartialFile.make(names, on: store.disk)
+        do throws(FileFailure) {
+            try file.checkSpace(for: representation.length ?? 0, names, on: store.disk)
+            try withState { state throws(FileFailure) in
+                // CloseReason waits for this call, and has marked the partial already.
+                if state.isClosed { throw state.notBegun }
+                let isSecret = !state.secretHeaders.isEmpty || representation.hasUnverifiedCredentials
+                state = State(
+                    file: file, representation: representation, secretHeaders: state.secretHeaders,
+                    hasSecretBytes: isSecret, hasSpace: true)
+            }
+        } catch {
+            store.disk.close(file.handle)
+            try? store.disk.remove(names.path(file.claim, .partial))
+            throw error
+        }
+        // A body that had to leave memory may wait for its proof still.
+        if !representation.hasUnverifiedCredentials {
+            CredentialLedger.shared.note(withState { $0.secretHeaders }, for: file.claim.token)
+        }
+        if representation.isWorthClaiming { claim() }
+    }
+
+    /// Refuses a destination at which no file can be put in the end, before a byte is fetched for it.
+    private func checkDestination() throws(FileFailure) {
+        let destination = location.request.destination
+        // A name that is still to be chosen, or bytes that are wanted in memory.
+        guard !location.request.choosesName, !destination.isEmpty else { return }
+        try store.disk.checkReplaceable(names.place(destination))
+    }
+
+    /// Removes the checkpoint, then the file that it speaks of, each from the state as soon as it is gone.
+    private func abandonCheckpoint() throws(FileFailure) {
+        let (checkpoint, file) = try withState { state throws(FileFailure) in
+            if state.isClosed || state.failure?.kind == .inUse { _ = try state.usableFile }
+            return (state.checkpoint, state.file)
+        }
+        if let file { try file.checkOwnership(names, on: store.disk) }
+        if let checkpoint {
+            try store.disk.remove(names.checkpoint)
+            let isOurs = withState { state in
+                defer { state.checkpoint = nil }
+                return state.checkpoint != nil
+            }
+            if isOurs { store.disk.close(checkpoint.handle) }
+        }
+        if let file {
+            try store.disk.remove(names.path(file.claim, .partial))
+            let isOurs = withState { state in
+                guard !state.isClosed else { return false }
+                state = State(secretHeaders: state.secretHeaders)
+                return true
+            }
+            if isOurs { store.disk.close(file.handle) }
+        }
+    }
+}
+
+extension Representation {
+    /// Whether a kill would cost enough for a file more: the bytes can be continued, and are not few.
+    fileprivate var isWorthClaiming: Bool {
+        validator != nil && contentCoding == nil && (length ?? .max) >= BlockAllocation.minimumLength
+    }
+}

@@ -1,0 +1,117 @@
+extension DiskStore {
+    package func removeLeftovers(
+        in directory: String, writtenBefore date: HTTPDate
+    ) throws(DownloadError) -> RemovedLeftovers {
+        let names: [String]
+        do {
+            names = try disk.names(in: directory)
+        } catch {
+            throw DownloadError(error)
+        }
+        let hidden = names.compactMap { name in HiddenName(name).map { (name: name, parts: $0) } }
+        // By bytes: two spellings of one text are two sites.
+        let sites = Dictionary(grouping: hidden) { Array($0.parts.stem.utf8) }
+        var removed = RemovedLeftovers()
+        for files in sites.values {
+            guard let stem = files.first?.parts.stem else { continue }
+            let location = SiteCleaning(
+                disk: disk, names: PartialNames(directory: directory, stem: stem),
+                files: files.map { (name: $0.name, kind: $0.parts.kind) }, limit: date.secondsSinceEpoch)
+            removed += location.run()
+        }
+        return removed
+    }
+
+    package func removeBodies(in directory: String, writtenBefore date: HTTPDate, exceeding byteLimit: Int64) {
+        let found = (try? unfinished(in: directory, trustsDestinations: false)) ?? []
+        let bodies = found.compactMap { body -> (body: UnfinishedPartial, information: FileInformation)? in
+            guard body.location.baseName == PartialLocation.spilledName, body.location.request.destination.isEmpty,
+                let name = body.fileName,
+                let information = try? disk.information(at: PartialNames.join(directory, name))
+            else { return nil }
+            return (body, information)
+        }.sorted { $0.information.modificationSeconds < $1.information.modificationSeconds }
+        var byteCount = bodies.reduce(Int64(0)) { $0.addingClamped($1.information.size) }
+        for (body, information) in bodies
+        where byteCount > byteLimit || information.modificationSeconds < date.secondsSinceEpoch {
+            // One that is in use stays.
+            guard let partial = try? open(body.location) else { continue }
+            partial.discard()
+            byteCount -= information.size
+        }
+    }
+}
+
+/// Removes the files of one site that no checkpoint names.
+private struct SiteCleaning {
+    let disk: any FileSystem
+    let names: PartialNames
+    let files: [(name: String, kind: HiddenName.Kind)]
+    /// What was written later stays; in seconds since 1970.
+    let limit: Int64
+
+    func run() -> RemovedLeftovers {
+        let owner = FileOwner(disk: disk, names: names)
+        let isAnyOld = files.contains { isOld($0.name, owner) != nil }
+        // An owner that is alive has the lock, or its files are new where locks do nothing.
+        guard isAnyOld, let lock = try? PartialLock.acquire(names, on: disk) else { return RemovedLeftovers() }
+        var removed = RemovedLeftovers()
+        var isEmpty = lock.isNew
+        defer { lock.release(removing: isEmpty) }
+        guard lock.isHeld else { return removed }
+        guard let found = try? Kept(names, disk, owner) else { return removed }
+        isEmpty = true
+        for (name, kind) in files {
+            switch kind {
+            case .lock: continue
+            case .checkpoint where found.isUsable, .file where found.isOtherVersion,
+                .checkpoint where found.isOtherVersion:
+                isEmpty = false
+                continue
+            case .file(let claim, .partial) where claim.token == found.token:
+                isEmpty = false
+                continue
+            case .checkpoint, .file: break
+            }
+            let path = PartialNames.join(names.directory, name)
+            guard let information = isOld(name, owner), (try? disk.remove(path)) != nil else {
+                isEmpty = false
+                continue
+            }
+            removed += RemovedLeftovers(fileCount: 1, byteCount: information.size)
+        }
+        if isEmpty, !lock.isNew { removed += RemovedLeftovers(fileCount: 1, byteCount: 0) }
+        return removed
+    }
+
+    /// What the file is, where it is this user's, and was not written lately.
+    private func isOld(_ name: String, _ owner: FileOwner) -> FileInformation? {
+        guard let information = try? disk.information(at: PartialNames.join(names.directory, name)),
+            information.kind == .regular, information.modificationSeconds < limit,
+            (try? owner.isOwn(information)) == true
+        else { return nil }
+        return information
+    }
+
+    /// What the checkpoint of the site names.
+    private struct Kept {
+        var isUsable = false
+        var isOtherVersion = false
+        var token: String?
+
+        init(_ names: PartialNames, _ disk: any FileSystem, _ owner: FileOwner) throws(FileFailure) {
+            switch try CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner) {
+            case nil, .failure(.corrupt): break
+            case .failure(.otherVersion): isOtherVersion = true
+            case .success(let found):
+                defer { disk.close(found.handle) }
+                let record = found.checkpoint
+                for name in try disk.names(in: names.directory) where names.claim(from: name)?.token == record.token {
+                    let path = PartialNames.join(names.directory, name)
+                    guard try disk.information(at: path)?.inode == record.inode else { continue }
+                    (isUsable, token) = (true, record.token)
+                }
+            }
+        }
+    }
+}

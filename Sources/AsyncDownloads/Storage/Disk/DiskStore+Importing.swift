@@ -1,0 +1,98 @@
+extension DiskStore {
+    package func adopt(_ file: ImportedFile, at location: PartialLocation) throws(DownloadError) -> UnfinishedPartial {
+        // Bytes that leave a place where they were safe are synced, whatever is promised of those from the network.
+        let store = DiskStore(disk: disk, durability: .powerLoss, bootID: bootID)
+        let partial = try store.open(location, sparing: file.information)
+        defer { partial.close() }
+        if case .bytes(let representation, let received) = partial.finding {
+            let isBetter = representation.isProvable && received.count >= file.received.count
+            if isBetter || !file.representation.isProvable {
+                return UnfinishedPartial(location: location, representation: representation, received: received)
+            }
+        }
+        var file = file
+        if file.representation.isProvable, !file.received.isEmpty {
+            file.representation.isImported = true
+            try partial.importBytes(file)
+        }
+        return UnfinishedPartial(location: location, representation: file.representation, received: file.received)
+    }
+
+    package func removeImported(_ file: ImportedFile) {
+        guard file.isTemporary, (try? disk.information(at: file.path))??.isSameFile(as: file.information) == true else {
+            return
+        }
+        // One that cannot be removed takes space and does no harm.
+        try? disk.remove(file.path)
+    }
+}
+
+extension DiskPartial {
+    /// Replaces what is kept here by a copy of `foreign`, in one step.
+    ///
+    /// The new checkpoint takes the old one's place after the copy is on disk, and the old bytes go last. So whatever
+    /// fails, what was kept here before or the copy is found by the next opening, and `foreign` is as it was.
+    func importBytes(_ imported: ImportedFile) throws(DownloadError) {
+        do throws(FileFailure) {
+            let file = try PartialFile.copy(of: imported, names, on: store.disk)
+            let old: State
+            do throws(FileFailure) {
+                old = try install(file, imported)
+            } catch {
+                store.disk.close(file.handle)
+                try? store.disk.remove(names.path(file.claim, .partial))
+                throw error
+            }
+            old.close(on: store.disk)
+            try store.disk.synchronizeDirectory(names.directory)
+            if let file = old.file { try? store.disk.remove(names.path(file.claim, .partial)) }
+        } catch {
+            throw DownloadError(error)
+        }
+    }
+
+    /// Lets a checkpoint speak of `file`; the answer is the state before.
+    private func install(_ file: PartialFile, _ imported: ImportedFile) throws(FileFailure) -> State {
+        let old = withState { $0 }
+        if let own = old.file { try own.checkOwnership(names, on: store.disk) }
+        var request = location.request
+        // The next opening then asks for a proof, unless the request has the account of the bytes.
+        if imported.hasSecretHeaders { request.hasSecretHeaders = true }
+        let checkpoint = Checkpoint(
+            generation: (old.checkpoint?.generation ?? 0) + 1, baseName: location.baseName, request: request,
+            representation: imported.representation, received: imported.received, token: file.claim.token,
+            inode: file.information.inode, session: nil)
+        let live = try replaceCheckpoint(file, by: checkpoint)
+        withState { state in
+            state = State(
+                file: file, representation: imported.representation, checkpoint: live,
+                secretHeaders: state.secretHeaders, hasSecretBytes: imported.hasSecretHeaders)
+        }
+        return old
+    }
+}
+
+extension PartialFile {
+    /// Makes a synced file of a new name with the bytes of `foreign`.
+    fileprivate static func copy(
+        of imported: ImportedFile, _ names: PartialNames, on disk: any FileSystem
+    ) throws(FileFailure) -> PartialFile {
+        let claim = PartialNames.Claim.new()
+        let path = names.path(claim, .partial)
+        let handle = try disk.duplicate(imported.handle, to: path)
+        do throws(FileFailure) {
+            let information = try disk.information(of: handle)
+            guard information.size >= imported.received.upperBound else {
+                throw FileFailure(
+                    .other, errno: 0, operation: "copy", name: imported.handle.name, reason: "it has become shorter")
+            }
+            try disk.synchronize(handle)
+            return PartialFile(
+                claim: claim, handle: handle, information: information, volume: disk.volumeKind(of: handle))
+        } catch {
+            disk.close(handle)
+            try? disk.remove(path)
+            throw error
+        }
+    }
+}

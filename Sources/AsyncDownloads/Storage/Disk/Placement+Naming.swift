@@ -1,0 +1,224 @@
+/// Choosing a name for a file whose request did not give it.
+extension Placement {
+    /// Puts the file, or a copy of it, into a directory under `name`, or under the next number of it.
+    ///
+    /// - Returns: The path that has the file's bytes now.
+    mutating func put(
+        _ source: String, in directory: String, name: String, isCallers: Bool, for target: PlacementTarget
+    ) throws(FileFailure) -> String {
+        try target.names.withTurn(name, in: directory) { () throws(FileFailure) in
+            try checkWay(to: target)
+            let path = PartialNames.join(directory, name)
+            if isCallers, target.isFree(path) {
+                if try disk.information(at: path) == nil, try claim(path, by: source, target) { return path }
+                if try mayReplace(path, for: target) {
+                    try replace(path, by: source)
+                    target.names.give(path, to: target.resource)
+                    return path
+                }
+            }
+            return try putNumbered(source, directory, name, isCallers, target)
+        }
+    }
+
+    /// Gives the file a name that nothing had; false where something has it by now.
+    ///
+    /// Whoever looks for the name in this process finds it given before it is there, so that nobody replaces it.
+    private mutating func claim(
+        _ path: String, by source: String, _ target: PlacementTarget
+    ) throws(FileFailure) -> Bool {
+        target.names.give(path, to: target.resource)
+        do throws(FileFailure) {
+            try disk.rename(source, toUnused: path)
+        } catch {
+            target.names.withdraw(path, from: target.resource)
+            // Another process was quicker.
+            guard error.kind == .exists, try disk.information(at: path) != nil else {
+                if error.kind == .missing, source == ownPath { try file.checkOwnership(names, on: disk) }
+                throw error
+            }
+            return false
+        }
+        noteTaken(source)
+        return true
+    }
+
+    /// Whether a caller's name may replace what is at `path`.
+    func mayReplace(_ path: String, for target: PlacementTarget) throws(FileFailure) -> Bool {
+        guard let present = try disk.information(at: path) else { return true }
+        guard present.kind == .regular || present.kind == .symbolicLink, !target.names.mayBeForgotten(path) else {
+            return false
+        }
+        return try !isOfAnotherResource(path, present, target)
+    }
+
+    /// Whether this process has placed the file at `path` for another resource.
+    private func isOfAnotherResource(
+        _ path: String, _ present: FileInformation, _ target: PlacementTarget
+    ) throws(FileFailure) -> Bool {
+        for other in target.names.others(than: target.resource, at: path) {
+            // By another spelling it is the same file only where the volume takes both for one name.
+            if try disk.information(at: other)?.isSameFile(as: present) == true { return true }
+        }
+        return false
+    }
+
+    private mutating func putNumbered(
+        _ source: String, _ directory: String, _ name: String, _ isCallers: Bool, _ target: PlacementTarget
+    ) throws(FileFailure) -> String {
+        var numbering = target.names.takeNumbering(of: name, in: directory)
+        let result: Result<String, FileFailure>
+        do throws(FileFailure) {
+            result = .success(try putNumbered(source, directory, name, isCallers, target, &numbering))
+        } catch {
+            result = .failure(error)
+        }
+        target.names.putBack(numbering, of: name, in: directory)
+        return try result.get()
+    }
+
+    private mutating func putNumbered(
+        _ source: String, _ directory: String, _ name: String, _ isCallers: Bool, _ target: PlacementTarget,
+        _ numbering: inout DirectoryNames.Numbering
+    ) throws(FileFailure) -> String {
+        let resource = target.resource.hashValue
+        let signature = try signature(of: file.handle)
+        if let (path, file) = numbering.given[resource], target.isFree(path) {
+            // The resource's own file of this process, which the caller's name stands for.
+            if isCallers, let file, try disk.information(at: path)?.isUnchanged(since: file) == true {
+                try replace(path, by: source)
+                return try noteGiven(path, resource, &numbering)
+            }
+            if try keep(path, inPlaceOf: source, signature) { return path }
+        }
+        for path in numbering.others[signature] ?? [] where target.isFree(path) {
+            guard try keep(path, inPlaceOf: source, signature) else { continue }
+            numbering.others[signature]?.removeAll { $0 == path }
+            target.names.give(path, to: target.resource)
+            return try noteGiven(path, resource, &numbering)
+        }
+        while true {
+            let candidate = numbering.next == 0 ? name : FileName.numbered(name, numbering.next)
+            let path = PartialNames.join(directory, candidate)
+            guard target.isFree(path) else {
+                numbering.next += 1
+                continue
+            }
+            guard let present = try disk.information(at: path) else {
+                willTakeName(candidate)
+                guard try claim(path, by: source, target) else { continue }
+                numbering.next += 1
+                return try noteGiven(path, resource, &numbering)
+            }
+            numbering.next += 1
+            guard present.kind == .regular, try !isOfAnotherResource(path, present, target) else { continue }
+            if candidate == interruptedName, present.size == 0, signature.size > 0 {
+                // The reservation of an earlier process, for this very file.
+                try replace(path, by: source)
+            } else {
+                guard let other = try comparable(path) else { continue }
+                guard other == signature, try keep(path, inPlaceOf: source, signature) else {
+                    numbering.others[other, default: []].append(path)
+                    continue
+                }
+            }
+            target.names.give(path, to: target.resource)
+            return try noteGiven(path, resource, &numbering)
+        }
+    }
+
+    private func noteGiven(
+        _ path: String, _ resource: Int, _ numbering: inout DirectoryNames.Numbering
+    ) throws(FileFailure) -> String {
+        numbering.given[resource] = (path, try disk.information(at: path))
+        return path
+    }
+
+    /// Uses the file that is at `path` already, where it has the same bytes and is this user's; false where not.
+    private func keep(
+        _ path: String, inPlaceOf source: String, _ signature: DirectoryNames.Signature
+    ) throws(FileFailure) -> Bool {
+        guard let handle = try openComparable(path) else { return false }
+        defer { disk.close(handle) }
+        let owner = FileOwner(disk: disk, names: names)
+        guard try self.signature(of: handle) == signature, try owner.isOwn(disk.information(of: handle)),
+            try holdsSameBytes(handle, count: signature.size)
+        else { return false }
+        // What it is promised to survive, its bytes may not have been written for.
+        if store.synchronizes(file) { try disk.synchronize(handle) }
+        if source != ownPath { try? disk.remove(source) }
+        return true
+    }
+
+    /// Whether the file has the same bytes as the one that is placed, which are `count`.
+    private func holdsSameBytes(_ handle: OpenFile, count: Int64) throws(FileFailure) -> Bool {
+        let length = 1 << 20
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * length, alignment: 4096)
+        defer { buffer.deallocate() }
+        let (ours, theirs) = (
+            UnsafeMutableRawBufferPointer(rebasing: buffer[..<length]),
+            UnsafeMutableRawBufferPointer(rebasing: buffer[length...])
+        )
+        var position: Int64 = 0
+        while position < count {
+            let read = try self.read(ours, from: file.handle, at: position)
+            guard read > 0, try self.read(theirs, from: handle, at: position) == read,
+                ours[..<read].elementsEqual(theirs[..<read])
+            else { return false }
+            position += Int64(read)
+        }
+        return true
+    }
+
+    /// The signature of the file at `path`; nil where it cannot be read.
+    private func comparable(_ path: String) throws(FileFailure) -> DirectoryNames.Signature? {
+        guard let handle = try openComparable(path) else { return nil }
+        defer { disk.close(handle) }
+        return try signature(of: handle)
+    }
+
+    /// Opens a regular file to read; nil where there is none, or it may not be read.
+    private func openComparable(_ path: String) throws(FileFailure) -> OpenFile? {
+        let handle: OpenFile
+        do {
+            handle = try disk.open(path, .reading)
+        } catch let error where [.missing, .denied, .unusablePath].contains(error.kind) {
+            return nil
+        }
+        do {
+            if try disk.information(of: handle).kind == .regular { return handle }
+        } catch {
+            disk.close(handle)
+            throw error
+        }
+        disk.close(handle)
+        return nil
+    }
+
+    private func signature(of handle: OpenFile) throws(FileFailure) -> DirectoryNames.Signature {
+        let size = try disk.information(of: handle).size
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 4096)
+        defer { buffer.deallocate() }
+        var hasher = Hasher()
+        for offset in [0, max(0, size - Int64(buffer.count))] {
+            let count = try read(buffer, from: handle, at: offset)
+            hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        }
+        return .init(size: size, ends: hasher.finalize())
+    }
+
+    /// Reads until the buffer is full or the file ends.
+    private func read(
+        _ buffer: UnsafeMutableRawBufferPointer, from handle: OpenFile, at offset: Int64
+    ) throws(FileFailure) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let count = try disk.read(
+                into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), from: handle,
+                at: offset + Int64(filled))
+            if count == 0 { break }
+            filled += count
+        }
+        return filled
+    }
+}

@@ -1,0 +1,81 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+extension POSIXFileSystem {
+    package func information(of file: OpenFile) throws(FileFailure) -> FileInformation {
+        var status = stat()
+        _ = try call("examine", file.name) { fstat(file.number, &status) }
+        return FileInformation(status)
+    }
+
+    package func information(at path: String) throws(FileFailure) -> FileInformation? {
+        var status = stat()
+        do {
+            _ = try call("examine", path) { lstat(path, &status) }
+        } catch let error where error.kind == .missing {
+            return nil
+        }
+        return FileInformation(status)
+    }
+
+    package func names(in directory: String) throws(FileFailure) -> [String] {
+        guard let stream = opendir(directory) else {
+            throw Self.failure(errno, "list", PartialNames.lastComponent(of: directory))
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        errno = 0
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+                tuple.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: tuple.pointee)) {
+                    String(cString: $0)
+                }
+            }
+            if name != ".", name != ".." { names.append(name) }
+            errno = 0
+        }
+        guard errno == 0 else { throw Self.failure(errno, "list", PartialNames.lastComponent(of: directory)) }
+        return names
+    }
+}
+
+extension POSIXFileSystem {
+    package var user: UInt32 { geteuid() }
+
+    package var ordinaryPermissions: UInt16 { UInt16(truncatingIfNeeded: ordinaryMode) }
+}
+
+extension FileInformation {
+    fileprivate init(_ status: stat) {
+        let kind: Kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .regular
+            case S_IFDIR: .directory
+            case S_IFLNK: .symbolicLink
+            default: .other
+            }
+        self.init(
+            kind: kind, device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino),
+            size: Int64(status.st_size), linkCount: Int(status.st_nlink), owner: status.st_uid,
+            permissions: UInt16(truncatingIfNeeded: status.st_mode & 0o777),
+            modificationTime: status.modificationTime)
+    }
+}
+
+extension stat {
+    fileprivate var modificationTime: Int64 {
+        #if canImport(Darwin)
+        let time = st_mtimespec
+        #else
+        let time = st_mtim
+        #endif
+        // Any time may be set on a file, also one that does not fit.
+        let (nanoseconds, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? (time.tv_sec < 0 ? .min : .max) : nanoseconds.addingClamped(Int64(time.tv_nsec))
+    }
+}

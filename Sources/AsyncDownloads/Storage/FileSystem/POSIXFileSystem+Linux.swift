@@ -1,0 +1,140 @@
+#if !canImport(Darwin)
+#if canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+extension POSIXFileSystem {
+    /// Names one run of the machine from start to stop; nil where the system does not tell.
+    package static func bootID() -> String? {
+        guard let text = contents(of: "/proc/sys/kernel/random/boot_id") else { return nil }
+        let name = text.prefix { $0 == "-" || $0.isHexDigit }
+        return name.isEmpty ? nil : String(name)
+    }
+
+    /// The process's file mode creation mask.
+    ///
+    /// Read where reading does not change it for the other threads, which umask(2) would.
+    static func creationMask() -> mode_t {
+        guard let text = contents(of: "/proc/self/status"),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Umask:") }),
+            let mask = mode_t(line.dropFirst("Umask:".count).filter { !$0.isWhitespace }, radix: 8)
+        else { return 0o022 }
+        return mask
+    }
+
+    package func synchronize(_ file: OpenFile) throws(FileFailure) {
+        _ = try call("sync", file.name) { fsync(file.number) }
+    }
+
+    package func checkWrites(to file: OpenFile) throws(FileFailure) {
+        while true {
+            let copy: Int32
+            do {
+                copy = try call("duplicate", file.name) { fcntl(file.number, F_DUPFD_CLOEXEC, 0) }
+            } catch let error where error.kind == .tooManyOpenFiles {
+                return try synchronize(file)
+            }
+            // CloseReason any descriptor of a file makes a network file system send what it holds back.
+            if systemClose(copy) == 0 { return }
+            if errno != EINTR { throw Self.failure(errno, "close", file.name) }
+        }
+    }
+
+    package func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure) {
+        guard let fallocate = Self.fallocate else { return }
+        // 1 is FALLOC_FL_KEEP_SIZE: the file's size goes on to tell how much was written. Only what is missing is asked for,
+        // since ZFS holds all of it against the free space.
+        _ = try call("allocate blocks for", file.name) {
+            fallocate(file.number, 1, off_t(range.lowerBound), off_t(range.upperBound - range.lowerBound))
+        }
+    }
+
+    /// fallocate(2), looked up by its name since Swift's modules of the C libraries leave it out.
+    ///
+    /// posix_fallocate(3), which they have, changes the size and writes zeros where the file system has no such thing.
+    private static let fallocate: FAllocate? = dlsym(nil, "fallocate").map { unsafeBitCast($0, to: FAllocate.self) }
+
+    private typealias FAllocate = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
+
+    func freeSpace(in directory: String) throws(FileFailure) -> Int64? {
+        var status = statvfs()
+        _ = try call("examine", directory) { statvfs(directory, &status) }
+        // File systems without a size of their own tell 0 of everything.
+        guard status.f_blocks > 0 else { return nil }
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow ? nil : Int64(clamping: bytes)
+    }
+
+    package func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {
+        let copy = try open(path, .new)
+        do {
+            // FICLONE, a macro that is not imported: the number is the same on x86-64 and arm64.
+            if ioctl(copy.number, 0x4004_9409, file.number) != 0 {
+                try copyBytes(of: file, to: copy)
+            }
+            return copy
+        } catch {
+            close(copy)
+            try? remove(path)
+            throw error
+        }
+    }
+
+    package func volumeKind(of file: OpenFile) -> VolumeKind {
+        guard let fstatfs = Self.fstatfs else { return .other }
+        return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
+            buffer.initializeMemory(as: UInt8.self, repeating: 0)
+            guard let base = buffer.baseAddress, fstatfs(file.number, base) == 0 else { return .other }
+            // The first word of the structure on every architecture of Linux.
+            return Self.volumeKind(ofType: UInt32(truncatingIfNeeded: base.load(as: Int.self)))
+        }
+    }
+
+    /// What kind of volume has the number `type` (linux/magic.h).
+    ///
+    /// Disks are listed, and not the others: a network file system that is not known here must not pass for a disk.
+    static func volumeKind(ofType type: UInt32) -> VolumeKind {
+        switch type {
+        // tmpfs and ramfs.
+        case 0x0102_1994, 0x8584_58F6: .memory
+        // ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, overlayfs, JFS, NILFS, ReiserFS, FAT, exFAT, NTFS, HFS+, HFS, UDF.
+        case 0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E, 0x794C_7630, 0x3153_464A, 0x3434,
+            0x5265_4973, 0x4D44, 0x2011_BAB0, 0x5346_544E, 0x7366_746E, 0x482B, 0x4244, 0x1501_3346:
+            .disk
+        default: .other
+        }
+    }
+
+    /// fstatfs(2), looked up by its name for the same reason as fallocate(2).
+    private static let fstatfs: FStatFS? = dlsym(nil, "fstatfs").map { unsafeBitCast($0, to: FStatFS.self) }
+
+    private typealias FStatFS = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
+
+    package func rename(_ path: String, toUnused destination: String) throws(FileFailure) {
+        if let renameat2 = Self.renameat2 {
+            do {
+                // -100 is AT_FDCWD and 1 is RENAME_NOREPLACE.
+                _ = try call("rename to", destination) { renameat2(-100, path, -100, destination, 1) }
+                return
+            } catch let error where error.kind == .unsupported {}
+        }
+        try reserveAndRename(path, to: destination)
+    }
+
+    private static let renameat2: RenameAt2? = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: RenameAt2.self) }
+
+    private typealias RenameAt2 =
+        @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
+
+    private static func contents(of path: String) -> String? {
+        let number = systemOpen(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { return nil }
+        defer { _ = systemClose(number) }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = systemRead(number, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+}
+#endif

@@ -1,0 +1,122 @@
+internal import Foundation
+
+/// The running and paused transfers, by what they fetch: looking up and adding is one critical section.
+///
+/// Locks are taken in one order only, the registry's before a transfer's and that one before the reservations', and none
+/// is held when anything is carried out.
+final class TransferRegistry: Sendable {
+    /// A request that has become a subscriber.
+    struct Joined: Sendable {
+        let transfer: Transfer
+        let subscriber: Int
+        /// Whether the transfer was there already.
+        let isCoalesced: Bool
+    }
+
+    private struct State {
+        var byKey: [TransferKey: Transfer] = [:]
+        /// Also those that still put their file in place while a newer transfer has taken over their key.
+        var live: [ObjectIdentifier: Transfer] = [:]
+        var lastNumber = 0
+        var isShutDown = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+    private let destinations: DestinationReservations
+
+    init(destinations: DestinationReservations) {
+        self.destinations = destinations
+    }
+
+    /// Joins the transfer of `key`, or the one that `make` creates, and reserves the destination that the request names.
+    ///
+    /// - Parameters:
+    ///   - isRunning: Whether the subscriber wants the transfer to run; one that does not begins paused.
+    ///   - make: Creates a transfer that has not begun, with the number that it is given.
+    func join(
+        _ key: TransferKey, _ request: DownloadRequest, _ terms: SubscriberTerms, policy: DuplicatePolicy,
+        isRunning: Bool = true, make: (Int) -> Transfer
+    ) -> Result<Joined, DownloadError> {
+        var effects: [@Sendable () -> Void] = []
+        let result: Result<Joined, DownloadError> = state.withLock { state in
+            guard !state.isShutDown else { return .failure(DownloadError(.shutDown)) }
+            let present = state.byKey[key].flatMap { $0.isJoinable ? $0 : nil }
+            if present != nil, policy.kind == .reject { return .failure(DownloadError(.duplicate)) }
+            var path: String?
+            if case .file(let file) = request.destination {
+                guard reserve(file.path, for: key, state, &effects) else {
+                    return .failure(DownloadError(.destinationInUse, file.lastPathComponent))
+                }
+                path = file.path
+            }
+            if let present,
+                let attachment = present.attach(
+                    request, terms, reservedPath: path, isRunning: isRunning,
+                    isSuperseding: policy.kind == .cancelExisting)
+            {
+                effects.append(attachment.performEffects)
+                return .success(Joined(transfer: present, subscriber: attachment.number, isCoalesced: true))
+            }
+            state.lastNumber += 1
+            let transfer = make(state.lastNumber)
+            guard let attachment = transfer.attach(request, terms, reservedPath: path, isRunning: isRunning) else {
+                preconditionFailure("a new transfer refused its first subscriber")
+            }
+            effects.append(attachment.performEffects)
+            state.byKey[key] = transfer
+            state.live[ObjectIdentifier(transfer)] = transfer
+            return .success(Joined(transfer: transfer, subscriber: attachment.number, isCoalesced: false))
+        }
+        for effect in effects { effect() }
+        return result
+    }
+
+    /// Reserves a path, if need be by ending paused subscribers that nobody can resume.
+    private func reserve(
+        _ path: String, for key: TransferKey, _ state: State, _ effects: inout [@Sendable () -> Void]
+    ) -> Bool {
+        guard let owner = destinations.reserve(path, for: key) else { return true }
+        guard let effect = state.byKey[owner]?.evictUnreachable(from: path) else { return false }
+        effects.append(effect)
+        return destinations.reserve(path, for: key) == nil
+    }
+
+    /// Frees the key and the destinations of a transfer of which nothing is open any more.
+    func free(_ transfer: Transfer) {
+        state.withLock { state in
+            if state.byKey[transfer.key] === transfer { state.byKey[transfer.key] = nil }
+        }
+        transfer.releasePaths()
+    }
+
+    /// Forgets a transfer that is over.
+    func remove(_ transfer: Transfer) {
+        let waiters = state.withLock { state in
+            state.live[ObjectIdentifier(transfer)] = nil
+            var waiters: [CheckedContinuation<Void, Never>] = []
+            if state.live.isEmpty { swap(&waiters, &state.waiters) }
+            return waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Every live transfer, in the order in which they were started.
+    var transfers: [Transfer] { state.withLock { $0.live.values.sorted { $0.number < $1.number } } }
+
+    /// Refuses whoever comes from now on.
+    func close() {
+        state.withLock { $0.isShutDown = true }
+    }
+
+    /// Waits until nothing is live.
+    func drained() async {
+        await withCheckedContinuation { continuation in
+            let isEmpty = state.withLock { state in
+                if !state.live.isEmpty { state.waiters.append(continuation) }
+                return state.live.isEmpty
+            }
+            if isEmpty { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// When to save a checkpoint beside a running exchange: soon after the first bytes, then by size and by age.
+///
+/// Between two checkpoints, cheap marks tell where a process was that dies on a living machine; the checkpoints are for
+/// the loss of power, and each costs a sync of the data.
+struct CheckpointSchedule: Sendable {
+    private static let firstSize: Int64 = 1 << 20
+    private static let size: Int64 = 64 << 20
+    private static let age = Duration.seconds(5)
+
+    var isUnderWay = false
+    private var unsaved: Int64 = 0
+    private var savedAt: Duration?
+
+    /// Counts written bytes; true when a checkpoint is due.
+    mutating func wrote(_ count: Int, at now: Duration) -> Bool {
+        unsaved += Int64(count)
+        guard !isUnderWay else { return false }
+        let isDue = savedAt.map { unsaved >= Self.size || now - $0 >= Self.age } ?? (unsaved >= Self.firstSize)
+        if isDue { start(at: now) }
+        return isDue
+    }
+
+    /// A checkpoint before a pause of unknown length; false when it would say nothing new.
+    mutating func begin(resumable: Bool) -> Bool {
+        guard resumable, !isUnderWay, unsaved > 0 else { return false }
+        start(at: savedAt ?? .zero)
+        return true
+    }
+
+    /// A checkpoint is there from an earlier run: the next one is not urgent.
+    mutating func found(at now: Duration) {
+        savedAt = now
+    }
+
+    /// A new representation begins: nothing of it is saved.
+    mutating func reset() {
+        unsaved = 0
+        savedAt = nil
+    }
+
+    private mutating func start(at now: Duration) {
+        isUnderWay = true
+        unsaved = 0
+        savedAt = now
+    }
+}

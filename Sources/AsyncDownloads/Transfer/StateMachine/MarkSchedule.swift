@@ -1,0 +1,46 @@
+/// When to mark how many bytes are written: after each mebibyte, and a tenth of a second after the first unmarked byte.
+///
+/// A mark costs two system calls, and engines deliver parts as small as 16 KiB. What a kill may cost is therefore what one
+/// mark spans, and never a byte that a subscriber was told of.
+struct MarkSchedule: Sendable {
+    static let size: Int64 = 1 << 20
+    static let age = Duration.milliseconds(100)
+
+    /// What follows from written bytes.
+    enum Step: Sendable, Hashable {
+        /// Mark at once.
+        case now
+        /// Ask again with ``MarkSchedule/isDue(at:)`` after the delay.
+        case after(Duration)
+    }
+
+    private var unmarkedCount: Int64 = 0
+    private var markedAt: Duration?
+    private var isTimerSet = false
+
+    /// Counts written bytes, of which subscribers are told now if `isTold`.
+    mutating func wrote(_ count: Int, at now: Duration, isReported isReported: Bool) -> Step? {
+        unmarkedCount += Int64(count)
+        let age = markedAt.map { now - $0 }
+        if isReported || unmarkedCount >= Self.size || age.map({ $0 >= Self.age }) ?? true {
+            mark(at: now)
+            return .now
+        }
+        guard !isTimerSet else { return nil }
+        isTimerSet = true
+        return .after(Self.age - (age ?? .zero))
+    }
+
+    /// Whether bytes are still unmarked when the delay has passed.
+    mutating func isDue(at now: Duration) -> Bool {
+        isTimerSet = false
+        guard unmarkedCount > 0 else { return false }
+        mark(at: now)
+        return true
+    }
+
+    private mutating func mark(at now: Duration) {
+        unmarkedCount = 0
+        markedAt = now
+    }
+}

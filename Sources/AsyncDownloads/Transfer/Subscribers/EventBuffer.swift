@@ -1,0 +1,101 @@
+/// The events that one stream has not delivered yet, and the consumer that waits for one.
+///
+/// It holds at most a hundred unread events, whatever a server does and however slowly the consumer reads. A progress
+/// event replaces one that is the last unread event. When the mailbox is full, the oldest unread event of the kind that
+/// arrives is left out, or the oldest of all where none is of that kind; ``DownloadEvent/omitted(count:)`` is delivered in
+/// its place. The end of the stream is kept apart from the events, so that it is never left out.
+struct EventBuffer: Sendable {
+    typealias Delivery = Result<DownloadEvent?, DownloadError>
+
+    private struct Unread: Sendable {
+        var event: DownloadEvent
+        /// How many events were left out immediately before this one.
+        var omittedCount: Int
+    }
+
+    private static let capacity = 100
+
+    private var unread: [Unread] = []
+    private var waiter: CheckedContinuation<Delivery, Never>?
+    private var end: DownloadError??
+    /// Whether a consumer has been given this mailbox.
+    var isClaimed = false
+    /// Whether that consumer only looks on: nobody who waits for the file.
+    var isObserver = false
+
+    /// Puts an event in, or hands it to the waiting consumer.
+    mutating func put(_ event: DownloadEvent) -> [DeferredEffect] {
+        guard end == nil else { return [] }
+        if let waiter {
+            self.waiter = nil
+            return [DeferredEffect { waiter.resume(returning: .success(event)) }]
+        }
+        if case .progress = event, case .progress? = unread.last?.event {
+            unread[unread.count - 1].event = event
+        } else {
+            let omittedCount = unread.count == Self.capacity ? makeRoom(for: event.kind) : 0
+            unread.append(Unread(event: event, omittedCount: omittedCount))
+        }
+        return []
+    }
+
+    /// Removes one event, and returns how many are left out before the event that comes now.
+    private mutating func makeRoom(for kind: DownloadEvent.Kind) -> Int {
+        let index = unread.firstIndex { $0.event.kind == kind } ?? 0
+        let removed = unread.remove(at: index)
+        // Progress may be coalesced at any time, so a consumer misses nothing with it.
+        let omittedCount = removed.omittedCount + (removed.event.kind == .progress ? 0 : 1)
+        guard index < unread.count else { return omittedCount }
+        unread[index].omittedCount += omittedCount
+        return 0
+    }
+
+    /// Ends the stream after what is in it: with an error, or in order.
+    mutating func finish(_ error: DownloadError?) -> [DeferredEffect] {
+        guard end == nil else { return [] }
+        end = .some(error)
+        guard let waiter else { return [] }
+        self.waiter = nil
+        let delivery = takeEnd()
+        return [DeferredEffect { waiter.resume(returning: delivery) }]
+    }
+
+    /// The next delivery, if there is one already.
+    mutating func take() -> Delivery? {
+        guard let next = unread.first else { return end == nil ? nil : takeEnd() }
+        if next.omittedCount > 0 {
+            unread[0].omittedCount = 0
+            return .success(.omitted(count: next.omittedCount))
+        }
+        unread.removeFirst()
+        return .success(next.event)
+    }
+
+    /// Leaves a continuation to be resumed with the next delivery.
+    ///
+    /// A stream has one consumer; a second one that waits at the same time would be an error of the program, and the
+    /// earlier gets the end rather than hang.
+    mutating func wait(_ continuation: CheckedContinuation<Delivery, Never>) -> [DeferredEffect] {
+        let earlier = waiter
+        waiter = continuation
+        return earlier.map { earlier in [DeferredEffect { earlier.resume(returning: .success(nil)) }] } ?? []
+    }
+
+    // The error is thrown once; a consumer that asks again after it gets the end.
+    private mutating func takeEnd() -> Delivery {
+        guard let end, let error = end else { return .success(nil) }
+        self.end = .some(nil)
+        return .failure(error)
+    }
+}
+
+/// A continuation to be resumed, or the like, as soon as no lock is held.
+struct DeferredEffect: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        self.body = body
+    }
+
+    func callAsFunction() { body() }
+}

@@ -1,0 +1,45 @@
+import AsyncDownloads
+import Foundation
+import LoopbackServer
+import TestSupport
+import Testing
+
+/// Downloaders that nobody shuts down.
+@Suite(.endsWhenHung) struct DownloaderDeinitTests {
+    @Test(arguments: Engine.allCases)
+    func `a downloader that is let go of ends its transfers in peace, and then its engine`(
+        _ engine: Engine
+    ) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let destination = directory.appending(path: "file")
+        let content = Content(seed: 1, length: 10_000)
+        try await LoopbackServer.withServer { server in
+            server.serve(Resource(content, script: [[.stall(after: 5000)]]), at: "/file")
+            let remains = Remains()
+            do {
+                let transport = engine.makeTransport()
+                remains.transport = transport
+                let downloader = Downloader(
+                    configuration: Downloader.Configuration(), transport: transport,
+                    store: DiskStore(durability: .processCrash), time: SystemTimeSource())
+                downloader.start(DownloadRequest(from: server.url("/file"), to: destination))
+            }
+            _ = await server.requests(at: "/file", reaching: 1)
+            server.release("/file")
+            // What does not come, and what is not freed, is found by the suite's trait.
+            while remains.transport != nil, !Task.isCancelled { await Task.yield() }
+            let data = try Data(contentsOf: destination)
+            #expect(data.count == 10_000 && data.withUnsafeBytes { content.matches($0, at: 0) })
+        }
+    }
+}
+
+private final class Remains {
+    private weak var held: AnyObject?
+
+    var transport: (any Transport)? {
+        get { held as? any Transport }
+        set { held = newValue as AnyObject? }
+    }
+}

@@ -1,0 +1,145 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Replays every moment of scripts on a simulated disk with every crash (rules 38 to 42, 46, 54).
+///
+/// After each crash a new process opens the site. What it finds must be nothing, or unusable, or bytes that are byte
+/// for byte what the server has of that very representation; nothing that was promised may be gone; the destination is
+/// untouched or whole; and the download can be finished from there, with nothing left behind.
+@Suite("A crash at any moment", .serialized, .endsWhenHung(minutes: 12))
+struct CrashTests {
+    static let old: [UInt8] = Array("what was there before".utf8)
+    static let destination = "/location/file.zip"
+    static let destinations = [destination, "/location/copy.zip", "/other/copy.zip"]
+
+    @Test("leaves what was promised and nothing wrong", arguments: scripts, [Durability.powerLoss, .processCrash])
+    func everyPrefix(script: StorageScript, durability: Durability) async throws {
+        var run = StorageRun(script, durability: durability, disk: SimulatedFileSystem(Self.freshDisk()))
+        try run.run()
+        var seen: Set<Situation> = []
+        for (index, disk) in run.disk.history.enumerated() {
+            // Other suites' tests have their turn, too.
+            await Task.yield()
+            let promise = run.promise(at: index)
+            for crash in disk.crashes {
+                let after = disk.after(crash)
+                let situation = Situation(after, promise, isPower: crash != .process)
+                guard seen.insert(situation).inserted else { continue }
+                try check(after, run, promise, "after change \(index), \(crash)", isPower: crash != .process)
+            }
+        }
+        #expect(seen.count > 10, "the simulation must have seen something")
+    }
+
+    /// Such a file system may cost bytes, since a checkpoint may go before a destination comes, and a file have two names.
+    @Test(
+        "leaves nothing wrong where entries of directories reach the disk in any order", arguments: scripts,
+        [Durability.powerLoss, .processCrash])
+    func everyOrder(script: StorageScript, durability: Durability) async throws {
+        var run = StorageRun(script, durability: durability, disk: SimulatedFileSystem(Self.freshDisk()))
+        try run.run()
+        var seen: Set<Situation> = []
+        for (index, disk) in run.disk.history.enumerated() {
+            await Task.yield()
+            var promise = run.promise(at: index)
+            promise.power = 0
+            for crash in disk.disorders {
+                let after = disk.after(crash)
+                guard seen.insert(Situation(after, promise, isPower: true)).inserted else { continue }
+                try check(after, run, promise, "after change \(index), \(crash)", isPower: true, inOrder: false)
+            }
+        }
+        #expect(seen.count > 2, "the simulation must have seen something")
+    }
+
+    /// What tells two states apart for the next process.
+    private struct Situation: Hashable {
+        let files: [String: [UInt8]]
+        let promise: StorageRun.Promise
+        let isPower: Bool
+
+        init(_ disk: SimulatedDisk, _ promise: StorageRun.Promise, isPower: Bool) {
+            files = disk.names.compactMapValues { disk.nodes[$0]?.bytes }
+            self.promise = promise
+            self.isPower = isPower
+        }
+    }
+
+    private func check(
+        _ disk: SimulatedDisk, _ run: StorageRun, _ promise: StorageRun.Promise, _ moment: String, isPower: Bool,
+        inOrder: Bool = true
+    ) throws {
+        let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
+        let store = run.store(on: system, boot: promise.boot + (isPower ? 1 : 0))
+        // Without syncing, a file that was just renamed may lose its bytes with the power: that is the bargain.
+        if !isPower || run.durability == .powerLoss {
+            checkDestinations(disk, promise, moment)
+        }
+        _ = try store.unfinished(in: run.script.directory, trustsDestinations: false)
+        let partial = try store.open(.sample(in: run.script.directory))
+        var kept: Int64 = 0
+        var received = IntervalSet()
+        var object = SampleObject.second
+        if case .bytes(let representation, let found) = partial.finding {
+            object = try #require(SampleObject(representation), "\(moment)")
+            (received, kept) = (found, found.count)
+            for range in found.ranges {
+                #expect(try partial.bytes(range) == object.bytes(range), "\(moment): claimed bytes are not there")
+            }
+        } else {
+            try partial.begin(object.representation)
+        }
+        let promised = isPower ? promise.power : promise.process
+        if promise.placed == nil, !(promise.isPlacing && isWhole(Self.placed(in: run), disk)) {
+            #expect(kept >= promised, "\(moment): only \(kept) bytes of \(promised) were found")
+        }
+        try partial.finish(object, received, at: Self.destination)
+        #expect(system.disk.bytes(at: Self.destination) == object.bytes(), "\(moment): finished wrongly")
+        // Nobody looks for leftovers where the lock has gone, which comes first and goes last.
+        guard inOrder || disk.names[PartialNames(.sample(in: run.script.directory)).lock] != nil else { return }
+        #expect(try system.names(in: run.script.directory).allSatisfy { !$0.hasPrefix(".") }, "\(moment): leftovers")
+    }
+
+    private func checkDestinations(_ disk: SimulatedDisk, _ promise: StorageRun.Promise, _ moment: String) {
+        let content = disk.bytes(at: Self.destination)
+        #expect(content == Self.old || isWhole(Self.destination, disk), "\(moment): the destination is neither")
+        if let placed = promise.placed {
+            #expect(isWhole(placed, disk), "\(moment): the finished file is gone")
+        }
+        for path in Self.destinations.dropFirst() {
+            #expect(disk.bytes(at: path) == nil || isWhole(path, disk), "\(moment): \(path) is not whole")
+        }
+    }
+
+    private func isWhole(_ path: String, _ disk: SimulatedDisk) -> Bool {
+        SampleObject.allCases.contains { $0.bytes() == disk.bytes(at: path) }
+    }
+
+    private static func placed(in run: StorageRun) -> String {
+        for case .place(let destinations) in run.script.steps { return destinations[0] }
+        return destination
+    }
+
+    static func freshDisk() -> SimulatedDisk {
+        var disk = SimulatedDisk()
+        disk.directories.formUnion(["/location", "/elsewhere", "/other"])
+        disk.addFile(destination, old)
+        return disk
+    }
+}
+
+extension SimulatedDisk {
+    /// Adds a file that has been there for long.
+    mutating func addFile(_ path: String, _ bytes: [UInt8]) {
+        let node = addNode()
+        nodes[node]?.bytes = bytes
+        nodes[node]?.durable = bytes
+        names[path] = node
+        durableNames[path] = node
+    }
+
+    /// The bytes of the file at `path`.
+    func bytes(at path: String) -> [UInt8]? { names[path].flatMap { nodes[$0]?.bytes } }
+}

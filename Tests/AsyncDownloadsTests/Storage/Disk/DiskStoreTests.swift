@@ -1,0 +1,279 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// What a real disk's store keeps and finds again.
+@Suite("The disk store", .endsWhenHung)
+struct DiskStoreTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test("finds what was saved, as far as it was saved (rule 54)")
+    func findsSaved() throws {
+        try leave([0..<300, 500..<600], written: [0..<300, 500..<600, 700..<800])
+        let partial = try DiskStore().open(directory.location)
+        #expect(partial.finding == .bytes(SampleObject.first.representation, received([0..<300, 500..<600])))
+        #expect(try partial.bytes(500..<600) == SampleObject.first.bytes(500..<600))
+        try partial.finish(.first, received([0..<300, 500..<600]), at: directory.destination)
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+        #expect(try directory.contents == ["file.zip"])
+    }
+
+    @Test("makes the directory with its parents")
+    func makesDirectories() throws {
+        let partial = try DiskStore().open(.sample(in: "\(directory.path)/a/b/c/"))
+        try partial.begin(SampleObject.first.representation)
+        try partial.finish(.first, IntervalSet(), at: "\(directory.path)/a/b/c/file.zip")
+        #expect(try directory.contents == ["a"])
+        #expect(directory.bytes(at: "\(directory.path)/a/b/c/file.zip") == SampleObject.first.bytes())
+    }
+
+    @Test("keeps files for their owner alone")
+    func permissions() throws {
+        try leave([0..<300])
+        for name in try directory.contents {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory.path)/\(name)")
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+        }
+        #expect(try directory.contents.count == 3)
+    }
+
+    @Test("leaves nothing behind when nothing was saved")
+    func closesEmpty() throws {
+        let untouched = try DiskStore().open(directory.location)
+        untouched.close()
+        #expect(try directory.contents.isEmpty)
+        let begun = try DiskStore().open(directory.location)
+        try begun.begin(SampleObject.first.representation)
+        try begun.write(.first, 0..<100)
+        begun.close()
+        #expect(try directory.contents.isEmpty)
+    }
+
+    @Test("leaves nothing behind when the bytes are discarded")
+    func discards() throws {
+        try leave([0..<300])
+        let partial = try DiskStore().open(directory.location)
+        partial.discard()
+        #expect(try directory.contents.isEmpty)
+        #expect(throws: DownloadError.self) { try partial.write(.first, 0..<1) }
+    }
+
+    @Test(
+        "finds nothing lost where a process died between the file's place and the end of its checkpoint (rule 42)",
+        arguments: [false, true])
+    func diesAfterPlacing(choosesName: Bool) throws {
+        var location = directory.location
+        if choosesName { (location.request.destination, location.request.choosesName) = (".", true) }
+        let partial = try DiskStore().open(location)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<1000)
+        try partial.save(received([0..<1000]))
+        partial.close()
+        try FileManager.default.moveItem(atPath: directory.partialPath, toPath: directory.destination)
+        #expect(try DiskStore().open(location).finding == .nothing)
+        #expect(try directory.contents == ["file.zip"])
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+    }
+
+    @Test("removes what a process left that died before its first checkpoint")
+    func removesOrphans() throws {
+        try leave([0..<300])
+        let stem = directory.names.stem
+        let claim = "0000000000000000-0000000000000000"
+        for suffix in [".partial", ".temp", ".copy"] {
+            try directory.put([1], at: "\(directory.path)/\(stem)-\(claim)\(suffix)")
+        }
+        // What only looks like one is somebody else's.
+        let others = [
+            "\(stem)-0-0.temp", "\(stem)-\(claim)-backup.partial", "\(stem)x-\(claim).copy", "\(stem)-.partial",
+        ]
+        for name in others { try directory.put([1], at: "\(directory.path)/\(name)") }
+        let partial = try DiskStore().open(directory.location)
+        #expect(partial.finding == .bytes(SampleObject.first.representation, received([0..<300])))
+        partial.close()
+        #expect(try directory.contents.count == 3 + others.count)
+        #expect(try Set(directory.contents).isSuperset(of: others))
+    }
+
+    @Test("counts a mark while the machine runs, and only then (rule 38)", arguments: [true, false])
+    func marks(sameBoot: Bool) throws {
+        let files = PretendingFileSystem(locks: .pretended)
+        let dead = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(directory.location)
+        try dead.begin(SampleObject.first.representation)
+        try dead.write(.first, 0..<300)
+        try dead.save(received([0..<300]))
+        try dead.write(.first, 300..<500)
+        dead.mark(received([0..<500]))
+        let next = try DiskStore(disk: files, durability: .powerLoss, bootID: sameBoot ? "one" : "two")
+            .open(directory.location)
+        #expect(
+            next.finding == .bytes(SampleObject.first.representation, received([sameBoot ? 0..<500 : 0..<300])))
+    }
+
+    @Test("a mark that comes before the first checkpoint goes with it (rule 38)")
+    func earlyMark() throws {
+        let files = PretendingFileSystem(locks: .pretended)
+        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
+        let dead = try store.open(directory.location)
+        try dead.begin(SampleObject.first.representation)
+        try dead.write(.first, 0..<300)
+        dead.mark(received([0..<300]))
+        try dead.save(received([0..<100]))
+        #expect(
+            try store.open(directory.location).finding == .bytes(SampleObject.first.representation, received([0..<300]))
+        )
+    }
+
+    @Test("takes a mark for nothing that speaks of more than there is (rule 38)")
+    func markBeyondEnd() throws {
+        let store = DiskStore()
+        let partial = try store.open(directory.location)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<300)
+        try partial.save(received([0..<300]))
+        try partial.write(.first, 300..<500)
+        partial.mark(received([0..<500]))
+        partial.close()
+        let handle = try #require(FileHandle(forWritingAtPath: directory.partialPath))
+        try handle.truncate(atOffset: 400)
+        try handle.close()
+        #expect(
+            try store.open(directory.location).finding == .bytes(SampleObject.first.representation, received([0..<300]))
+        )
+    }
+
+    @Test("forgets the old representation before the first byte of a new one (rule 43)")
+    func beginsAgain() throws {
+        try leave([0..<300])
+        let partial = try DiskStore().open(directory.location)
+        let old = try directory.partialPath
+        try partial.begin(SampleObject.second.representation)
+        #expect(try directory.contents.count == 2, "a lock and a partial file")
+        #expect(try directory.partialPath != old)
+        #expect(directory.bytes(at: try directory.partialPath) == [])
+    }
+
+    @Test("is told the machine's run by the system")
+    func bootID() {
+        #expect(POSIXFileSystem.bootID() != nil)
+        #expect(POSIXFileSystem.bootID() == POSIXFileSystem.bootID())
+    }
+
+    @Test("saves beside writes and marks, and loses none of them")
+    func concurrently() async throws {
+        let files = PretendingFileSystem(locks: .pretended)
+        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
+        let partial = try store.open(directory.location)
+        try partial.begin(SampleObject.first.representation)
+        try partial.save(IntervalSet())
+        let written = SharedIntervals()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for offset in Int64(0)..<1000 {
+                    try partial.write(.first, offset..<offset + 1)
+                    partial.mark(written.insert(offset..<offset + 1))
+                }
+            }
+            group.addTask {
+                for _ in 0..<20 { try partial.save(written.value) }
+            }
+            try await group.waitForAll()
+        }
+        // The process that dies here closes nothing.
+        let next = try store.open(directory.location)
+        #expect(next.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<1000)))
+        try next.place(at: [directory.destination], length: 1000)[0].get()
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+    }
+
+    @Test("does not trust what was never synced once the machine has restarted (rule 38)")
+    func processCrash() throws {
+        let store = DiskStore(disk: POSIXFileSystem(), durability: .processCrash, bootID: "one")
+        try leave([0..<300], store: store)
+        #expect(
+            try store.open(directory.location).finding == .bytes(SampleObject.first.representation, received([0..<300]))
+        )
+        let later = DiskStore(disk: POSIXFileSystem(), durability: .processCrash, bootID: "two")
+        #expect(try later.open(directory.location).finding == .unusable(.partialMissing, discarded: 300))
+        #expect(try directory.contents.isEmpty)
+    }
+
+    @Test("says before the first byte that the disk is full (rule 44)")
+    func diskFull() throws {
+        let files = PretendingFileSystem(locks: .pretended, space: 999)
+        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: nil).open(directory.location)
+        let error = #expect(throws: DownloadError.self) { try partial.begin(SampleObject.first.representation) }
+        #expect(error?.code == .diskFull)
+        #expect(throws: DownloadError.self) { try partial.write(.first, 0..<1) }
+        partial.close()
+        #expect(try directory.contents.isEmpty)
+    }
+
+    @Test("refuses a length that no disk has (rule 44)")
+    func impossibleLength() throws {
+        let partial = try DiskStore().open(directory.location)
+        var representation = SampleObject.first.representation
+        representation.length = .max
+        let error = #expect(throws: DownloadError.self) { try partial.begin(representation) }
+        #expect(error?.code == .diskFull)
+    }
+
+    @Test("refuses a destination that is no file before the first byte (rule 44)")
+    func destinationIsDirectory() throws {
+        try FileManager.default.createDirectory(atPath: directory.destination, withIntermediateDirectories: false)
+        let partial = try DiskStore().open(directory.location)
+        let error = #expect(throws: DownloadError.self) { try partial.begin(SampleObject.first.representation) }
+        #expect(error?.code == .destinationUnusable)
+        partial.close()
+        #expect(try directory.contents == ["file.zip"])
+    }
+
+    @Test("says when it closes what the next one will find (rule 54)", arguments: [true, false])
+    func closing(isMarked: Bool) throws {
+        var files = PretendingFileSystem(locks: .pretended)
+        let counter = Counter()
+        files.refusal = { path, _ in path.hasSuffix(".temp") && counter.enter() > 1 ? .noSpace : nil }
+        let store = DiskStore(disk: files, durability: .powerLoss, bootID: isMarked ? "one" : nil)
+        let partial = try store.open(directory.location)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<300)
+        try partial.save(received([0..<300]))
+        try partial.write(.first, 300..<500)
+        partial.mark(received([0..<500]))
+        let error = #expect(throws: DownloadError.self) { try partial.save(received([0..<500])) }
+        #expect(error?.code == .diskFull)
+        let kept = partial.close()
+        #expect(kept == received([isMarked ? 0..<500 : 0..<300]))
+        #expect(try store.open(directory.location).finding == .bytes(SampleObject.first.representation, kept))
+    }
+
+    @Test("sets space aside without making the file longer (rule 41)")
+    func preallocates() throws {
+        let partial = try DiskStore().open(directory.location)
+        var representation = SampleObject.first.representation
+        representation.length = 4 << 20
+        try partial.begin(representation)
+        try partial.write(.first, 0..<100)
+        #expect(directory.bytes(at: try directory.partialPath)?.count == 100)
+    }
+
+    private func received(_ ranges: [Range<Int64>]) -> IntervalSet {
+        ranges.reduce(into: IntervalSet()) { $0.insert($1) }
+    }
+
+    /// Leaves a partial of the first object as a process does that ends in order.
+    private func leave(
+        _ saved: [Range<Int64>], written: [Range<Int64>]? = nil, store: DiskStore = DiskStore()
+    ) throws {
+        let partial = try store.open(directory.location)
+        #expect(partial.finding == .nothing)
+        try partial.begin(SampleObject.first.representation)
+        for range in written ?? saved { try partial.write(.first, range) }
+        try partial.save(received(saved))
+        partial.close()
+    }
+}

@@ -1,0 +1,79 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// A checkpoint file of which any one byte is wrong, or that ends anywhere (rule 39).
+@Suite("Every byte of a checkpoint file", .endsWhenHung)
+struct EveryByteTests {
+    /// What becomes of the byte at a place.
+    enum Damage: CaseIterable, Sendable {
+        case cut, zeroed, inverted, counted
+
+        func apply(to bytes: inout [UInt8], at index: Int) {
+            switch self {
+            case .cut: bytes.removeSubrange(index...)
+            case .zeroed: bytes[index] = 0
+            case .inverted: bytes[index] = ~bytes[index]
+            case .counted: bytes[index] &+= 1
+            }
+        }
+    }
+
+    @Test("is a restart with its reason, or changes nothing", arguments: Damage.allCases)
+    func everyByte(damage: Damage) async throws {
+        let system = SimulatedFileSystem(CrashTests.freshDisk(), behaviour: .init(remembers: false))
+        let partial = try store(on: system).open(.sample(in: "/location"))
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<300)
+        try partial.save(IntervalSet(0..<300))
+        try partial.write(.first, 300..<500)
+        partial.mark(IntervalSet(0..<500))
+        partial.close()
+
+        let disk = system.disk
+        let node = try #require(disk.names[PartialNames(.sample(in: "/location")).checkpoint])
+        let whole = try #require(disk.nodes[node]?.bytes)
+        let lineEnd = try #require(whole.firstIndex(of: UInt8(ascii: "\n")))
+        let markEnd = try #require(whole.lastIndex(of: UInt8(ascii: "\n")))
+        var seen: Set<DemoCheck> = []
+        for index in whole.indices {
+            // Other suites' tests have their turn, too.
+            if index.isMultiple(of: 256) { await Task.yield() }
+            var damaged = disk
+            damage.apply(to: &damaged.nodes[node, default: .init(number: 0)].bytes, at: index)
+            let isChanged = damaged.nodes[node]?.bytes != whole
+            let finding = try DemoCheck(store(on: SimulatedFileSystem(damaged, behaviour: .init(remembers: false))))
+            seen.insert(finding)
+            if index <= lineEnd, isChanged {
+                #expect(finding == .corrupt || finding == .otherVersion, "byte \(index)")
+            } else if index > markEnd {
+                #expect(finding == .marked, "byte \(index)")
+            } else {
+                #expect(finding == .marked || finding == .saved, "byte \(index)")
+            }
+        }
+        #expect(seen.isSuperset(of: [.corrupt, .saved, .marked]))
+        #expect(seen.contains(.otherVersion) == (damage == .counted), "the version is a digit that may be another")
+    }
+
+    /// What a process finds.
+    enum DemoCheck: Hashable {
+        case corrupt, otherVersion, saved, marked, wrong
+
+        init(_ store: DiskStore) throws {
+            let partial = try store.open(.sample(in: "/location"))
+            switch partial.finding {
+            case .unusable(.checkpointCorrupt, _): self = .corrupt
+            case .unusable(.checkpointVersion, _): self = .otherVersion
+            case .bytes(SampleObject.first.representation, IntervalSet(0..<300)): self = .saved
+            case .bytes(SampleObject.first.representation, IntervalSet(0..<500)): self = .marked
+            default: self = .wrong
+            }
+        }
+    }
+
+    private func store(on disk: SimulatedFileSystem) -> DiskStore {
+        DiskStore(disk: disk, durability: .powerLoss, bootID: "boot")
+    }
+}

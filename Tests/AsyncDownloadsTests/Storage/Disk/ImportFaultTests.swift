@@ -1,0 +1,138 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Bytes that are brought from elsewhere, on a disk that fails once or stops at any moment (rules 38, 39, 44).
+@Suite("Bytes that are taken over", .endsWhenHung)
+struct ImportFaultTests {
+    private static let path = "/elsewhere/bytes.tmp"
+    private static let brought: Int64 = 700
+
+    private var representation: Representation {
+        var representation = SampleObject.first.representation
+        representation.validator = EntityTag("\"a\"").map(Validator.entityTag)
+        return representation
+    }
+
+    /// A disk with the file to be taken over and, at the site, `kept` bytes of another object.
+    private func disk(keeping kept: Int64) throws -> SimulatedDisk {
+        var disk = CrashTests.freshDisk()
+        disk.addFile(Self.path, SampleObject.first.bytes(0..<Self.brought))
+        let system = SimulatedFileSystem(disk)
+        if kept > 0 {
+            let partial = try DiskStore(disk: system, durability: .powerLoss, bootID: "boot").open(
+                .sample(in: "/location"))
+            var representation = SampleObject.second.representation
+            representation.validator = EntityTag("\"b\"").map(Validator.entityTag)
+            try partial.begin(representation)
+            try partial.write(.second, 0..<kept)
+            try partial.save(IntervalSet(0..<kept))
+            partial.close()
+        }
+        return system.disk
+    }
+
+    private func store(_ system: SimulatedFileSystem) -> DiskStore {
+        DiskStore(disk: system, durability: .processCrash, bootID: "boot")
+    }
+
+    @discardableResult
+    private func adopt(on system: SimulatedFileSystem) throws -> UnfinishedPartial {
+        let file = try importedFile(on: system)
+        defer { system.close(file.handle) }
+        return try store(system).adopt(file, at: .sample(in: "/location"))
+    }
+
+    private func importedFile(on system: SimulatedFileSystem, isTemporary: Bool = true) throws -> ImportedFile {
+        let handle = try system.open(Self.path, .existing)
+        return ImportedFile(
+            path: Self.path, handle: handle, information: try system.information(of: handle),
+            representation: representation, received: IntervalSet(0..<Self.brought), isTemporary: isTemporary)
+    }
+
+    /// What the bytes are known as until a server has confirmed them.
+    private var imported: Representation {
+        var imported = representation
+        imported.isImported = true
+        return imported
+    }
+
+    @Test(
+        "boundary 6: are found by the next opening, and their file stays until it is not needed",
+        arguments: [0, 300, 699])
+    func taken(kept: Int64) throws {
+        let system = SimulatedFileSystem(try disk(keeping: kept))
+        let unfinished = try adopt(on: system)
+        #expect(unfinished.received == IntervalSet(0..<Self.brought))
+        #expect(system.disk.bytes(at: Self.path) != nil)
+        let partial = try store(system).open(.sample(in: "/location"))
+        #expect(partial.finding == .bytes(imported, IntervalSet(0..<Self.brought)))
+        #expect(try partial.bytes(0..<Self.brought) == SampleObject.first.bytes(0..<Self.brought))
+        try partial.finish(.first, IntervalSet(0..<Self.brought), at: CrashTests.destination)
+        #expect(system.disk.names.keys.sorted() == [Self.path, CrashTests.destination])
+        let precious = try importedFile(on: system, isTemporary: false)
+        store(system).removeImported(precious)
+        #expect(system.disk.bytes(at: Self.path) != nil)
+        store(system).removeImported(try importedFile(on: system))
+        #expect(system.disk.bytes(at: Self.path) == nil)
+    }
+
+    @Test("are left alone where as many are kept already", arguments: [700, 800])
+    func kept(kept: Int64) throws {
+        let system = SimulatedFileSystem(try disk(keeping: kept))
+        let before = system.disk.bytes(at: Self.path)
+        #expect(try adopt(on: system).received == IntervalSet(0..<kept))
+        #expect(system.disk.bytes(at: Self.path) == before)
+    }
+
+    @Test("are in one of the two places at every moment", arguments: [0, 300])
+    func everyCrash(kept: Int64) throws {
+        let system = SimulatedFileSystem(try disk(keeping: kept))
+        try adopt(on: system)
+        #expect(system.history.count > 8, "the simulation must have seen something")
+        for (moment, disk) in system.history.enumerated() {
+            for crash in disk.crashes { try check(disk.after(crash), kept, "after change \(moment), \(crash)") }
+        }
+    }
+
+    @Test(
+        "are in one of the two places when any change fails", arguments: [0, 300],
+        [FileFailure.Kind.other, .noSpace])
+    func everyFault(kept: Int64, kind: FileFailure.Kind) throws {
+        for change in 0... {
+            let system = SimulatedFileSystem(try disk(keeping: kept))
+            system.behave(.init(fault: .init(change: change, kind: kind)))
+            do {
+                try adopt(on: system)
+            } catch {
+                let code = (error as? DownloadError)?.code
+                #expect(code == (kind == .noSpace ? .diskFull : .storageFailure), "change \(change)")
+                #expect(system.disk.bytes(at: Self.path) != nil, "change \(change): the file is gone after an error")
+            }
+            for crash in system.disk.crashes {
+                try check(system.disk.after(crash), kept, "change \(change) failed, then \(crash)")
+            }
+            if system.changeCount <= change { break }
+        }
+    }
+
+    /// What was brought is at its old place or at the site; what was kept is there as long as the other is not.
+    private func check(_ disk: SimulatedDisk, _ kept: Int64, _ moment: String) throws {
+        let isThere = disk.bytes(at: Self.path) == SampleObject.first.bytes(0..<Self.brought)
+        let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
+        // Another run of the machine: what was not synced counts for nothing.
+        let later = DiskStore(disk: system, durability: .powerLoss, bootID: "later")
+        let partial = try later.open(.sample(in: "/location"))
+        defer { partial.close() }
+        guard case .bytes(let found, let received) = partial.finding else {
+            #expect(isThere && kept == 0, "\(moment): nothing was found")
+            return
+        }
+        let isBrought = found == imported
+        #expect(isThere || isBrought, "\(moment): what was brought is lost")
+        #expect(received == IntervalSet(0..<(isBrought ? Self.brought : kept)), "\(moment)")
+        let object = isBrought ? SampleObject.first : .second
+        #expect(try partial.bytes(0..<received.upperBound) == object.bytes(0..<received.upperBound), "\(moment)")
+    }
+}

@@ -1,0 +1,166 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// One owner for each partial, with the real disk's locks and without (rule 50).
+@Suite("Ownership", .endsWhenHung)
+struct OwnershipTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test("is refused to a second owner until the first has closed")
+    func secondOwner() throws {
+        let store = DiskStore()
+        let first = try store.open(directory.location)
+        let error = #expect(throws: DownloadError.self) { try store.open(directory.location) }
+        #expect(error?.code == .partialInUse)
+        #expect(error?.isRetryable == true)
+        first.close()
+        let second = try store.open(directory.location)
+        #expect(second.finding == .nothing)
+    }
+
+    @Test("is given up when the partial is forgotten")
+    func forgotten() throws {
+        do {
+            let partial = try DiskStore().open(directory.location)
+            try partial.begin(SampleObject.first.representation)
+            try partial.write(.first, 0..<100)
+            try partial.save(IntervalSet(0..<100))
+        }
+        #expect(
+            try DiskStore().open(directory.location).finding
+                == .bytes(SampleObject.first.representation, IntervalSet(0..<100)))
+    }
+
+    @Test("is of one request, so two of them do not meet")
+    func otherRequest() throws {
+        let first = try DiskStore().open(directory.location)
+        var location = directory.location
+        location.request.url += "?v=2"
+        let second = try DiskStore().open(location)
+        first.close()
+        second.close()
+    }
+
+    @Test(
+        "goes to the one that comes later where locks do nothing",
+        arguments: [
+            PretendingFileSystem.Locks.pretended, .missing,
+        ])
+    func takenOver(locks: PretendingFileSystem.Locks) throws {
+        let store = DiskStore(disk: PretendingFileSystem(locks: locks), durability: .powerLoss, bootID: "boot")
+        let first = try store.open(directory.location)
+        try first.begin(SampleObject.first.representation)
+        try first.write(.first, 0..<300)
+        try first.save(IntervalSet(0..<300))
+
+        let second = try store.open(directory.location)
+        #expect(second.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
+        try second.write(.first, 300..<400)
+
+        let error = #expect(throws: DownloadError.self) { try first.save(IntervalSet(0..<300)) }
+        #expect(error?.code == .partialInUse)
+        #expect(throws: DownloadError.self, "not a byte more") { try first.write(.first, 300..<400) }
+        #expect(first.close().isEmpty, "they are another's")
+
+        try second.finish(.first, IntervalSet(0..<400), at: directory.destination)
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+        #expect(try directory.contents == ["file.zip"])
+    }
+
+    @Test("that is lost is noticed by a mark")
+    func mark() throws {
+        let store = DiskStore(disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "boot")
+        let first = try store.open(directory.location)
+        try first.begin(SampleObject.first.representation)
+        try first.write(.first, 0..<300)
+        try first.save(IntervalSet(0..<300))
+        let second = try store.open(directory.location)
+        first.mark(IntervalSet(0..<300))
+        let error = #expect(throws: DownloadError.self) { try first.write(.first, 300..<400) }
+        #expect(error?.code == .partialInUse)
+        #expect(first.place(at: [directory.destination], length: 300).allSatisfy { $0.isFailure })
+        second.close()
+    }
+
+    @Test("is not what a deleted directory is taken for (rule 44)", arguments: ["mark", "save", "place"])
+    func deletedDirectory(noticing: String) throws {
+        let partial = try DiskStore().open(directory.location)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<300)
+        try partial.save(IntervalSet(0..<300))
+        try FileManager.default.removeItem(atPath: directory.path)
+        switch noticing {
+        case "mark": partial.mark(IntervalSet(0..<300))
+        case "save": #expect(throws: DownloadError.self) { try partial.save(IntervalSet(0..<300)) }
+        default: #expect(partial.place(at: [directory.destination], length: 300).allSatisfy { $0.isFailure })
+        }
+        let error = #expect(throws: DownloadError.self) { try partial.write(.first, 300..<400) }
+        #expect(error?.code == .destinationUnusable)
+        #expect(partial.close().isEmpty, "nothing is kept")
+    }
+
+    @Test("lets two that begin at once write two files")
+    func twoBeginners() throws {
+        let store = DiskStore(disk: PretendingFileSystem(locks: .missing), durability: .powerLoss, bootID: "boot")
+        let first = try store.open(directory.location)
+        let second = try store.open(directory.location)
+        try first.begin(SampleObject.first.representation)
+        try second.begin(SampleObject.second.representation)
+        try first.write(.first, 0..<1000)
+        try second.write(.second, 0..<1000)
+        for (partial, object) in [(first, SampleObject.first), (second, .second)] {
+            try partial.place(at: [directory.destination], length: 1000)[0].get()
+            #expect(directory.bytes(at: directory.destination) == object.bytes())
+        }
+    }
+
+    @Test("is not of a lock file that was replaced before it was locked")
+    func replacedLock() throws {
+        let path = directory.names.lock
+        let counter = Counter()
+        let files = PretendingFileSystem(
+            locks: .working {
+                guard counter.enter() == 1 else { return }
+                let files = POSIXFileSystem()
+                try? files.remove(path)
+                if let other = try? files.open(path, .new) { files.close(other) }
+            })
+        let lock = try PartialLock.acquire(directory.names, on: files)
+        #expect(counter.enter() == 3, "the second attempt succeeds")
+        #expect(throws: DownloadError.self) { try PartialLock.acquire(directory.names, on: POSIXFileSystem()) }
+        lock.release(removing: true)
+        #expect(try directory.contents.isEmpty)
+    }
+
+    @Test("is one owner's at a time when many ask at once")
+    func race() async throws {
+        let location = directory.location
+        let counter = Counter()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        do {
+                            let partial = try DiskStore(durability: .processCrash).open(location)
+                            #expect(counter.enter() == 1)
+                            try partial.begin(SampleObject.first.representation)
+                            counter.leave()
+                            partial.close()
+                        } catch let error as DownloadError where error.code == .partialInUse {}
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try directory.contents.isEmpty)
+    }
+}
+
+extension Result {
+    var isFailure: Bool { if case .failure = self { true } else { false } }
+}

@@ -1,0 +1,99 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Two processes at one site where locks do nothing: the second comes at every moment of the first (rule 50).
+@Suite("Two owners without a lock", .serialized, .endsWhenHung)
+struct TwoOwnersTests {
+    static let first = StorageScript(
+        testDescription: "the first",
+        steps: [
+            .open, .begin(.first), .write(0..<300), .save, .write(300..<500), .mark, .write(500..<600), .save,
+            .write(600..<1000), .mark, .save, .place([CrashTests.destination]),
+        ])
+
+    /// What the second does once it has opened the site.
+    enum Second: CaseIterable, Sendable {
+        case looksOnly
+        case goesOnAndDies
+        case goesOnAndFinishes
+        case beginsAnotherAndDies
+        case beginsAnotherAndFinishes
+        case discards
+    }
+
+    @Test("never make one file of two, nor claim what is not there", arguments: Second.allCases)
+    func everyMoment(second: Second) async throws {
+        var seen = 0
+        for change in 0... {
+            // Other suites' tests have their turn, too.
+            await Task.yield()
+            let disk = SimulatedFileSystem(CrashTests.freshDisk())
+            disk.behave(
+                .init(
+                    locks: false,
+                    interruption: (
+                        change, { self.run(second, DiskStore(disk: disk, durability: .powerLoss, bootID: "boot")) }
+                    )))
+            var run = StorageRun(Self.first, durability: .powerLoss, disk: disk)
+            let errors = run.runOn { _ in }
+            for error in errors {
+                #expect((error as? DownloadError)?.code == .partialInUse, "at change \(change)")
+            }
+            // What the first and the second knew is one machine's: every mark counts.
+            for state in disk.history { try check(state.after(.process), boot: "boot", "at change \(change)") }
+            let lost = disk.disk.after(.power(names: 99, data: [:]))
+            try check(lost, boot: "another", "at change \(change), power lost")
+            seen += errors.isEmpty ? 0 : 1
+            if disk.changeCount <= change { break }
+        }
+        #expect(seen > 0 || second == .looksOnly, "the second must have got in the way at least once")
+    }
+
+    private func run(_ second: Second, _ store: DiskStore) {
+        do {
+            let partial = try store.open(.sample(in: "/location"))
+            var (object, received) = (SampleObject.first, IntervalSet())
+            if case .bytes(let representation, let found) = partial.finding {
+                (object, received) = (SampleObject(representation) ?? .first, found)
+            }
+            switch second {
+            case .looksOnly: partial.close()
+            case .discards: partial.discard()
+            case .goesOnAndDies, .goesOnAndFinishes:
+                if received.isEmpty { try partial.begin(object.representation) }
+            case .beginsAnotherAndDies, .beginsAnotherAndFinishes:
+                (object, received) = (.second, IntervalSet())
+                try partial.begin(object.representation)
+            }
+            switch second {
+            case .looksOnly, .discards: break
+            case .goesOnAndDies, .beginsAnotherAndDies:
+                let end = min(received.prefixEnd + 50, SampleObject.length)
+                try partial.write(object, received.prefixEnd..<end)
+                received.insert(received.prefixEnd..<end)
+                partial.mark(received)
+                _ = Unmanaged.passRetained(partial as AnyObject)
+            case .goesOnAndFinishes, .beginsAnotherAndFinishes:
+                try partial.finish(object, received, at: CrashTests.destination)
+            }
+        } catch {
+            #expect((error as? DownloadError)?.code == .partialInUse, "the second: \(error)")
+        }
+    }
+
+    private func check(_ disk: SimulatedDisk, boot: String, _ moment: String) throws {
+        let content = disk.bytes(at: CrashTests.destination)
+        let isWhole = SampleObject.allCases.contains { $0.bytes() == content }
+        #expect(isWhole || content == CrashTests.old, "\(moment): the destination is neither")
+        let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
+        let store = DiskStore(disk: system, durability: .powerLoss, bootID: boot)
+        let partial = try store.open(.sample(in: "/location"))
+        guard case .bytes(let representation, let found) = partial.finding else { return }
+        let object = try #require(SampleObject(representation), "\(moment)")
+        for range in found.ranges {
+            #expect(try partial.bytes(range) == object.bytes(range), "\(moment): claimed bytes are not there")
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// The list of what earlier processes left.
+@Suite("Unfinished downloads", .endsWhenHung)
+struct UnfinishedTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test("are listed with what they were asked for and what is there")
+    func listed() throws {
+        var location = directory.location
+        for name in ["b.zip", "a.zip"] {
+            location.baseName = name
+            location.request.url = "https://example.com/\(name)"
+            try leave(location, 0..<300)
+        }
+        let found = try DiskStore().unfinished(in: directory.path, trustsDestinations: false)
+        #expect(found.map(\.location.baseName) == ["a.zip", "b.zip"])
+        #expect(found.map(\.location.request.url) == ["https://example.com/a.zip", "https://example.com/b.zip"])
+        for unfinished in found {
+            #expect(unfinished.received == IntervalSet(0..<300))
+            #expect(unfinished.representation == SampleObject.first.representation)
+            let partial = try DiskStore().open(unfinished.location)
+            #expect(partial.finding == .bytes(unfinished.representation, unfinished.received))
+            partial.close()
+        }
+    }
+
+    @Test("are found when their directory has moved")
+    func moved() throws {
+        try leave(directory.location, 0..<300)
+        let other = try TemporaryDirectory()
+        try FileManager.default.moveItem(atPath: directory.path, toPath: "\(other.path)/moved")
+        let found = try DiskStore().unfinished(in: "\(other.path)/moved", trustsDestinations: false)
+        let partial = try DiskStore().open(try #require(found.first).location)
+        #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
+    }
+
+    @Test("are listed while another process goes on with them")
+    func inUse() throws {
+        let partial = try DiskStore().open(directory.location)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, 0..<300)
+        try partial.save(IntervalSet(0..<300))
+        #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
+        partial.close()
+    }
+
+    @Test("that cannot be read are passed over")
+    func unreadable() throws {
+        try leave(directory.location, 0..<300)
+        try directory.put("{}".utf8, at: "\(directory.path)/.other.checkpoint")
+        try directory.put([], at: "\(directory.path)/.empty.checkpoint")
+        try directory.link("\(directory.path)/.link.checkpoint", to: directory.names.checkpoint)
+        try FileManager.default.copyItem(
+            atPath: directory.names.checkpoint, toPath: "\(directory.path)/.renamed.checkpoint")
+        #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
+    }
+
+    @Test("are none without their bytes, nor in a directory that is not there")
+    func none() throws {
+        try leave(directory.location, 0..<300)
+        try FileManager.default.removeItem(atPath: directory.partialPath)
+        #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).isEmpty)
+        #expect(try DiskStore().unfinished(in: "\(directory.path)/missing", trustsDestinations: false).isEmpty)
+    }
+
+    private func leave(_ location: PartialLocation, _ range: Range<Int64>) throws {
+        let partial = try DiskStore().open(location)
+        try partial.begin(SampleObject.first.representation)
+        try partial.write(.first, range)
+        try partial.save(IntervalSet(range))
+        partial.close()
+    }
+}

@@ -1,0 +1,132 @@
+import AsyncDownloads
+import Foundation
+import LoopbackServer
+import Testing
+
+/// A server, a directory and a downloader for one test, gone after it.
+struct TestEnvironment: Sendable {
+    let server: LoopbackServer
+    let directory: URL
+    let downloader: Downloader
+
+    /// Retries come at once unless a clock is given.
+    static func with(
+        _ engine: Engine = .httpClient, time: any TimeSource = SystemTimeSource(),
+        configure: (inout Downloader.Configuration) -> Void = { _ in },
+        _ body: (TestEnvironment) async throws -> Void
+    ) async throws {
+        var configuration = Downloader.Configuration()
+        configuration.retryPolicy = RetryPolicy(maximumRetries: 3, baseDelay: .zero)
+        configuration.durability = .processCrash
+        configuration.progressInterval = .zero
+        configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
+        configuration.memoryPressure = .none
+        // On the system's clock a busy machine must not look like a server that is silent.
+        if time is SystemTimeSource { configuration.idleTimeout = .seconds(900) }
+        configure(&configuration)
+        let downloader = Downloader(
+            configuration: configuration, transport: engine.makeTransport(),
+            store: DiskStore(durability: configuration.durability), time: time)
+        let directory = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try await LoopbackServer.withServer { server in
+            do {
+                try await body(TestEnvironment(server: server, directory: directory, downloader: downloader))
+            } catch {
+                await downloader.shutdown()
+                throw error
+            }
+            await downloader.shutdown()
+        }
+    }
+
+    /// A request for `path` of the server into the directory.
+    func request(_ path: String, to name: String = "file.bin") -> DownloadRequest {
+        DownloadRequest(from: server.url(path), to: directory.appending(path: name))
+    }
+
+    /// How a request ends.
+    func result(of request: DownloadRequest) async -> Result<DownloadedFile, DownloadError> {
+        do throws(DownloadError) {
+            return .success(try await downloader.download(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// What lies in the directory, hidden files included.
+    var leftovers: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() }
+    }
+
+    /// Whether `name` holds exactly `content`.
+    func holds(_ content: Content, at name: String = "file.bin") throws -> Bool {
+        let data = try Data(contentsOf: directory.appending(path: name), options: .mappedIfSafe)
+        return Int64(data.count) == content.length && data.withUnsafeBytes { content.matches($0, at: 0) }
+    }
+}
+
+extension Download {
+    /// Listens until so many bytes are there.
+    func progress(reaching count: Int64) async throws {
+        for try await event in events {
+            if case .progress(let progress) = event, progress.receivedByteCount >= count { return }
+        }
+    }
+}
+
+/// Where a request's range begins; 0 without one.
+func offset(of request: RecordedRequest) -> Int64 {
+    guard let range = request["Range"], let first = range.dropFirst("bytes=".count).split(separator: "-").first else {
+        return 0
+    }
+    return Int64(first) ?? -1
+}
+
+/// Everything that a stream told, and how it ended.
+struct EventLog: Sendable {
+    var events: [DownloadEvent] = []
+    var error: DownloadError?
+
+    /// Listens to the end.
+    init(of download: Download) async {
+        await self.init(download.events)
+    }
+
+    /// Listens to the end of a stream that may have been made earlier.
+    init(_ stream: AsyncThrowingStream<DownloadEvent, any Error>) async {
+        do {
+            for try await event in stream { events.append(event) }
+        } catch {
+            self.error = error as? DownloadError
+        }
+    }
+
+    var restarts: [RestartReason] {
+        events.compactMap { if case .restarted(let reason, _) = $0 { reason } else { nil } }
+    }
+
+    var resumptions: [Int64] {
+        events.compactMap { if case .resumed(let offset) = $0 { offset } else { nil } }
+    }
+
+    var retries: [DownloadError.Code] {
+        events.compactMap { if case .retrying(_, _, let error) = $0 { error.code } else { nil } }
+    }
+
+    var file: DownloadedFile? {
+        if case .finished(let file)? = events.last { file } else { nil }
+    }
+
+    /// The received byte counts, an empty place for each restart.
+    var receivedCounts: [Int64?] {
+        events.compactMap { event -> Int64?? in
+            switch event {
+            case .progress(let progress): .some(progress.receivedByteCount)
+            case .restarted: .some(nil)
+            default: nil
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("SavingSchedule", .endsWhenHung)
+struct CheckpointScheduleTests {
+    @Test("rule 54: the first checkpoint comes soon, later ones by size or by age, one at a time")
+    func schedule() {
+        var schedule = CheckpointSchedule()
+        #expect(schedule.wrote(1 << 19, at: .zero) == false)
+        #expect(schedule.wrote(1 << 19, at: .zero) == true)
+        #expect(schedule.wrote(1 << 30, at: .seconds(60)) == false)
+        schedule.isUnderWay = false
+        #expect(schedule.wrote(1, at: .seconds(61)) == true)
+        schedule.isUnderWay = false
+        #expect(schedule.wrote(1 << 20, at: .seconds(62)) == false)
+        #expect(schedule.wrote(1, at: .seconds(65)) == false)
+        #expect(schedule.wrote(1, at: .seconds(66)) == true)
+        schedule.isUnderWay = false
+        #expect(schedule.wrote(64 << 20, at: .seconds(67)) == true)
+    }
+
+    @Test("a checkpoint of an earlier run makes the next one less urgent")
+    func found() {
+        var schedule = CheckpointSchedule()
+        schedule.found(at: .seconds(10))
+        #expect(schedule.wrote(1 << 20, at: .seconds(11)) == false)
+        #expect(schedule.wrote(1, at: .seconds(15)) == true)
+    }
+
+    @Test("a checkpoint before a delay is made where it says something new, and is worth anything")
+    func beforeDelay() {
+        var schedule = CheckpointSchedule()
+        #expect(schedule.begin(resumable: true) == false)
+        _ = schedule.wrote(1, at: .zero)
+        #expect(schedule.begin(resumable: false) == false)
+        #expect(schedule.begin(resumable: true) == true)
+        #expect(schedule.begin(resumable: true) == false)
+        schedule.isUnderWay = false
+        #expect(schedule.begin(resumable: true) == false)
+    }
+
+    @Test("a new representation begins the schedule again")
+    func reset() {
+        var schedule = CheckpointSchedule()
+        #expect(schedule.wrote(1 << 20, at: .zero) == true)
+        schedule.isUnderWay = false
+        schedule.reset()
+        #expect(schedule.wrote(1, at: .seconds(60)) == false)
+        #expect(schedule.wrote(1 << 20, at: .seconds(60)) == true)
+    }
+}

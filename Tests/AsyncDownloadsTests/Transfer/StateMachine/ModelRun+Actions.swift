@@ -1,0 +1,111 @@
+@testable import AsyncDownloads
+
+/// What comes of the machine's actions: the scheduler's and the engine's part at once, the store's and time's in their turn.
+extension ModelRun {
+    mutating func perform(_ action: TransferAction) {
+        switch action {
+        case .requestPermit(_, let number):
+            check(permit == .none, "a second permit")
+            check(!store.isOpen, "waits with an open partial")
+            permit = .requested
+            (permitNumber, movingHost) = (number, nil)
+        case .movePermit(let host, let number):
+            (permitNumber, movingHost) = (number, host)
+            check(permit == .held, "a move without a permit")
+            check(exchange == nil, "a move beside an exchange")
+            permit = .requested
+        case .releasePermit:
+            check(exchange == nil, "the permit went before the exchange")
+            check(!store.isOpen || permit == .none, "the permit went before the partial")
+            permit = .none
+        case .startExchange(let number, let request):
+            check(exchange == nil, "two exchanges at once")
+            check(permit == .held, "an exchange without a permit")
+            check(store.isOpen, "an exchange without a partial")
+            exchange = Exchange(number: number, request: request)
+        case .cancelExchange(let number):
+            if exchange?.number == number { exchange?.isCancelled = true }
+        case .abandonExchange(let number):
+            // Its end may have come first.
+            guard exchange?.number == number else { break }
+            check(exchange?.isCancelled == true, "abandoned what was not cancelled")
+            end(.cancelled)
+        case .openGate(let number):
+            if exchange?.number == number { exchange?.isHeldBack = false }
+        case .refreshURL(_, let number):
+            check((permit == .held) == store.isOpen, "a permit without an open partial, or the reverse")
+            check(exchange == nil, "a fresh URL beside an exchange")
+            refreshes.append(number)
+        // The answer may be on the way.
+        case .cancelRefresh: if Bool.random(using: &generator) { refreshes = [] }
+        case .scheduleRetry(let delay, let number): retries.append((now + delay, number))
+        case .scheduleTick(let delay):
+            check(tick == nil, "two ticks at once")
+            tick = now + delay
+        case .scheduleMark(let delay): mark = now + delay
+        case .markPartial(let received): check(store.mark(received), "marked bytes that were never written")
+        case .emit, .removeImportedFile, .useCredentials: break
+        case .end(let ending):
+            check(self.ending == nil, "two ends")
+            check(!store.isOpen, "ended with an open partial")
+            check(actions.isEmpty, "actions after the end")
+            self.ending = ending
+            if case .failed(let error) = ending {
+                check(error.retainedByteCount <= store.keptCount, "rule 44: failed with more than is kept")
+            }
+            if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
+            (retries, tick, mark, refreshes) = ([], nil, nil, [])
+        case .openPartial, .beginPartial, .updateRepresentation, .recordPartial, .rollBackPartial, .savePartial,
+            .closePartial,
+            .confirmCredentials, .discardPartial, .finishPartial:
+            storeQueue.append(action)
+        }
+    }
+
+    mutating func storeAnswers() {
+        let action = storeQueue.removeFirst()
+        switch action {
+        case .openPartial: take("opened", machine.opened(store.open(using: &generator), at: now))
+        case .beginPartial(let representation, let number):
+            let result = store.begin(representation, using: &generator)
+            take("began", machine.began(result, exchange: number, at: now))
+        case .updateRepresentation(let representation): store.updateRepresentation(representation)
+        case .confirmCredentials: break
+        case .savePartial(let received):
+            store.save(received, using: &generator)
+            take("saved", machine.saved())
+        case .closePartial(let received):
+            let kept = store.close(saving: received, using: &generator)
+            take("closed", machine.closed(keeping: kept, at: now))
+        case .discardPartial:
+            store.discard()
+            take("discarded", machine.closed(at: now))
+        case .recordPartial(let received, let number):
+            take("recorded", machine.prepared(store.record(received, using: &generator), exchange: number, at: now))
+        case .rollBackPartial(let received): store.rollBack(to: received)
+        case .finishPartial(let length, let representation):
+            let isChecked = representation.unverifiedFrom != nil && machine.settings.checksum != nil
+            let error = store.finish(length: length, checked: isChecked)
+            take("finished", machine.finished(error.map(Result.failure) ?? .success([:]), at: now))
+        default: preconditionFailure("\(action) is not the store's")
+        }
+    }
+
+    mutating func timeGoesOn() {
+        guard let due = (retries.map(\.due) + [tick, mark].compactMap { $0 }).min() else { return }
+        now = max(now, due)
+        if tick == due {
+            tick = nil
+            take("tick", machine.tick(at: now))
+        } else if let index = retries.firstIndex(where: { $0.due == due }) {
+            let number = retries.remove(at: index).number
+            let (isDue, before) = (machine.state == .backingOff(number), machine.state)
+            let waitsLong = machine.state == .refreshing(number) && store.isOpen
+            take("retry \(number)", machine.retryDue(number: number, at: now))
+            check((isDue || waitsLong) == (machine.state != before), "a superseded delay ended another, or none ended")
+        } else {
+            mark = nil
+            take("mark", machine.markDue(at: now))
+        }
+    }
+}

@@ -1,0 +1,167 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Requests that are answered by less than they asked for, again and again.
+@Suite("TransferStateMachine, pacing", .endsWhenHung)
+struct PacingTests {
+    private static let length: Int64 = 1 << 30
+    private static let burst = 8
+
+    /// A transfer with the first byte of a large object, whose next request is under way.
+    private static func harness(_ change: (inout TransferSettings) -> Void = { _ in }) -> StateMachineHarness {
+        var harness = StateMachineHarness(change)
+        harness.finding = .success(.bytes(.sample(length: length), IntervalSet(0..<1)))
+        harness.run()
+        harness.forget()
+        return harness
+    }
+
+    /// Answers the request under way with a part of `count` bytes.
+    private static func deliver(_ count: Int, of length: String = "\(length)", to harness: inout StateMachineHarness) {
+        let first = harness.machine.received.prefixEnd
+        let last = first + Int64(count) - 1
+        harness.head(206, ["Content-Range": "bytes \(first)-\(last)/\(length)", "ETag": "\"v1\""])
+        harness.bytes(count)
+        harness.end()
+    }
+
+    /// Delivers short parts until one is followed by a delay.
+    private static func slowed(_ change: (inout TransferSettings) -> Void = { _ in }) -> StateMachineHarness {
+        var harness = harness(change)
+        for _ in 0..<burst { deliver(1, to: &harness) }
+        return harness
+    }
+
+    @Test("boundary 14: after eight short parts in a row each next request waits, up to a second")
+    func delays() {
+        var harness = Self.harness()
+        var delays: [Duration?] = []
+        for _ in 0..<14 {
+            Self.deliver(1, to: &harness)
+            delays.append(harness.machine.awaitsTimer ? harness.delay : nil)
+            if let delay = delays.last ?? nil { harness.pass(delay) }
+        }
+        let expected: [Duration?] =
+            Array(repeating: nil, count: 7)
+            + [100, 200, 400, 800, 1000, 1000, 1000].map { .milliseconds($0) }
+        #expect(delays == expected)
+        #expect(harness.machine.state == .connecting)
+        #expect(harness.machine.received.count == 15)
+    }
+
+    @Test("boundary 14: the delay is no failure: no retry is used or told, and the permit and the partial are kept")
+    func noFailure() {
+        let harness = Self.slowed { $0.retryPolicy = .never }
+        #expect(harness.machine.awaitsTimer)
+        #expect(harness.machine.isPartialOpen)
+        #expect(harness.machine.permitHost != nil)
+        #expect(harness.machine.retriesUsed == 0)
+        #expect(!harness.told.contains { $0.hasPrefix("retrying") })
+        #expect(!harness.done.contains { $0.hasPrefix("release") || $0.hasPrefix("close") })
+    }
+
+    @Test("boundary 14: parts of an unknown length are paced as well")
+    func unknownLength() {
+        var harness = StateMachineHarness()
+        harness.finding = .success(.bytes(.sample(length: nil), IntervalSet(0..<1)))
+        harness.run()
+        for _ in 0..<Self.burst { Self.deliver(1, of: "*", to: &harness) }
+        #expect(harness.machine.awaitsTimer)
+    }
+
+    @Test("boundary 14: bytes that were there already do not count as brought")
+    func overlapping() {
+        var harness = StateMachineHarness()
+        harness.finding = .success(.bytes(.sample(length: Self.length), IntervalSet(0..<200_000)))
+        harness.run()
+        for _ in 0..<Self.burst {
+            let end = harness.machine.received.prefixEnd
+            harness.head(206, ["Content-Range": "bytes 0-\(end)/\(Self.length)", "ETag": "\"v1\""])
+            harness.bytes(Int(end) + 1)
+            harness.end()
+        }
+        #expect(harness.machine.awaitsTimer)
+    }
+
+    @Test(
+        "boundary 14: a part of 64 KiB, even a short one, ends the series",
+        arguments: [(65_535, true), (65_536, false)])
+    func enough(_ count: Int, _ isPaced: Bool) {
+        var harness = Self.harness()
+        for _ in 0..<Self.burst - 1 { Self.deliver(1, to: &harness) }
+        Self.deliver(count, to: &harness)
+        #expect(harness.machine.awaitsTimer == isPaced)
+        if isPaced { return }
+        for _ in 0..<Self.burst - 1 { Self.deliver(1, to: &harness) }
+        #expect(!harness.machine.awaitsTimer)
+        Self.deliver(1, to: &harness)
+        #expect(harness.machine.awaitsTimer)
+    }
+
+    @Test("boundary 14: windows that bring what was asked for are never paced, however small")
+    func windows() {
+        var harness = Self.harness { $0.windowLength = 10 }
+        for _ in 0..<100 {
+            Self.deliver(10, to: &harness)
+            #expect(harness.machine.state == .connecting)
+        }
+    }
+
+    @Test("boundary 14: windows that bring less than was asked for are paced")
+    func shortWindows() {
+        let harness = Self.slowed { $0.windowLength = 10 }
+        #expect(harness.machine.awaitsTimer)
+    }
+
+    @Test("boundary 14: a failure between short parts does not end the series")
+    func failureBetween() {
+        var harness = Self.harness()
+        for _ in 0..<Self.burst - 1 { Self.deliver(1, to: &harness) }
+        harness.lose()
+        harness.pass(.seconds(60))
+        Self.deliver(1, to: &harness)
+        #expect(harness.machine.awaitsTimer)
+        #expect(harness.delay == .milliseconds(100))
+    }
+
+    @Test("boundary 14: the target of a redirect is still asked after a delay")
+    func redirected() {
+        var harness = Self.harness()
+        harness.head(302, ["Location": "https://a.example/elsewhere", "Content-Length": "0"])
+        harness.end()
+        for _ in 0..<Self.burst { Self.deliver(1, to: &harness) }
+        harness.forget()
+        harness.pass(.milliseconds(100))
+        #expect(harness.requests.map(\.url.path) == ["/elsewhere"])
+    }
+
+    @Test("boundary 14: a part that brings the last byte ends the download at once")
+    func last() {
+        var harness = StateMachineHarness()
+        harness.finding = .success(.bytes(.sample(length: 9), IntervalSet(0..<1)))
+        harness.run()
+        for _ in 0..<8 { Self.deliver(1, of: "9", to: &harness) }
+        #expect(harness.done.last == "end finished")
+    }
+
+    @Test("boundary 14: a pause, a cancellation and another URL are taken up during the delay")
+    func stopping() {
+        var paused = Self.slowed()
+        paused.stop(.pause)
+        #expect(paused.machine.state == .paused)
+        #expect(paused.log.last == "paused 9")
+        var abandoned = Self.slowed()
+        abandoned.stop(.abandon)
+        #expect(abandoned.done.last == "end abandoned")
+        var discarded = Self.slowed()
+        discarded.stop(.discard)
+        #expect(discarded.done.last == "end discarded")
+        var moved = Self.slowed()
+        moved.forget()
+        moved.feed(moved.machine.replaceAddress(.init(url: .sample("https://b.example/other")), at: moved.now))
+        #expect(moved.requests.map(\.url.host) == ["b.example"])
+    }
+}

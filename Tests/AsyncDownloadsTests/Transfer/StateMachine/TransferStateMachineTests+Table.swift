@@ -1,0 +1,174 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("TransferStateMachine, every state and every input", .endsWhenHung)
+struct TransferStateTableTests {
+    /// What callers and the clock may do at any time.
+    enum Input: String, CaseIterable, Sendable {
+        case run, pause, park, discard, tick
+    }
+
+    /// Each state, and where each of ``Input`` leads from there before anything else answers; "" for nowhere.
+    static let successors: [(ReachableState, [String])] = [
+        (.ready, ["waiting", "paused", "ended", "opening", ""]),
+        (.waiting, ["", "paused", "ended", "opening", ""]),
+        (.opening, ["", "", "", "", ""]),
+        (.connecting, ["", "draining connect", "draining connect", "draining connect", "draining retry"]),
+        (.preparing, ["", "draining connect", "draining connect", "draining connect", ""]),
+        (.receiving, ["", "draining connect", "draining connect", "draining connect", "draining retry"]),
+        (.drainingToConnect, ["", "", "", "", ""]),
+        (.drainingToRetry, ["", "", "", "", ""]),
+        (.drainingToFail, ["", "", "", "", ""]),
+        (.closingToRetry, ["", "", "", "", ""]),
+        (.backingOff, ["", "paused", "ended", "opening", ""]),
+        (.backingOffBriefly, ["", "closing keeping", "closing keeping", "closing discarding", ""]),
+        (.refreshing, ["", "closing keeping", "closing keeping", "closing discarding", ""]),
+        (.refreshingForLong, ["", "paused", "ended", "opening", ""]),
+        (.closingToKeep, ["", "", "", "", ""]),
+        (.closingToFail, ["", "", "", "", ""]),
+        (.closingToDiscard, ["", "", "", "", ""]),
+        (.paused, ["waiting", "", "ended", "opening", ""]),
+        (.finishing, ["", "", "", "", ""]),
+        (.ended, ["", "", "", "", ""]),
+    ]
+
+    @Test("an input leads where the state's documentation says, and nowhere else", arguments: successors)
+    func successor(_ standing: ReachableState, _ successors: [String]) {
+        for (input, successor) in zip(Input.allCases, successors) {
+            var harness = standing.harness()
+            #expect(harness.machine.name == standing.rawValue)
+            harness.now = .seconds(11)
+            Self.give(input, to: &harness)
+            let expected = successor.isEmpty ? standing.rawValue : successor
+            #expect(harness.machine.name == expected, "\(input)")
+        }
+    }
+
+    @Test("two inputs in a row trap in no state, and all comes to rest", arguments: ReachableState.allCases)
+    func pairs(_ standing: ReachableState) {
+        for first in Input.allCases {
+            for second in Input.allCases {
+                var harness = standing.harness()
+                harness.now = .seconds(11)
+                Self.give(first, to: &harness)
+                Self.give(second, to: &harness)
+                harness.catchUp()
+                harness.stop(.abandon)
+                harness.catchUp()
+                harness.end(.cancelled)
+                #expect(harness.machine.state == .ended, "\(first), \(second)")
+                #expect(harness.endings.count == 1, "\(first), \(second)")
+            }
+        }
+    }
+
+    @Test("who comes late may join while the file can still be his", arguments: ReachableState.allCases)
+    func joinable(_ standing: ReachableState) {
+        let closed: Set<ReachableState> = [.drainingToFail, .closingToFail, .closingToDiscard, .ended]
+        #expect(standing.harness().machine.isJoinable == !closed.contains(standing))
+    }
+
+    @Test("a discard is final: nobody joins it, and nothing takes it back", arguments: ReachableState.allCases)
+    func discardIsFinal(_ standing: ReachableState) {
+        var harness = standing.harness()
+        guard harness.machine.state != .ended, harness.machine.state != .finishing else { return }
+        harness.stop(.discard)
+        #expect(!harness.machine.isJoinable)
+        for intent in [TransferStateMachine.Intent.pause, .abandon] { harness.stop(intent) }
+        harness.run()
+        #expect(harness.machine.intent == .discard)
+    }
+
+    private static func give(_ input: Input, to harness: inout StateMachineHarness) {
+        switch input {
+        case .run: harness.run()
+        case .pause: harness.stop(.pause)
+        case .abandon: harness.stop(.abandon)
+        case .discard: harness.stop(.discard)
+        case .tick: harness.feed(harness.machine.tick(at: harness.now))
+        }
+    }
+}
+
+/// A state, reached by the shortest way, with nothing answered that was not needed for it.
+enum ReachableState: String, CaseIterable, Sendable {
+    case ready, waiting, opening, connecting, preparing, receiving
+    case drainingToConnect = "draining connect"
+    case drainingToRetry = "draining retry"
+    case drainingToFail = "draining fail"
+    case closingToRetry = "closing retrying"
+    case backingOff = "backingOff"
+    case backingOffBriefly = "backingOff with a permit"
+    case refreshing = "refreshing with a permit"
+    case refreshingForLong = "refreshing"
+    case closingToKeep = "closing keeping"
+    case closingToFail = "closing failing"
+    case closingToDiscard = "closing discarding"
+    case paused, finishing, ended
+
+    func harness() -> StateMachineHarness {
+        var harness = StateMachineHarness {
+            $0.idleTimeout = .seconds(4)
+            if self == .backingOffBriefly { $0.retryPolicy.baseDelay = .milliseconds(1) }
+        }
+        lead(&harness)
+        harness.automatic = []
+        return harness
+    }
+
+    private func lead(_ harness: inout StateMachineHarness) {
+        switch self {
+        case .ready: return
+        case .waiting: harness.automatic.remove(.permit)
+        case .opening: harness.automatic.remove(.opening)
+        case .preparing: harness.automatic.remove(.beginning)
+        case .closingToKeep, .closingToFail, .closingToDiscard, .closingToRetry: harness.automatic.remove(.closing)
+        case .finishing: harness.automatic.remove(.finishing)
+        default: break
+        }
+        harness.run()
+        switch self {
+        case .ready, .waiting, .opening, .connecting: return
+        case .drainingToConnect: return harness.head(302, ["Location": "/b", "Content-Length": "1"])
+        case .drainingToRetry: return harness.head(503, ["Content-Length": "1"])
+        case .drainingToFail: return harness.head(404, ["Content-Length": "1"])
+        default: harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
+        }
+        guard self != .preparing else { return }
+        harness.bytes(50)
+        switch self {
+        case .backingOff, .backingOffBriefly, .closingToRetry: harness.lose()
+        case .refreshing, .refreshingForLong:
+            harness.machine.demands.isRefreshable = true
+            harness.lose()
+            harness.pass(harness.delay ?? .zero)
+            harness.head(403)
+            if self == .refreshingForLong { harness.pass(.seconds(2)) }
+        case .closingToKeep, .paused: harness.stop(.pause)
+        case .closingToDiscard: harness.stop(.discard)
+        case .closingToFail: harness.end(.failed(DownloadError(.unsupported)))
+        case .finishing, .ended:
+            harness.bytes(50)
+            harness.end()
+        default: return
+        }
+    }
+}
+
+extension TransferStateMachine {
+    /// The state's name, without numbers.
+    var name: String {
+        switch state {
+        case .closing(.retrying): "closing retrying"
+        case .backingOff where isPartialOpen: "backingOff with a permit"
+        case .refreshing: isPartialOpen ? "refreshing with a permit" : "refreshing"
+        case .draining(let next): "draining \(next)"
+        case .closing(let closing): "closing \(closing)"
+        case .backingOff: "backingOff"
+        case .preparing: "preparing"
+        default: "\(state)"
+        }
+    }
+}

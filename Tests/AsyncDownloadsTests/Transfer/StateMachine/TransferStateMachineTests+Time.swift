@@ -1,0 +1,141 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("TransferStateMachine, time and limits", .endsWhenHung)
+struct TransferTimeTests {
+    @Test("rule 59: a stalled exchange is replaced, a slow one is not")
+    func idle() {
+        var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
+        for _ in 0..<10 {
+            harness.pass(.seconds(3))
+            harness.bytes(1)
+        }
+        #expect(harness.log.isEmpty)
+        harness.pass(.seconds(5))
+        #expect(harness.log == ["retrying 1 timedOut"])
+        #expect(harness.done.contains("cancel 1"))
+    }
+
+    @Test("rule 59: a server that never answers is given up, too")
+    func silent() {
+        var harness = StateMachineHarness.connecting { $0.idleTimeout = .seconds(4) }
+        harness.pass(.seconds(5))
+        #expect(harness.log == ["retrying 1 timedOut"])
+    }
+
+    @Test("rule 59: the time that the disk takes is not the server's")
+    func slowDisk() {
+        var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
+        guard case .write = harness.machine.bytesArrived(10, exchange: 1, at: harness.now) else {
+            Issue.record("nothing to write")
+            return
+        }
+        harness.pass(.seconds(20))
+        #expect(harness.log.isEmpty)
+        harness.feed(harness.machine.wrote(10, at: 50, exchange: 1, at: harness.now))
+        harness.pass(.seconds(3))
+        #expect(harness.log.isEmpty)
+        harness.pass(.seconds(3))
+        #expect(harness.log == ["retrying 1 timedOut"])
+    }
+
+    @Test("a body that is held back while the store makes room is not idle")
+    func preparing() {
+        var harness = StateMachineHarness.connecting { $0.idleTimeout = .seconds(4) }
+        harness.automatic.remove(.beginning)
+        harness.head(200, ["Content-Length": "100"])
+        harness.pass(.seconds(60))
+        harness.catchUp()
+        #expect(harness.machine.state == .receiving)
+        #expect(harness.failure == nil)
+    }
+
+    @Test("a body that is left to run out, and does not, is cut off")
+    func draining() {
+        var harness = StateMachineHarness.connecting { $0.idleTimeout = .seconds(4) }
+        harness.head(404, ["Content-Length": "9"])
+        #expect(harness.done.isEmpty)
+        harness.pass(.seconds(5))
+        #expect(harness.failure?.code == .httpStatus)
+    }
+
+    @Test("rule 59: an exchange that the engine does not end is left behind, and nothing of it counts")
+    func abandoned() {
+        var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
+        harness.automatic.remove(.cancelling)
+        harness.pass(.seconds(5))
+        #expect(harness.log.isEmpty, "its end is awaited")
+        harness.pass(.seconds(5))
+        #expect(harness.done.contains("abandon 1"))
+        #expect(harness.log == ["retrying 1 timedOut"])
+        #expect(harness.machine.bytesArrived(10, exchange: 1, at: harness.now) == .ignore)
+    }
+
+    @Test("rule 55: an exchange whose bytes are being written is not left behind")
+    func writing() {
+        var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
+        harness.automatic.remove(.cancelling)
+        guard case .write = harness.machine.bytesArrived(10, exchange: 1, at: harness.now) else {
+            Issue.record("nothing to write")
+            return
+        }
+        harness.stop(.pause)
+        harness.pass(.seconds(60))
+        #expect(!harness.done.contains("abandon 1"))
+        harness.feed(harness.machine.wrote(10, at: 50, exchange: 1, at: harness.now))
+        harness.pass(.seconds(5))
+        #expect(harness.done.contains("abandon 1"))
+        #expect(harness.machine.state == .paused)
+        #expect(harness.machine.received.count == 60)
+    }
+
+    @Test("a stall is told as a speed that falls")
+    func stall() throws {
+        var harness = StateMachineHarness.receiving { $0.idleTimeout = nil }
+        harness.bytes(20)
+        harness.pass(.seconds(2))
+        let early = try #require(harness.machine.progress.bytesPerSecond)
+        harness.pass(.seconds(30))
+        let late = try #require(harness.machine.progress.bytesPerSecond)
+        #expect(late < early / 100)
+    }
+
+    @Test("a body that claims to be longer than allowed is not begun")
+    func claimedLength() {
+        var harness = StateMachineHarness.connecting { $0.maximumByteCount = 99 }
+        harness.head(200, ["Content-Length": "100"])
+        #expect(harness.failure?.code == .bodyTooLarge)
+        #expect(!harness.done.contains { $0.hasPrefix("begin") })
+        harness = StateMachineHarness.resuming { $0.maximumByteCount = 99 }
+        harness.head(206, ["Content-Range": "bytes 50-99/100"])
+        #expect(harness.failure?.code == .bodyTooLarge)
+    }
+
+    @Test("a body of unknown length is cut off at the limit")
+    func unknownLength() {
+        var harness = StateMachineHarness.connecting { $0.maximumByteCount = 60 }
+        harness.head(200)
+        #expect(harness.bytes(60) == 0..<60)
+        #expect(harness.failure == nil)
+        #expect(harness.bytes(1) == 60..<60)
+        #expect(harness.failure?.code == .bodyTooLarge)
+    }
+
+    @Test("a body of exactly the limit is taken")
+    func exactLength() {
+        var harness = StateMachineHarness.receiving { $0.maximumByteCount = 100 }
+        harness.bytes(50)
+        harness.end()
+        #expect(harness.done.last == "end finished")
+    }
+
+    @Test("what is complete by record is held to the limit as well")
+    func recordedLength() {
+        var harness = StateMachineHarness { $0.maximumByteCount = 49 }
+        harness.finding = .success(.bytes(.sample(length: 50), IntervalSet(0..<50)))
+        harness.run()
+        #expect(harness.failure?.code == .bodyTooLarge)
+    }
+}

@@ -1,0 +1,197 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("TransferStateMachine, other validators under a digest", .endsWhenHung)
+struct TransferNodeTests {
+    private static let other: HeaderFields = ["Content-Length": "100", "ETag": "\"v2\""]
+    private static let otherPart: HeaderFields = ["Content-Range": "bytes 50-99/100", "ETag": "\"v2\""]
+
+    /// A transfer with 50 of 100 bytes that a digest will prove.
+    private static func verifying(
+        _ known: Representation = .sample(), _ change: (inout TransferSettings) -> Void = { _ in }
+    ) -> StateMachineHarness {
+        .resuming(known) {
+            $0.checksum = .sha256(String(repeating: "0", count: 64))
+            $0.contentChangePolicy = .verify
+            change(&$0)
+        }
+    }
+
+    /// The same after all bytes came, the last fifty of them from another node.
+    private static func mixed() -> StateMachineHarness {
+        var harness = Self.verifying()
+        harness.head(206, otherPart)
+        harness.automatic.remove(.finishing)
+        harness.bytes(50)
+        harness.end()
+        harness.forget()
+        // What has the wrong digest is removed.
+        harness.finding = .success(.nothing)
+        return harness
+    }
+
+    @Test("rule 35: the whole body of another node is not taken, the rest of it is")
+    func wholeBody() {
+        var harness = Self.verifying()
+        harness.head(200, Self.other)
+        #expect(harness.done == ["cancel 1", "exchange 2 bytes=50-"])
+        #expect(harness.requests.last?.headers["If-Range"] == nil)
+        harness.head(206, Self.otherPart)
+        #expect(harness.done.suffix(3) == ["updateRepresentation", "record 50 for 2", "gate 2"])
+        #expect(harness.bytes(50) == 50..<100)
+        harness.end()
+        #expect(harness.done.last == "end finished")
+        #expect(harness.log == ["started 100 resumable", "resumed 50", "verifying"])
+    }
+
+    @Test("rule 35: another node's part is taken, in answer to a condition too")
+    func part() {
+        var harness = Self.verifying()
+        harness.head(206, Self.otherPart)
+        #expect(harness.done == ["updateRepresentation", "record 50 for 1", "gate 1"])
+        #expect(harness.machine.representation?.unverifiedFrom == 50)
+        #expect(harness.machine.representation?.validator == Representation.sample().validator)
+    }
+
+    @Test("rule 35: a window that another node refuses is asked for without a condition, and those after it")
+    func windows() {
+        var harness = Self.verifying { $0.windowLength = 20 }
+        #expect(harness.machine.exchange?.asked.fields["If-Match"] == "\"v1\"")
+        harness.head(412)
+        #expect(harness.done == ["cancel 1", "exchange 2 bytes=50-69"])
+        #expect(harness.requests.last?.headers["If-Match"] == nil)
+        harness.head(206, ["Content-Range": "bytes 50-69/100", "ETag": "\"v2\""])
+        harness.bytes(20)
+        harness.end()
+        #expect(harness.requests.last?.headers["Range"] == "bytes=70-89")
+        #expect(harness.requests.last?.headers["If-Match"] == nil)
+        harness.forget()
+        harness.head(206, ["Content-Range": "bytes 70-89/100", "ETag": "\"v3\""])
+        #expect(harness.done.isEmpty, "what is unproven already is not noted again")
+        #expect(harness.bytes(20) == 70..<90)
+    }
+
+    @Test("rule 35: no byte is written before the record says that it is unproven")
+    func heldBack() {
+        var harness = Self.verifying()
+        harness.automatic.remove(.beginning)
+        harness.head(206, Self.otherPart)
+        #expect(harness.machine.state == .preparing(.store))
+        #expect(harness.bytes(10) == nil)
+        harness.catchUp()
+        #expect(harness.bytes(10) == 50..<60)
+    }
+
+    @Test("rule 35: where the record cannot be made to say it, the transfer fails and keeps what is proven")
+    func unrecorded() {
+        var harness = Self.verifying()
+        harness.beginning = .failure(DownloadError(.diskFull))
+        harness.head(206, Self.otherPart)
+        #expect(harness.failure?.code == .diskFull)
+        #expect(harness.failure?.retainedByteCount == 50)
+    }
+
+    @Test("rule 35: a wrong digest leads back to the first byte, strictly and once")
+    func wrongDigest() {
+        var harness = Self.mixed()
+        harness.finishing = .failure(DownloadError(.checksumMismatch))
+        harness.catchUp()
+        #expect(harness.log == ["restarted digestMismatch 100"])
+        #expect(harness.done == ["open", "exchange 2 whole"])
+        harness.head(200, Self.other)
+        harness.bytes(50)
+        harness.lose()
+        harness.pass(.seconds(60))
+        harness.forget()
+        harness.head(200, ["Content-Length": "100", "ETag": "\"v3\""])
+        #expect(harness.log == ["restarted contentChanged 50"])
+        harness.bytes(100)
+        harness.end()
+        #expect(harness.failure?.code == .checksumMismatch)
+    }
+
+    @Test("rule 35: a digest that is wrong for one object's bytes is final")
+    func wrongObject() {
+        var harness = Self.verifying()
+        harness.finishing = .failure(DownloadError(.checksumMismatch))
+        harness.head(206, ["Content-Range": "bytes 50-99/100", "ETag": "\"v1\""])
+        harness.bytes(50)
+        harness.end()
+        #expect(harness.failure?.code == .checksumMismatch)
+    }
+
+    @Test(
+        "rule 35: a stop while the digest is computed is looked at when everything begins again",
+        arguments: [
+            (.pause, ["open", "close", "release the permit"]),
+            (.abandon, ["open", "close", "release the permit", "end abandoned"]),
+            (.discard, ["open", "discard", "release the permit", "end discarded"]),
+        ] as [(TransferStateMachine.Intent, [String])])
+    func stopWhileVerifying(_ intent: TransferStateMachine.Intent, _ done: [String]) {
+        var harness = Self.mixed()
+        harness.finishing = .failure(DownloadError(.checksumMismatch))
+        harness.stop(intent)
+        harness.catchUp()
+        #expect(harness.done == done)
+    }
+
+    @Test("rule 35: a stop that is taken back while the digest is computed changes nothing")
+    func takenBackWhileVerifying() {
+        var harness = Self.mixed()
+        harness.finishing = .failure(DownloadError(.checksumMismatch))
+        harness.stop(.pause)
+        harness.run()
+        harness.catchUp()
+        #expect(harness.done == ["open", "exchange 2 whole"])
+    }
+
+    @Test("rule 35: without a checksum another validator is another object, whatever the policy")
+    func withoutChecksum() {
+        var harness = StateMachineHarness.resuming { $0.contentChangePolicy = .verify }
+        harness.head(206, Self.otherPart)
+        #expect(harness.log == ["restarted contentChanged 50"])
+    }
+
+    @Test("rule 35: another validator is another object where nobody has said otherwise")
+    func strict() {
+        var harness = Self.verifying { $0.contentChangePolicy = .restart }
+        harness.head(200, Self.other)
+        #expect(harness.log == ["restarted contentChanged 50", "started 100 resumable"])
+    }
+
+    @Test(
+        "rule 35: another length is another object",
+        arguments: [
+            (200, ["Content-Length": "101", "ETag": "\"v2\""]), (200, ["ETag": "\"v2\""]),
+            (206, ["Content-Range": "bytes 50-99/101", "ETag": "\"v2\""]),
+            (206, ["Content-Range": "bytes 50-99/*", "ETag": "\"v2\""]),
+        ] as [(Int, HeaderFields)])
+    func otherLength(_ status: Int, _ fields: HeaderFields) {
+        var harness = Self.verifying()
+        harness.head(status, fields)
+        #expect(harness.log.first == "restarted contentChanged 50")
+    }
+
+    @Test("rule 35: unproven bytes of an earlier request are taken back where no digest is expected now")
+    func unprovenOnDisk() {
+        var representation = Representation.sample()
+        representation.unverifiedFrom = 30
+        var harness = StateMachineHarness()
+        harness.finding = .success(.bytes(representation, IntervalSet(0..<100)))
+        harness.run()
+        #expect(harness.log == ["waiting", "restarted contentChanged 70"])
+        #expect(harness.done.suffix(3) == ["updateRepresentation", "retract to 30", "exchange 1 bytes=30-"])
+        #expect(harness.requests.last?.headers["If-Range"] == "\"v1\"")
+    }
+
+    @Test("rule 35: unproven bytes of an earlier request count where the digest is expected")
+    func unprovenOnDiskUnderDigest() {
+        var representation = Representation.sample()
+        representation.unverifiedFrom = 30
+        let harness = Self.verifying(representation)
+        #expect(harness.done.isEmpty)
+        #expect(harness.machine.exchange?.asked.start == 50)
+    }
+}
