@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where each of the 59 rules of correct resumption is proven.
+/// The rules in `Documentation.docc/Development/ResumptionRules.md`, compared with the tests that prove them.
 ///
-/// Whether a proof holds shows when the rule is broken; here it is only kept from getting lost. What a segment per
-/// connection would add to rules 8, 21, 52, 53 and 58 is proven with the parts that one connection fetches in turn, and
-/// with the bound on connections.
+/// This suite does not check the rules themselves; it fails if a rule has lost its tests, or if a number is cited that the
+/// document does not have. Rules 8, 21, 52, 53 and 58 also concern several connections for one file. They are proven with the
+/// segments that one connection fetches in succession, and with the limit on connections.
 @Suite(.endsWhenHung)
 struct RuleCoverageTests {
     /// A file of tests, and the rules that it proves besides the rows of the conformance tables.
@@ -65,12 +65,44 @@ struct RuleCoverageTests {
         + Scenario.sequences
         + Scenario.windows
 
+    private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static let root = tests.deletingLastPathComponent().deletingLastPathComponent()
+
+    /// The numbers of the rules in the order of the document.
+    private static func documentedRules() throws -> [Int] {
+        let document = root.appending(path: "Documentation.docc/Development/ResumptionRules.md")
+        let text = try String(contentsOf: document, encoding: .utf8)
+        return text.matches(of: #/(?m)^### Rule (\d+): /#).compactMap { Int($0.1) }
+    }
+
     @Test
-    func `each rule has a proof`() {
+    func `the document has each rule once, in the order of the numbers`() throws {
+        #expect(try Self.documentedRules() == Array(1...59))
+    }
+
+    @Test
+    func `each rule in the document has a test`() throws {
         // A row that no engine can run proves nothing.
         let possible = Self.rows.filter { $0.impossible.count < Engine.allCases.count }
         let proven = Set(possible.flatMap(\.rules)).union(Self.proofs.flatMap(\.rules))
-        #expect(proven == Set(1...59))
+        let documented = Set(try Self.documentedRules())
+        #expect(documented.subtracting(proven) == [])
+        #expect(proven.subtracting(documented) == [])
+    }
+
+    @Test
+    func `each rule that sources and tests cite is in the document`() throws {
+        let documented = Set(try Self.documentedRules())
+        for folder in ["Sources/AsyncDownloads", "Tests/AsyncDownloadsTests"] {
+            let path = Self.root.appending(path: folder).path
+            let files = try #require(FileManager.default.enumerator(atPath: path))
+            for case let file as String in files where file.hasSuffix(".swift") {
+                let text = try String(contentsOfFile: "\(path)/\(file)", encoding: .utf8)
+                #expect(Self.citations(in: text).subtracting(documented) == [], "\(file)")
+            }
+        }
     }
 
     @Test
@@ -81,9 +113,7 @@ struct RuleCoverageTests {
 
     @Test(arguments: proofs)
     func `a file that proves rules cites them`(_ proof: Proof) throws {
-        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let text = try String(contentsOf: tests.appending(path: proof.file), encoding: .utf8)
+        let text = try String(contentsOf: Self.tests.appending(path: proof.file), encoding: .utf8)
         #expect(Set(proof.rules).subtracting(Self.citations(in: text)) == [])
     }
 
