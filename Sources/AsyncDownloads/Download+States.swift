@@ -1,4 +1,7 @@
 extension Download {
+    /// Where a download stands.
+    public typealias State = DownloadState
+
     /// Where the download stands now, and each time that this changes.
     ///
     /// The stream ends after a final state. States that pass while nobody reads are left out, the last one never is.

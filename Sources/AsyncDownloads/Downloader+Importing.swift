@@ -104,22 +104,22 @@ extension Downloader {
         if let fault = request.validationError { throw fault }
         let key = TransferKey(request)
         let isElsewhere = TransferKey(url: source, headers: [:]).url != key.url
-        let (store, location) = (environment.store, location(of: request, key))
-        let result: Result<(UnfinishedPartial, ImportedFile), DownloadError> = await withCheckedContinuation {
+        let (store, location) = (environment.store, self.location(of: request, key))
+        let result: Result<(unfinished: UnfinishedPartial, file: ImportedFile), DownloadError> = await withCheckedContinuation {
             continuation in
             DispatchQueue.global().async {
                 let result = Result { () throws(DownloadError) in
-                    let disk = POSIXFileSystem()
-                    var file = try open(disk)
-                    defer { disk.close(file.handle) }
-                    if isElsewhere { file.representation.cameFromDifferentURL = true }
-                    return (try store.adopt(file, at: location), file)
+                    try store.importFile(at: location) { disk throws(DownloadError) in
+                        var file = try open(disk)
+                        if isElsewhere { file.representation.cameFromDifferentURL = true }
+                        return file
+                    }
                 }
                 continuation.resume(returning: result)
             }
         }
         let (unfinished, file) = try result.concerning(request.url).get()
-        let download = begin(request, isRunning: false, continuing: unfinished)
+        let download = startDownload(request, isRunning: false, continuing: unfinished)
         if unfinished.representation.isImported, case .transfer(let transfer, _) = download.source {
             transfer.awaitConfirmation(of: file)
         }

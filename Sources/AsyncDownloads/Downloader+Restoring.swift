@@ -45,7 +45,7 @@ extension Downloader {
                     request.headers.values(for: name) == recorded.headers.values(for: name)
                 }
             }
-            return begin(request, isRunning: false, continuing: unfinished)
+            return startDownload(request, isRunning: false, continuing: unfinished)
         }
     }
 
@@ -77,24 +77,5 @@ extension Downloader {
             }
         }
         return try removed.get()
-    }
-}
-
-/// What ``Downloader/removeLeftovers(in:olderThan:)`` has removed.
-public struct RemovedLeftovers: Sendable, Hashable {
-    /// The number of files.
-    public var fileCount: Int
-    /// The bytes that they held.
-    public var byteCount: Int64
-
-    /// Creates a value.
-    public init(fileCount: Int = 0, byteCount: Int64 = 0) {
-        self.fileCount = fileCount
-        self.byteCount = byteCount
-    }
-
-    static func += (sum: inout Self, other: Self) {
-        sum.fileCount += other.fileCount
-        sum.byteCount = sum.byteCount.addingClamped(other.byteCount)
     }
 }

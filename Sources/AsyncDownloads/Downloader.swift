@@ -108,13 +108,13 @@ public final class Downloader: Sendable {
     /// ``Download/events``, as ``DownloadError/Code/invalidRequest``.
     @discardableResult
     public func start(_ request: DownloadRequest) -> Download {
-        begin(request)
+        startDownload(request)
     }
 
     /// Starts a download, or with `isRunning` false a paused one.
     ///
     /// - Parameter unfinished: What is on disk of the request, where something is known of it.
-    func begin(
+    func startDownload(
         _ request: DownloadRequest, isRunning: Bool = true, continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
         var request = request
@@ -160,7 +160,7 @@ public final class Downloader: Sendable {
             windowLength: environment.transport.windowLength,
             decodesContent: environment.transport.decodesContent,
             waitsForOwner: (request.partialInUsePolicy ?? configuration.partialInUsePolicy).waits)
-        let location = location(of: request, key, at: place)
+        let location = self.location(of: request, key, at: place)
         return Transfer(
             number: number, key: key, location: location, settings: settings, environment: environment,
             onResourcesReleased: registry.free, onFinished: registry.remove)

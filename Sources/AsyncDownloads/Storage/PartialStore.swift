@@ -24,15 +24,17 @@ package protocol PartialStore: Sendable {
         copyOf path: String, at targets: [PlacementTarget], for location: PartialLocation
     ) -> [Result<String, DownloadError>]
 
-    /// Copies the bytes of `file`, which stays.
+    /// Copies the bytes of the file that `open` opens; the file stays.
     ///
     /// Where more bytes that can be proven are kept here already, these stay, and nothing is copied; nor is it when
     /// nothing could prove the file's bytes. The answer is what can be continued, as far as the network allows; its
-    /// ``Representation/isImported`` says whether it is of `file`.
+    /// ``Representation/isImported`` says whether it is of the file.
     ///
     /// - Throws: ``DownloadError/Code/partialInUse`` while anybody owns the site, or a disk error; then nothing is lost,
     ///   neither there nor here.
-    func adopt(_ file: ImportedFile, at location: PartialLocation) throws(DownloadError) -> UnfinishedPartial
+    func importFile(
+        at location: PartialLocation, _ open: (any FileSystem) throws(DownloadError) -> ImportedFile
+    ) throws(DownloadError) -> (unfinished: UnfinishedPartial, file: ImportedFile)
 
     /// Removes from `directory` what no download can continue: files of this user that were last written before `date`,
     /// that no checkpoint names, and whose lock can be taken.

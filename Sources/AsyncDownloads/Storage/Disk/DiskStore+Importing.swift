@@ -1,5 +1,15 @@
 extension DiskStore {
-    package func adopt(_ file: ImportedFile, at location: PartialLocation) throws(DownloadError) -> UnfinishedPartial {
+    package func importFile(
+        at location: PartialLocation, _ open: (any FileSystem) throws(DownloadError) -> ImportedFile
+    ) throws(DownloadError) -> (unfinished: UnfinishedPartial, file: ImportedFile) {
+        let file = try open(disk)
+        defer { disk.close(file.handle) }
+        return (try importBytes(of: file, at: location), file)
+    }
+
+    private func importBytes(
+        of file: ImportedFile, at location: PartialLocation
+    ) throws(DownloadError) -> UnfinishedPartial {
         // Bytes that leave a place where they were safe are synced, whatever is promised of those from the network.
         let store = DiskStore(disk: disk, durability: .powerLoss, bootID: bootID)
         let partial = try store.open(location, sparing: file.information)

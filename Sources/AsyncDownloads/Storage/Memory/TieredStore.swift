@@ -57,8 +57,10 @@ package struct TieredStore: PartialStore {
         try disk.unfinished(in: directory, trustsDestinations: trustsDestinations)
     }
 
-    package func adopt(_ file: ImportedFile, at location: PartialLocation) throws(DownloadError) -> UnfinishedPartial {
-        try disk.adopt(file, at: location.onDisk)
+    package func importFile(
+        at location: PartialLocation, _ open: (any FileSystem) throws(DownloadError) -> ImportedFile
+    ) throws(DownloadError) -> (unfinished: UnfinishedPartial, file: ImportedFile) {
+        try disk.importFile(at: location.onDisk, open)
     }
 
     package func removeLeftovers(

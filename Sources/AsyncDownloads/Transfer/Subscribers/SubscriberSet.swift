@@ -14,7 +14,7 @@ struct Subscriber: Sendable {
     fileprivate(set) var outcome: Outcome?
     var buffers: [Int: EventBuffer]
     /// The state that onlookers were woken for last.
-    private var lastObservedState: Download.State?
+    private var lastObservedState: DownloadState?
     /// What to call with the outcome.
     var waiters: [Int: @Sendable (Outcome) -> Void] = [:]
     /// The path that is reserved for its file.
@@ -50,7 +50,7 @@ struct Subscriber: Sendable {
     }
 
     /// Wakes those who look on when the state has changed, since not every change is an event.
-    mutating func show(_ state: Download.State, _ progress: DownloadProgress) -> [DeferredEffect] {
+    mutating func show(_ state: DownloadState, _ progress: DownloadProgress) -> [DeferredEffect] {
         guard state != lastObservedState else { return [] }
         lastObservedState = state
         var effects: [DeferredEffect] = []

@@ -40,8 +40,7 @@ struct ImportFaultTests {
     @discardableResult
     private func adopt(on system: SimulatedFileSystem) throws -> UnfinishedPartial {
         let file = try importedFile(on: system)
-        defer { system.close(file.handle) }
-        return try store(system).adopt(file, at: .sample(in: "/location"))
+        return try store(system).importFile(at: .sample(in: "/location")) { _ in file }.unfinished
     }
 
     private func importedFile(on system: SimulatedFileSystem, isTemporary: Bool = true) throws -> ImportedFile {

@@ -132,15 +132,3 @@ extension DownloadRequest {
         return file.path == directory || file.path.utf8.starts(with: prefix.utf8) ? directory : nil
     }
 }
-
-/// The directory in which the checkpoint of a restored request was found, to which its file is confined.
-///
-/// A checkpoint may have been planted there, and so may a symbolic link after it was read. It is no part of what a request
-/// asks for, so that all values are equal.
-struct RestoredOrigin: Sendable, Hashable {
-    var directory: String?
-
-    static func == (left: Self, right: Self) -> Bool { true }
-
-    func hash(into hasher: inout Hasher) {}
-}

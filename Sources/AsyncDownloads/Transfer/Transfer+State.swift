@@ -1,35 +1,3 @@
-extension Download {
-    /// Where a download stands.
-    public enum State: String, Sendable, Hashable, CaseIterable {
-        /// Nothing has happened.
-        case ready
-        /// It waits for its turn.
-        case waiting
-        /// It connects, or receives.
-        case downloading
-        /// An attempt failed; the next one waits.
-        case retrying
-        /// It has stopped and keeps its bytes.
-        case paused
-        /// Every byte is there; the file is checked and put in place.
-        case verifying
-        /// The file is at its destination.
-        case completed
-        /// This handle has left.
-        case cancelled
-        /// It ended with an error.
-        case failed
-
-        /// Whether nothing can follow.
-        public var isFinal: Bool {
-            switch self {
-            case .completed, .cancelled, .failed: true
-            case .ready, .waiting, .downloading, .retrying, .paused, .verifying: false
-            }
-        }
-    }
-}
-
 extension Transfer.State {
     /// Wakes those who look on at a state that has changed.
     mutating func notifyObservers() -> [DeferredEffect] {
@@ -46,7 +14,7 @@ extension Transfer.State {
     }
 
     /// The state as one caller sees it.
-    func stateForCaller(_ number: Int) -> Download.State {
+    func stateForCaller(_ number: Int) -> DownloadState {
         guard let subscriber = subscribers.all[number] else { return .failed }
         switch subscriber.outcome {
         case .success: return .completed

@@ -1,0 +1,79 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// The layers of `Design.md`, compared with the types that each source file uses.
+@Suite(.endsWhenHung)
+struct LayerTests {
+    /// The layers from the lowest to the highest. A file uses types of its own layer and of lower ones only.
+    enum Layer: Int, Comparable {
+        /// What knows nothing of downloads: locks, logs, random numbers.
+        case support
+        /// HTTP without effects, and the values that users create and receive.
+        case values
+        /// The ports to the world, and their adapters.
+        case ports
+        /// The work of fetching one resource.
+        case transfer
+        /// What users call.
+        case facade
+
+        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+        /// The layer of a file, by its path below the sources.
+        init(_ path: String) {
+            let components = path.split(separator: "/").map(String.init)
+            let name = components.last ?? path
+            switch components.first {
+            case "Support": self = .support
+            case "HTTP", "Policies": self = .values
+            case "Resuming": self = name.hasSuffix("+Importing.swift") || name.hasPrefix("Partial") ? .ports : .values
+            case "Transport", "Storage", "MemoryPressure", "Time": self = .ports
+            case "Transfer": self = name == "BatchWindow.swift" ? .facade : .transfer
+            default:
+                let isFacade = name.hasPrefix("Downloader") || name.hasPrefix("Download+")
+                self = isFacade || Self.facadeFiles.contains(name) ? .facade : .values
+            }
+        }
+
+        private static let facadeFiles: Set = ["Download.swift", "DownloadBatch.swift", "Deprecated.swift"]
+    }
+
+    private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/AsyncDownloads")
+
+    /// The sources by their path, without comments and the texts of literals.
+    private static func code() throws -> [String: String] {
+        let files = try #require(FileManager.default.enumerator(atPath: sources.path))
+        var code: [String: String] = [:]
+        for case let path as String in files where path.hasSuffix(".swift") {
+            let text = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
+            code[path] = text.replacing(/(?m)(^|\s)\/\/.*$/, with: "").replacing(/"(?:\\.|[^"\\\n])*"/, with: "\"\"")
+        }
+        return code
+    }
+
+    @Test func `no file uses a type of a higher layer`() throws {
+        let code = try Self.code()
+        let declaration =
+            /(?m)^(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal) )?(?:final |indirect )*(?:struct|class|enum|protocol|actor|typealias) (\w+)/
+        // A type with a counterpart for another platform is declared twice.
+        var layers: [Substring: Layer] = [:]
+        for (path, text) in code {
+            for match in text.matches(of: declaration) {
+                layers[match.1] = min(layers[match.1] ?? .facade, Layer(path))
+            }
+        }
+        #expect(layers.count > 150, "the pattern of declarations finds the types")
+        for (path, text) in code.sorted(by: { $0.key < $1.key }) {
+            let used = Set(text.matches(of: /(?:^|[^.\w])([A-Z]\w*)/).map(\.1))
+            let wrong = used.filter { name in layers[name].map { $0 > Layer(path) } ?? false }
+            #expect(wrong.sorted() == [], "\(path)")
+        }
+    }
+
+    @Test func `file names are unique`() throws {
+        let names = try Self.code().keys.compactMap { $0.split(separator: "/").last }
+        #expect(Set(names).count == names.count)
+    }
+}
