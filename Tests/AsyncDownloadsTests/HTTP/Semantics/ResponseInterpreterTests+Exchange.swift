@@ -68,7 +68,7 @@ enum Verdict: Sendable, Hashable {
     case begin(
         length: Int64?, end: Int64?, _ restart: RestartReason? = nil, validator: String? = nil, coding: String? = nil)
     case complete(Int64)
-    case ask(ResponseDecision.Change)
+    case retryRequest(ResponseDecision.Change)
     case redirect(String?)
     case fail(DownloadError.Code, retryable: Bool = false, after: Duration? = nil, blamesRange: Bool = false)
 

@@ -44,7 +44,7 @@ extension Property {
             try demand(length == received, "complete with bytes missing")
         case .fail(let failure):
             try demand(failure.retryAfter ?? .zero >= .zero, "a negative delay")
-        case .ask, .redirect: break
+        case .retryRequest, .redirect: break
         }
     }
 }

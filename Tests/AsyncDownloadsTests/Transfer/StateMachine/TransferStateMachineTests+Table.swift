@@ -7,7 +7,7 @@ internal import Testing
 struct TransferStateTableTests {
     /// What callers and the clock may do at any time.
     enum Input: String, CaseIterable, Sendable {
-        case run, pause, park, discard, tick
+        case run, pause, abandon, discard, tick
     }
 
     /// Each state, and where each of ``Input`` leads from there before anything else answers; "" for nowhere.
