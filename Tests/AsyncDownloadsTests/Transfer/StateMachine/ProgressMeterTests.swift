@@ -50,7 +50,7 @@ struct ProgressMeterTests {
     @Test("a steady stream has its speed at once, and keeps it")
     func steady() {
         var meter = meter()
-        meter.begin(at: .zero)
+        meter.start(at: .zero)
         let speeds = feed(&meter, bytes: 100, from: .zero, seconds: 3)
         #expect(speeds.count == 30)
         #expect(speeds.allSatisfy { abs($0 - 1000) < 0.001 })
@@ -59,7 +59,7 @@ struct ProgressMeterTests {
     @Test("the speed follows a change within seconds, and not at once")
     func change() throws {
         var meter = meter()
-        meter.begin(at: .zero)
+        meter.start(at: .zero)
         _ = feed(&meter, bytes: 100, from: .zero, seconds: 3)
         let speeds = feed(&meter, bytes: 200, from: .seconds(3), seconds: 10)
         #expect(try #require(speeds.first) < 1100)
@@ -70,7 +70,7 @@ struct ProgressMeterTests {
     @Test("a stall is told as a speed that falls to zero, and as an end that recedes")
     func stall() throws {
         var meter = meter()
-        meter.begin(at: .zero)
+        meter.start(at: .zero)
         _ = feed(&meter, bytes: 100, from: .zero, seconds: 3)
         let speeds = feed(&meter, bytes: 0, from: .seconds(3), seconds: 30)
         #expect(speeds.count == 300)
@@ -82,11 +82,11 @@ struct ProgressMeterTests {
     @Test("the time between two exchanges is not measured")
     func gap() throws {
         var meter = meter()
-        meter.begin(at: .zero)
+        meter.start(at: .zero)
         _ = feed(&meter, bytes: 100, from: .zero, seconds: 3)
         meter.stop()
         #expect(meter.progress(received: 0, expected: nil).bytesPerSecond == nil)
-        meter.begin(at: .seconds(60))
+        meter.start(at: .seconds(60))
         let speeds = feed(&meter, bytes: 100, from: .seconds(60), seconds: 1)
         #expect(speeds.allSatisfy { abs($0 - 1000) < 0.001 })
         #expect(meter.fetched == 4000)
@@ -95,7 +95,7 @@ struct ProgressMeterTests {
     @Test("parts that come in one burst are no speed")
     func burst() {
         var meter = meter(.zero)
-        meter.begin(at: .zero)
+        meter.start(at: .zero)
         for millisecond in 1..<50 {
             meter.add(1_000_000)
             #expect(meter.shouldEmit(at: .milliseconds(millisecond)) == true)
@@ -107,7 +107,7 @@ struct ProgressMeterTests {
     func remaining() {
         var meter = meter()
         #expect(meter.progress(received: 0, expected: 100).timeRemaining == nil)
-        meter.begin(at: .zero)
+        meter.start(at: .zero)
         _ = feed(&meter, bytes: 100, from: .zero, seconds: 1)
         #expect(meter.progress(received: 1000, expected: 5000).timeRemaining?.components.seconds == 4)
         #expect(meter.progress(received: 1000, expected: nil).timeRemaining == nil)
