@@ -1,4 +1,4 @@
-// The names that were public before, for users of the main branch; they go with the first release.
+// Former public names, for packages that depend on the main branch. They are removed in the first release.
 
 extension DownloadError {
     /// The former name of ``retainedByteCount``.
