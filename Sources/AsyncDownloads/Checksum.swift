@@ -1,13 +1,13 @@
-/// The digest that a whole file must have.
+/// The expected digest of a whole file.
 public struct Checksum: Sendable, Hashable {
-    /// How the digest is computed.
+    /// An algorithm that computes a digest.
     public enum Algorithm: String, Sendable, Hashable, CaseIterable {
         /// SHA-256 (FIPS 180-4).
         case sha256 = "sha-256"
         /// SHA-512 (FIPS 180-4).
         case sha512 = "sha-512"
 
-        /// The digest's length in bytes.
+        /// The length of the digest in bytes.
         public var byteCount: Int {
             switch self {
             case .sha256: 32
@@ -16,21 +16,24 @@ public struct Checksum: Sendable, Hashable {
         }
     }
 
-    /// The algorithm.
+    /// The algorithm that computes the digest.
     public let algorithm: Algorithm
 
-    /// The digest in lower-case hexadecimal digits.
+    /// The digest in lowercase hexadecimal digits.
     public let hex: String
 
-    /// A SHA-256 digest in hexadecimal digits of either case.
+    /// Returns a SHA-256 checksum with the given hexadecimal digits, which may be uppercase or lowercase.
     ///
-    /// A text of the wrong form is found when the request is started: ``DownloadError/Code/invalidRequest``.
+    /// The number of digits isn't checked here. A download with a malformed checksum fails with
+    /// ``DownloadError/Code/invalidRequest``.
     public static func sha256(_ hex: String) -> Self { Self(algorithm: .sha256, hex: hex.lowercased()) }
 
-    /// A SHA-512 digest in hexadecimal digits of either case; see ``sha256(_:)``.
+    /// Returns a SHA-512 checksum with the given hexadecimal digits; see ``sha256(_:)``.
     public static func sha512(_ hex: String) -> Self { Self(algorithm: .sha512, hex: hex.lowercased()) }
 
-    /// Reads `sha-256=HEX` or `sha-512=HEX`, the form of aria2's manifests; nil for anything else.
+    /// Creates a checksum from text such as `sha-256=HEX` or `sha-512=HEX`, the form of aria2's manifests.
+    ///
+    /// The result is `nil` for any other text. Case doesn't matter, and the hyphen may be omitted.
     public init?(_ text: String) {
         guard let equals = text.firstIndex(of: "=") else { return nil }
         let name = text[..<equals].lowercased()
@@ -46,18 +49,18 @@ public struct Checksum: Sendable, Hashable {
         self.hex = hex
     }
 
-    /// Whether the digits are hexadecimal and as many as the algorithm makes.
+    /// Whether the digest has the length that the algorithm requires and contains lowercase hexadecimal digits only.
     package var isWellFormed: Bool {
         hex.utf8.count == algorithm.byteCount * 2
             && hex.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 
-    /// The form that ``init(_:)`` reads.
+    /// The textual form that ``init(_:)`` accepts.
     package var text: String { "\(algorithm.rawValue)=\(hex)" }
 }
 
 extension Checksum: Codable {
-    /// Reads the form of ``init(_:)``.
+    /// Decodes a checksum from the textual form that ``init(_:)`` accepts.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let checksum = Checksum(text) else {
@@ -67,7 +70,7 @@ extension Checksum: Codable {
         self = checksum
     }
 
-    /// Writes the form that ``init(_:)`` reads.
+    /// Encodes the checksum in the textual form that ``init(_:)`` accepts.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
@@ -75,6 +78,6 @@ extension Checksum: Codable {
 }
 
 extension Checksum.Algorithm {
-    /// The other common spelling.
+    /// The algorithm's name without the hyphen, such as `sha256`.
     var alias: String { rawValue.filter { $0 != "-" } }
 }

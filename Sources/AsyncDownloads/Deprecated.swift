@@ -1,4 +1,4 @@
-// The names that were public before, for users of the main branch; they go with the first release.
+// Former public names, for packages that depend on the main branch. They are removed in the first release.
 
 extension DownloadError {
     /// The former name of ``retainedByteCount``.
@@ -25,12 +25,6 @@ extension DownloadRequest {
         get { partialInUsePolicy }
         set { partialInUsePolicy = newValue }
     }
-}
-
-extension Download {
-    /// The former name of ``updates``.
-    @available(*, deprecated, renamed: "updates")
-    public var observedEvents: AsyncThrowingStream<DownloadEvent, any Error> { updates }
 }
 
 /// The former name of ``PartialInUsePolicy``.

@@ -1,28 +1,32 @@
 public import Foundation
 
 extension Download {
-    /// Makes a `Progress` that follows this download, for code that shows one or collects several under a parent.
+    /// Returns a `Progress` object that follows this download.
     ///
-    /// It counts bytes, `-1` of them in all while the length is unknown, and carries throughput and estimated time
-    /// remaining. Cancelling it cancels this handle, pausing and resuming it do the same here; a pause that comes from
-    /// elsewhere is not shown by its `isPaused`. It changes on any thread. Following it keeps no download alive, and each
-    /// call makes another one.
+    /// Use it with code that displays a `Progress`, or that combines several under a parent. The object counts bytes;
+    /// its `totalUnitCount` is `-1` while the length is unknown. It also reports the throughput and the estimated time
+    /// remaining.
     ///
-    /// On Linux, where `Progress` has no lock, the changes are serialized for all downloads. Use
-    /// ``makeProgress(under:pendingUnitCount:)`` there to collect several under a parent. Reading a `Progress` while it
-    /// changes is a race there, which this package cannot prevent; ``progress`` and ``events`` may be read at any time.
+    /// Canceling, pausing, or resuming the object does the same to this handle. A pause that doesn't come from the
+    /// object isn't reflected in its `isPaused` property. The object may change on any thread. It is an observer: it
+    /// doesn't keep the transfer running. Each call creates a new object.
+    ///
+    /// On Linux, where `Progress` isn't thread-safe, the changes of all downloads are serialized. Use
+    /// ``makeProgress(under:pendingUnitCount:)`` there to combine several downloads under a parent. Reading a
+    /// `Progress` while it changes is a data race on Linux, which this package can't prevent; ``progress`` and
+    /// ``events`` may be read at any time.
     public func makeProgress() -> Progress {
         makeProgress { _ in }
     }
 
-    /// Makes a `Progress` that follows this download as a child of `parent`; see ``makeProgress()``.
+    /// Returns a `Progress` object that follows this download as a child of `parent`; see ``makeProgress()``.
     ///
-    /// It becomes a child in turn with the changes of other downloads' progress, which `addChild(_:withPendingUnitCount:)`
-    /// does not on Linux.
+    /// On Linux, adding the child is serialized with the changes of other downloads' progress, which a direct call of
+    /// `addChild(_:withPendingUnitCount:)` isn't.
     ///
     /// - Parameters:
-    ///   - parent: The progress of the whole.
-    ///   - pendingUnitCount: How many units of `parent` this download is worth.
+    ///   - parent: The progress object to which the new object is added.
+    ///   - pendingUnitCount: The number of units of `parent` that this download represents.
     @discardableResult
     public func makeProgress(under parent: Progress, pendingUnitCount: Int64) -> Progress {
         makeProgress { progress in
@@ -43,7 +47,8 @@ extension Download {
         progress.show(self.progress)
         prepare(progress)
         let events = updates
-        // Nobody awaits a `Progress`, so one task follows the download for as long as either lives.
+        // Nothing awaits a `Progress`, so an unstructured task updates it until the object is released or the download
+        // ends.
         Task { [weak progress] in
             do {
                 for try await event in events {
@@ -58,17 +63,17 @@ extension Download {
                     }
                 }
             } catch {
-                // A download that failed stays where it was, as `Progress` has no failure to show.
+                // `Progress` can't represent a failure, so it keeps the values that it has.
             }
         }
         return progress
     }
 }
 
-/// Changes of `Progress` objects, one at a time where these have no lock of their own.
+/// Serializes changes of `Progress` objects on platforms where `Progress` isn't thread-safe.
 ///
-/// A change reaches the parent, so that children of one parent must not change at once. Nothing is called back from a
-/// change on Linux, so a lock may be held.
+/// A change propagates to the parent, so two children of one parent must not change concurrently. On Linux, a change
+/// doesn't call other code, so a lock may be held during the change.
 enum ProgressChanges {
     #if canImport(Darwin)
     static func inTurn<Value>(_ change: () -> Value) -> Value { change() }
@@ -87,11 +92,11 @@ extension Progress {
     }
 
     private func set(_ value: DownloadProgress) {
-        // An empty file of known length would be indeterminate: it is complete.
+        // With a total of 0, `Progress` would be indeterminate, but an empty file of known length is complete.
         let isEmpty = value.expectedByteCount == 0
         totalUnitCount = isEmpty ? 1 : value.expectedByteCount ?? -1
         completedUnitCount = isEmpty ? 1 : value.receivedByteCount
-        // The properties for these are missing on Linux.
+        // The corresponding properties don't exist on Linux.
         setUserInfoObject(value.bytesPerSecond.map { Int($0) }, forKey: .throughputKey)
         setUserInfoObject(value.timeRemaining.map { $0 / .seconds(1) }, forKey: .estimatedTimeRemainingKey)
     }

@@ -1,7 +1,7 @@
 internal import Dispatch
 
 extension Download {
-    /// What another process or machine needs to go on with what is on disk now.
+    /// A token with which another process or machine can continue this download.
     ///
     /// ```swift
     /// download.pause()
@@ -9,12 +9,15 @@ extension Download {
     /// let token = try await download.resumeToken
     /// ```
     ///
-    /// It is nil where nothing is on disk that anybody could go on from: before the first checkpoint, after the end, for
-    /// a body in memory, and while bytes from another URL are still to be proven. Its partial file is in the destination's
-    /// directory, or in ``Downloader/Configuration/partialsDirectory``, and gets another name when this or another
-    /// process goes on with it. Take it after ``DownloadEvent/paused(receivedByteCount:)`` or the end of the download.
+    /// The value is `nil` if no bytes on disk can be continued: before the first checkpoint, after the file is
+    /// complete, for a download into memory, and while bytes that came from another URL are unverified.
     ///
-    /// - Throws: A ``DownloadError`` with ``DownloadError/Code/resumeDataUnusable`` where what is on disk makes no token.
+    /// The partial file is in the directory of the destination, or in ``Downloader/Configuration/partialsDirectory``.
+    /// Its name changes when this or another process continues the download. Read this property after
+    /// ``DownloadEvent/paused(receivedByteCount:)``, or after the download has ended.
+    ///
+    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/resumeDataUnusable`` if a token can't represent
+    ///   what is on disk.
     public var resumeToken: ResumeToken? {
         get async throws(DownloadError) {
             guard case .transfer(let transfer, _) = source else { return nil }

@@ -1,15 +1,16 @@
 extension Download {
-    /// Where a download stands.
+    /// The state of a download.
     public typealias State = DownloadState
 
-    /// Where the download stands now, and each time that this changes.
+    /// The current state of the download, followed by each change.
     ///
-    /// The stream ends after a final state. States that pass while nobody reads are left out, the last one never is.
-    /// Reading it keeps no download alive, and leaving it, or cancelling its task, changes nothing.
+    /// The stream ends after a final state. States that pass while the consumer isn't reading may be omitted; the final
+    /// state never is. A reader of this stream is an observer: it doesn't keep the transfer running, and neither ending
+    /// the loop nor canceling its task affects the download.
     public var states: AsyncStream<State> {
         let events = Mutex(Optional(StateEvents(self)))
         return AsyncStream {
-            // One consumer reads a stream, so that nobody else comes between.
+            // A stream has one consumer, so no other call can run between the two accesses.
             guard var current = events.withLock({ $0 }) else { return nil }
             let state = await current.next()
             events.withLock { $0 = state == nil ? nil : current }
@@ -18,7 +19,7 @@ extension Download {
     }
 }
 
-/// Turns events into states.
+/// The conversion of a download's events into its states.
 private struct StateEvents: Sendable {
     private let download: Download
     private let events: AsyncThrowingStream<DownloadEvent, any Error>
@@ -34,7 +35,7 @@ private struct StateEvents: Sendable {
         if last == nil { return take(download.state) }
         var iterator = events.makeAsyncIterator()
         while true {
-            // An event says that something has changed; what it is now is asked of the download itself.
+            // An event indicates only that something has changed; the download itself provides the current state.
             let event = try? await iterator.next()
             let state = download.state
             if state != last { return take(state) }

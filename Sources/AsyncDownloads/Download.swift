@@ -1,20 +1,23 @@
 public import struct Foundation.URL
 
-/// A caller's handle on a download.
+/// A handle on a download.
 ///
-/// Many handles may share one transfer; what one does disturbs no other. A handle that is let go of changes nothing:
-/// the download goes on. All members may be used from any thread, at any time, any number of times.
+/// Several handles may share one transfer; pausing, canceling, or discarding one of them doesn't affect the others.
+/// Releasing a handle has no effect: the download continues. All members may be used from any thread, at any time, and
+/// any number of times.
 public final class Download: Sendable {
     enum Source: Sendable {
         case transfer(Transfer, caller: Int)
-        /// The request could not be started.
+        /// The request was refused, and there is no transfer.
         case refused(DownloadError)
     }
 
-    /// What was asked for.
+    /// The request that this download carries out.
     public let request: DownloadRequest
 
-    /// Whether it joined a transfer that was there already, whose fetched bytes count for another handle.
+    /// A Boolean value that indicates whether the download joined an existing transfer.
+    ///
+    /// If it did, the bytes that the transfer fetches are attributed to another handle.
     public let isCoalesced: Bool
 
     let source: Source
@@ -29,16 +32,19 @@ public final class Download: Sendable {
         withTransfer { $0.handleReleased($1) }
     }
 
-    /// What happens, from the beginning for the first stream that is made, from the present for later ones.
+    /// The events of the download, as an asynchronous stream.
     ///
-    /// The stream stays open across pauses and ends after ``DownloadEvent/finished(_:)``, or by throwing the
-    /// ``DownloadError`` that ended the download. It has one consumer; make another for a second one. Progress that a
-    /// slow consumer does not take is replaced by later progress. Other events are kept until a hundred are unread; of those
-    /// that are left out then, ``DownloadEvent/omitted(count:)`` gives the number.
+    /// The first stream that is created delivers all events since the download started; later streams begin with the
+    /// current state. A stream stays open across pauses. It ends after ``DownloadEvent/finished(_:)``, or by throwing
+    /// the ``DownloadError`` that ended the download. Each stream has one consumer; create another stream for a second
+    /// one.
     ///
-    /// Cancelling the task that reads it leaves the download, unless something else reads or awaits this handle; the
-    /// loop then ends, by throwing ``DownloadError/Code/cancelled`` where it was waiting. Merely leaving the loop
-    /// changes nothing.
+    /// Progress that a slow consumer hasn't read is replaced by later progress. Other events are kept until a hundred
+    /// are unread; ``DownloadEvent/omitted(count:)`` reports how many are omitted after that.
+    ///
+    /// Canceling the task that reads the stream cancels this download, unless something else reads or awaits this
+    /// handle. The loop then ends; if it was waiting for an event, it throws ``DownloadError/Code/cancelled``. Leaving
+    /// the loop without a cancellation has no effect on the download.
     public var events: AsyncThrowingStream<DownloadEvent, any Error> {
         switch source {
         case .refused(let error):
@@ -49,19 +55,22 @@ public final class Download: Sendable {
         }
     }
 
-    /// What happens from now on, for one who only looks on: reading it keeps no download alive, and leaving it ends none.
+    /// The events from the current state on, for an observer.
+    ///
+    /// An observer doesn't keep the transfer running, and ending its stream doesn't affect the download.
     var updates: AsyncThrowingStream<DownloadEvent, any Error> {
         guard case .transfer(let transfer, let caller) = source else { return events }
         let lease = EventStreamLease(transfer: transfer, caller: caller, isObserver: true)
         return AsyncThrowingStream { try await lease.next() }
     }
 
-    /// The finished file, awaited.
+    /// The finished file.
     ///
-    /// Cancelling the awaiting task leaves the download, unless something else reads or awaits this handle.
+    /// Reading this property waits for the end of the download, across pauses. Canceling the waiting task cancels this
+    /// download, unless something else reads or awaits this handle.
     ///
-    /// - Throws: The error that ended the download; ``DownloadError/Code/cancelled`` when this handle or the task was
-    ///   cancelled. A pause is no error: the result is awaited across it.
+    /// - Throws: The ``DownloadError`` that ended the download; its code is ``DownloadError/Code/cancelled`` if this
+    ///   handle or the task was canceled. A pause isn't an error.
     public var file: DownloadedFile {
         get async throws(DownloadError) {
             switch source {
@@ -72,9 +81,9 @@ public final class Download: Sendable {
         }
     }
 
-    /// Calls `body` once with how the download ends, perhaps before this returns.
+    /// Calls `body` once with the result of the download, possibly before this method returns.
     ///
-    /// Like a reader of ``events`` or ``file``, what waits this way keeps the download alive.
+    /// Until then, `body` counts as a consumer of the download, like a reader of ``events`` or ``file``.
     func whenEnded(_ body: @escaping @Sendable (Result<DownloadedFile, DownloadError>) -> Void) {
         switch source {
         case .refused(let error): body(.failure(error))
@@ -82,54 +91,57 @@ public final class Download: Sendable {
         }
     }
 
-    /// Stops this download and keeps what was received; the stream stays open.
+    /// Pauses the download and keeps the received bytes; its event streams stay open.
     ///
-    /// The transfer itself stops when every handle that shares it has paused. ``DownloadEvent/paused(receivedByteCount:)``
-    /// says that the bytes are on disk. A pause that comes after the last byte has nothing to stop.
+    /// The transfer stops when every handle that shares it is paused. ``DownloadEvent/paused(receivedByteCount:)``
+    /// reports that the bytes are on disk. After the last byte has been received, a pause has nothing left to stop.
     public func pause() {
         withTransfer { $0.pause($1) }
     }
 
-    /// Goes on after ``pause()``, from the bytes that are there.
+    /// Resumes the download after ``pause()``, from the received bytes.
     public func resume() {
         withTransfer { $0.resume($1) }
     }
 
-    /// Leaves the download: ``file`` and ``events`` fail with ``DownloadError/Code/cancelled``.
+    /// Cancels this download; ``file`` and ``events`` then throw ``DownloadError/Code/cancelled``.
     ///
-    /// Others that share the transfer are not disturbed. When nobody is left the transfer stops and, by the default
-    /// ``AbandonmentPolicy``, its bytes serve the next request of the resource.
+    /// Other handles that share the transfer aren't affected. When the last one is canceled, the ``AbandonmentPolicy``
+    /// applies: by default, the transfer stops, and the next request for the resource continues from its bytes.
     public func cancel() {
         withTransfer { $0.detach($1, DownloadError(.cancelled)) }
     }
 
-    /// Leaves the download like ``cancel()`` and removes its bytes, unless others share them.
+    /// Cancels this download like ``cancel()``, and removes its bytes unless other handles share them.
     ///
-    /// A file that is being given its name at that moment stays.
+    /// A file that is being placed at its destination at that moment is kept.
     public func discard() {
         withTransfer { $0.detach($1, DownloadError(.cancelled), keepingBytes: false) }
     }
 
-    /// Goes on from another URL of the same resource, for every handle that shares the transfer.
+    /// Continues the download from another URL of the same resource.
     ///
-    /// A running exchange is ended, a delay cut short; a paused download takes the URL when it is resumed. The bytes that
-    /// are there are kept when the new URL proves to be of the same object: by the same strong validator or the same
-    /// `Repr-Digest`, and the same length; ``ContentChangePolicy`` can leave the proof to the expected digest. Otherwise the
-    /// download begins again, which ``DownloadEvent/restarted(reason:discardedByteCount:)`` tells. The resource keeps its
-    /// identity: requests for the original URL still join this transfer, now and in later processes.
+    /// The change applies to every handle that shares the transfer. A running exchange is ended, and the delay before a
+    /// retry is cut short; a paused download uses the URL when it is resumed.
     ///
-    /// - Throws: ``DownloadError/Code/invalidRequest`` when the URL or the headers cannot be used; nothing has changed then.
+    /// Received bytes are kept if the new URL is proven to have the same object, by the same strong validator or the
+    /// same `Repr-Digest`, and the same length. A ``ContentChangePolicy`` can defer the proof to the expected digest.
+    /// Otherwise, the download restarts and reports ``DownloadEvent/restarted(reason:discardedByteCount:)``. The
+    /// resource keeps its identity: requests for the original URL still join this transfer, now and in later processes.
+    ///
+    /// - Throws: ``DownloadError/Code/invalidRequest`` if the URL or the headers can't be used. The download is
+    ///   unchanged in this case.
     public func replaceURL(with fresh: FreshURL) throws(DownloadError) {
         if let fault = fresh.validationError { throw fault }
         withTransfer { transfer, _ in transfer.replaceURL(with: fresh) }
     }
 
-    /// Goes on from another URL of the same resource; see ``replaceURL(with:)-(FreshURL)``.
+    /// Continues the download from another URL of the same resource; see ``replaceURL(with:)-(FreshURL)``.
     public func replaceURL(with url: URL) throws(DownloadError) {
         try replaceURL(with: FreshURL(url))
     }
 
-    /// Where the download stands.
+    /// The current state of the download.
     public var state: State {
         switch source {
         case .refused: .failed
@@ -137,7 +149,7 @@ public final class Download: Sendable {
         }
     }
 
-    /// How far it has come.
+    /// The current progress of the download.
     public var progress: DownloadProgress {
         switch source {
         case .refused: DownloadProgress()
@@ -151,14 +163,14 @@ public final class Download: Sendable {
 }
 
 extension Download: CustomStringConvertible, CustomReflectable {
-    /// The request without what may be secret in it: fit for a log.
+    /// A description that is fit for a log: the request without anything that may be secret.
     public var description: String { "download of \(request)" }
 
-    /// A mirror without children, since the URL and the headers may hold secrets; see ``description``.
+    /// A mirror without children, because the URL and the headers may contain secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
 }
 
-/// Closes a stream when nothing can read it any more.
+/// The right to read one event stream, which is closed when nothing can read it anymore.
 private final class EventStreamLease: Sendable {
     private let transfer: Transfer
     private let caller: Int
@@ -175,7 +187,7 @@ private final class EventStreamLease: Sendable {
     }
 
     deinit {
-        // A stream that is dropped by a cancelled task was left by cancellation, whether or not it was waiting.
+        // A canceled task may release its stream without waiting for an event; this also counts as a cancellation.
         transfer.closeStream(caller, stream: stream, cancelled: Task.isCancelled)
     }
 }

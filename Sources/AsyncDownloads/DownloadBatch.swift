@@ -1,14 +1,14 @@
-/// How one download of a batch ended.
+/// The result of one download in a batch.
 public struct BatchOutcome: Sendable {
-    /// The request's place in the batch.
+    /// The zero-based position of the request in the batch.
     public let index: Int
-    /// The request.
+    /// The request that was carried out.
     public let request: DownloadRequest
-    /// The file, or why it is not there.
+    /// The downloaded file, or the error that ended the download.
     public let result: Result<DownloadedFile, DownloadError>
 }
 
-/// The results of many downloads, each as soon as it is there.
+/// A sequence of downloads that delivers each result as soon as it is available.
 ///
 /// ```swift
 /// for try await outcome in downloader.batch(requests, limit: 8) {
@@ -16,27 +16,27 @@ public struct BatchOutcome: Sendable {
 /// }
 /// ```
 ///
-/// Each iteration takes as many requests as there is room for, in their order, starts them, and waits for the first
-/// outcome; outcomes come in the order in which they are there. A download counts towards the limit until its outcome is
-/// taken, so a slow loop holds at most `limit` of them. Nothing starts between two iterations, or after the last one. One
-/// failure does not stop the rest.
+/// Each iteration starts as many requests as the limit permits, in their order, and waits for the first outcome.
+/// Outcomes are delivered in the order in which the downloads end. A download counts toward the limit until its outcome
+/// has been delivered, so a slow loop holds at most `limit` outcomes. No download starts between two iterations or
+/// after the last one. The failure of one download doesn't stop the others.
 ///
-/// Leaving the loop, or canceling its task, cancels the downloads that are running; their bytes are kept. A canceled loop
-/// throws, so that it cannot be taken for a complete one.
+/// Leaving the loop, or canceling its task, cancels the running downloads; their bytes are kept. A canceled loop throws
+/// an error, so it can't be mistaken for a complete one.
 public struct DownloadBatch<Requests: Sequence>: AsyncSequence where Requests.Element == DownloadRequest {
-    /// How one download of the batch ended.
+    /// The result of one download in the batch.
     public typealias Outcome = BatchOutcome
 
     let downloader: Downloader
     let requests: Requests
     let limit: Int
 
-    /// Makes an iterator, which starts nothing until it is asked for the first outcome.
+    /// Returns an iterator, which starts no download until its first outcome is requested.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(requests: requests.makeIterator(), window: BatchWindow(downloader, limit: limit))
     }
 
-    /// Starts the downloads and delivers their outcomes.
+    /// An iterator that starts the downloads and delivers their outcomes.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var requests: Requests.Iterator
         fileprivate let window: BatchWindow
@@ -47,9 +47,10 @@ public struct DownloadBatch<Requests: Sequence>: AsyncSequence where Requests.El
             self.window = window
         }
 
-        /// The next outcome; nil when all are there.
+        /// Returns the next outcome, or `nil` if all outcomes have been delivered.
         ///
-        /// - Throws: ``DownloadError/Code/cancelled`` when the task is canceled. How a download ends is no error here.
+        /// - Throws: ``DownloadError/Code/cancelled`` if the task is canceled. The failure of a download isn't thrown
+        ///   but delivered in its outcome.
         public mutating func next() async throws -> BatchOutcome? {
             while !Task.isCancelled, !isExhausted, window.hasRoom {
                 guard let request = requests.next() else {
@@ -69,26 +70,27 @@ public struct DownloadBatch<Requests: Sequence>: AsyncSequence where Requests.El
 
 extension DownloadBatch: Sendable where Requests: Sendable {}
 
-/// The results of many downloads whose requests come asynchronously; see ``DownloadBatch``.
+/// A sequence of downloads whose requests arrive asynchronously; see ``DownloadBatch``.
 ///
-/// The next request is taken while earlier downloads run, whenever there is room. When the requests end with an error, no
-/// more are taken; the loop throws it after the outcomes of the running downloads.
+/// The next request is awaited while earlier downloads run, as long as the limit permits another download. If the
+/// sequence of requests throws an error, no further requests are read, and the loop throws the error after the outcomes
+/// of the running downloads.
 public struct AsyncDownloadBatch<Requests: AsyncSequence>: AsyncSequence
 where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetatype {
-    /// How one download of the batch ended.
+    /// The result of one download in the batch.
     public typealias Outcome = BatchOutcome
 
     let downloader: Downloader
     let requests: Requests
     let limit: Int
 
-    /// Makes an iterator, which takes and starts nothing until it is asked for the first outcome.
+    /// Returns an iterator, which reads no request and starts no download until its first outcome is requested.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(
             source: RequestSource(requests.makeAsyncIterator()), window: BatchWindow(downloader, limit: limit))
     }
 
-    /// Takes the requests, starts the downloads and delivers their outcomes.
+    /// An iterator that reads the requests, starts the downloads, and delivers their outcomes.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let source: RequestSource<Requests.AsyncIterator>
         fileprivate let window: BatchWindow
@@ -100,10 +102,10 @@ where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetat
             self.window = window
         }
 
-        /// The next outcome; nil when all are there.
+        /// Returns the next outcome, or `nil` if all outcomes have been delivered.
         ///
-        /// - Throws: ``DownloadError/Code/cancelled`` when the task is canceled, or the error of the requests. How a
-        ///   download ends is no error here.
+        /// - Throws: ``DownloadError/Code/cancelled`` if the task is canceled, or the error of the sequence of
+        ///   requests. The failure of a download isn't thrown but delivered in its outcome.
         public mutating func next() async throws -> BatchOutcome? {
             while true {
                 if !Task.isCancelled, !isExhausted, window.hasRoom { window.take(from: source) }

@@ -1,13 +1,15 @@
 extension DownloadError {
-    /// What happened, as a closed vocabulary that may grow: switch on it with a default.
+    /// The kind of a download error.
+    ///
+    /// Later versions may add codes, so include a default case when you switch on a code.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The code's name, stable across versions: what tools print and logs are searched for.
+        /// The code's name, which is stable across versions and suitable for output and for searching logs.
         public let name: String
 
-        /// The same as ``name``.
+        /// The code's name, the same as ``name``.
         public var description: String { name }
 
-        /// Whether such an error may pass by itself, so that a later attempt is worth its cost.
+        /// Whether the cause may be temporary, so that a later attempt is worthwhile.
         let isTransient: Bool
 
         private init(_ name: String, transient: Bool = false) {
@@ -18,71 +20,71 @@ extension DownloadError {
 }
 
 extension DownloadError.Code {
-    // What the caller asked for.
+    // Causes in the request or in the use of the handle.
 
-    /// The request cannot be sent: its URL, headers, destination or checksum is unusable.
+    /// The request can't be sent because its URL, headers, destination, or checksum is unusable.
     public static let invalidRequest = Self("invalidRequest")
-    /// The caller, its task or its batch was cancelled; the bytes are kept unless they were discarded on purpose.
+    /// The download, its task, or its batch was canceled; the bytes are kept unless they were discarded explicitly.
     public static let cancelled = Self("cancelled")
-    /// A newer request of the same resource took over, by ``DuplicatePolicy/cancelExisting``.
+    /// A newer request for the same resource replaced this one, because of ``DuplicatePolicy/cancelExisting``.
     public static let superseded = Self("superseded")
-    /// The resource is being downloaded already, and the policy was ``DuplicatePolicy/reject``.
+    /// The resource is already being downloaded, and the policy is ``DuplicatePolicy/reject``.
     public static let duplicate = Self("duplicate")
-    /// Another running download of this downloader writes the same destination.
+    /// Another running download of this downloader writes to the same destination.
     public static let destinationInUse = Self("destinationInUse")
     /// The downloader was shut down.
     public static let shutDown = Self("shutDown")
     /// The body is, or claims to be, longer than ``DownloadRequest/maximumByteCount``.
     public static let bodyTooLarge = Self("bodyTooLarge")
-    /// The file's digest is not the expected one; the destination was not touched and the bytes were removed.
+    /// The file doesn't have the expected digest; the destination is unchanged, and the bytes were removed.
     public static let checksumMismatch = Self("checksumMismatch")
-    /// Resume data, or a token, says nothing that a download could go on from, or speaks of a file that is not there.
+    /// The resume data or token doesn't describe bytes that can be continued, or its file is missing or unsuitable.
     public static let resumeDataUnusable = Self("resumeDataUnusable")
-    /// What was asked for needs something that this build does not carry.
+    /// The request needs a feature that isn't included in this build.
     public static let unsupported = Self("unsupported")
 
-    /// A fresh URL was needed, and ``DownloadRequest/refreshURL`` failed to give one.
+    /// A fresh URL was needed, and ``DownloadRequest/refreshURL`` failed to provide one.
     public static let urlRefreshFailed = Self("urlRefreshFailed", transient: true)
 
-    // The network.
+    // Causes in the network.
 
-    /// The host's name could not be resolved.
+    /// The name of the host couldn't be resolved.
     public static let hostNotFound = Self("hostNotFound", transient: true)
-    /// The connection was refused or could not be made.
+    /// The connection was refused or couldn't be established.
     public static let cannotConnect = Self("cannotConnect", transient: true)
-    /// The connection ended before the response did.
+    /// The connection ended before the response was complete.
     public static let connectionLost = Self("connectionLost", transient: true)
-    /// No byte arrived for as long as ``DownloadRequest/idleTimeout``.
+    /// No byte arrived for the duration of ``DownloadRequest/idleTimeout``.
     public static let timedOut = Self("timedOut", transient: true)
-    /// The whole download, retries included, took longer than ``DownloadRequest/deadline``.
+    /// The whole download, including retries, took longer than ``DownloadRequest/deadline``.
     public static let deadlineExceeded = Self("deadlineExceeded")
-    /// TLS could not be established, or the certificate is not trusted.
+    /// TLS couldn't be established, or the certificate isn't trusted.
     public static let secureConnectionFailed = Self("secureConnectionFailed")
 
-    // The server's answer.
+    // Causes in the server's response.
 
-    /// The server answered with a status that is no success.
+    /// The server responded with a status code that doesn't indicate success.
     public static let httpStatus = Self("httpStatus")
-    /// The answer breaks the protocol, so that its bytes cannot be trusted.
+    /// The response violates the protocol, so its bytes can't be trusted.
     public static let malformedResponse = Self("malformedResponse")
     /// The resource kept changing while it was being downloaded.
     public static let contentChanged = Self("contentChanged")
-    /// More redirects than allowed, or a loop.
+    /// There were more redirects than permitted, or the redirects formed a loop.
     public static let tooManyRedirects = Self("tooManyRedirects")
-    /// A redirect leads where this package does not go: another scheme, or from https to http.
+    /// A redirect isn't permitted: it leads to a scheme other than http or https, or from https to http.
     public static let redirectRefused = Self("redirectRefused")
 
-    // The disk.
+    // Causes in the storage.
 
-    /// There is no space for the file, or a quota or size limit is reached.
+    /// There isn't enough space for the file, or a quota or size limit has been reached.
     public static let diskFull = Self("diskFull")
-    /// The system does not permit to write there.
+    /// The system doesn't permit writing at this location.
     public static let permissionDenied = Self("permissionDenied")
-    /// The destination exists and is no regular file, or its directory does not exist.
+    /// The destination exists and isn't a regular file, or its directory doesn't exist.
     public static let destinationUnusable = Self("destinationUnusable")
-    /// Another process is downloading into the same partial file.
+    /// Another process or another downloader is writing the same partial file.
     public static let partialInUse = Self("partialInUse", transient: true)
-    /// The process has no descriptors left.
+    /// No file descriptors are available.
     public static let tooManyOpenFiles = Self("tooManyOpenFiles", transient: true)
     /// Reading or writing failed for another reason.
     public static let storageFailure = Self("storageFailure")

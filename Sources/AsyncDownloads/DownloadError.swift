@@ -1,38 +1,38 @@
 public import struct Foundation.URL
 
-/// Why a download did not deliver its file.
+/// An error that says why a download didn't deliver its file.
 ///
-/// The ``code-swift.property`` says what happened in a form to switch on, and ``description`` says it in a line fit for a
-/// log: credentials, query and fragment of the URL never appear in it. Whether bytes were kept, and whether asking
-/// again is worth while, is part of the error.
+/// The ``code-swift.property`` identifies the kind of error. The ``description`` describes the error in one line that
+/// is fit for a log: it never contains the credentials, the query, or the fragment of the URL. The error also says how
+/// many bytes were kept, and whether it is worthwhile to repeat the request.
 public struct DownloadError: Error, Sendable {
-    /// What happened.
+    /// The kind of the error.
     public var code: Code
 
-    /// What is known beyond the code, in words: never a secret, never the text of a response body.
+    /// Details beyond the code, in words; never a secret, and never the text of a response body.
     public var detail: String
 
-    /// The URL that was asked for, as the caller gave it.
+    /// The URL of the request, as the caller specified it.
     public var url: URL?
 
-    /// The HTTP status, where the server's answer is the reason.
+    /// The HTTP status code, if the server's response is the reason for the error.
     public var statusCode: Int?
 
-    /// What the engine or the system reported, without URLs.
+    /// The error that the engine or the system reported, without URLs.
     public var underlyingError: (any Error)?
 
-    /// Whether the same request may succeed later without being changed.
+    /// A Boolean value that indicates whether the same request may succeed later without a change.
     ///
-    /// The retry policy has been exhausted when a retryable error reaches a caller.
+    /// When a retryable error reaches the caller, the retry policy has been exhausted.
     public var isRetryable: Bool
 
-    /// How many bytes are kept on disk for the next request of the same resource.
+    /// The number of bytes that are kept on disk for the next request for the same resource.
     public var retainedByteCount: Int64
 
-    /// The server's Retry-After, where it sent one (RFC 9110, 10.2.3).
+    /// The delay that the server requested with Retry-After, if any (RFC 9110, 10.2.3).
     package var retryAfter: Duration?
 
-    /// Creates an error; retryability follows from the code unless given.
+    /// Creates an error, which is retryable if its code is transient unless specified otherwise.
     package init(
         _ code: Code, _ detail: String = "", url: URL? = nil, statusCode: Int? = nil,
         underlyingError: (any Error)? = nil, isRetryable: Bool? = nil, retainedByteCount: Int64 = 0,
@@ -50,7 +50,7 @@ public struct DownloadError: Error, Sendable {
 }
 
 extension DownloadError: CustomStringConvertible {
-    /// One line: the code, the detail, the redacted URL, and what was kept.
+    /// A line with the code, the detail, the redacted URL, and the number of bytes kept.
     public var description: String {
         var line = code.name
         if let statusCode { line += " (\(statusCode))" }
@@ -62,6 +62,6 @@ extension DownloadError: CustomStringConvertible {
 }
 
 extension DownloadError: CustomReflectable {
-    /// A mirror without children, since the URL may hold secrets; see ``description``.
+    /// A mirror without children, because the URL may contain secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
 }

@@ -1,58 +1,63 @@
-/// One step in the life of a download, as ``Download/events`` tells it.
+/// A step of a download, as reported by ``Download/events``.
 ///
-/// Progress is coalesced (ten a second by default, the latest value wins); every other event is delivered in order to a
-/// consumer that keeps up. One that leaves a hundred events unread misses some, and ``omitted(count:)`` says how many.
-/// More cases may come: switch with a default.
+/// Progress is coalesced: by default, at most ten events per second are emitted, and the latest value wins. All other
+/// events are delivered in order to a consumer that keeps up. If a consumer has a hundred unread events, some are
+/// omitted, and ``omitted(count:)`` reports how many. Later versions may add cases, so include a default case when you
+/// switch on an event.
 public enum DownloadEvent: Sendable {
-    /// The download waits for its turn.
+    /// The download is waiting for its turn.
     case waiting
 
-    /// The server's first answer was accepted.
+    /// The first response of the server was accepted.
     ///
     /// - Parameters:
-    ///   - expectedByteCount: The length of the whole file, where the server told it.
-    ///   - isResumable: Whether an interruption would cost nothing: there is a strong validator.
+    ///   - expectedByteCount: The length of the whole file in bytes, if the server reported it.
+    ///   - isResumable: Whether an interruption loses no bytes, which requires a strong validator and a body without a
+    ///     content coding.
     case started(expectedByteCount: Int64?, isResumable: Bool)
 
-    /// The server confirmed the range: the download goes on from this offset in bytes.
+    /// The server confirmed the range, and the download continues at this offset in bytes.
     case resumed(fromOffset: Int64)
 
-    /// Bytes were given up, and the download begins again at zero, or at the end of what is still there.
+    /// Received bytes were discarded, and the download restarts at offset zero or at the end of the remaining bytes.
     case restarted(reason: RestartReason, discardedByteCount: Int64)
 
-    /// Bytes arrived.
+    /// Bytes were received.
     case progress(DownloadProgress)
 
-    /// An attempt failed; the next one, whose number among the retries is `attempt`, begins after `delay`.
+    /// An attempt failed; the retry with the number `attempt` starts after `delay`.
     case retrying(attempt: Int, delay: Duration, error: DownloadError)
 
-    /// The download is paused, and so many bytes are on disk: what another process would find.
+    /// The download is paused, and this number of bytes is on disk, where another process would find them.
     case paused(receivedByteCount: Int64)
 
-    /// Memory was short while the download was paused, and its bytes left it: for the disk, or for good.
+    /// The bytes of a paused download were released from memory.
     ///
-    /// What is not on disk is fetched again after the pause. Only downloads into memory hold bytes there.
+    /// The reason is memory pressure or a call of ``Downloader/purgePaused(discardingBytes:)``. The bytes were moved to
+    /// disk if `isOnDisk` is true, and discarded otherwise. Discarded bytes are fetched again after the pause. Only
+    /// downloads into memory keep bytes in memory.
     case released(byteCount: Int64, isOnDisk: Bool)
 
-    /// Events of which this consumer has read none were left out, since it reads too slowly.
+    /// Events were omitted before this consumer read them, because it reads too slowly.
     ///
     /// A stream holds at most a hundred unread events, so that neither a slow consumer nor a server that causes events
-    /// without end takes memory without end. When it is full, the oldest unread event of the kind that arrives gives way, or
-    /// the oldest of all where none is of that kind. This event comes once in their place, before the next event after
-    /// the gap. The last event and the error that ends a stream are never left out.
+    /// endlessly can make it use unlimited memory. When the stream is full, the oldest unread event of the same kind as
+    /// the new event is omitted, or the oldest event of all if none is of that kind. This event is delivered once in
+    /// their place, before the next event after the gap. The last event and the error that ends a stream are never
+    /// omitted.
     ///
-    /// - Parameter count: How many events were left out there, progress not counted.
+    /// - Parameter count: The number of events that were omitted at this point, not counting progress.
     case omitted(count: Int)
 
-    /// Every byte is there; the digest is being checked and the file put in place.
+    /// Every byte has been received; the digest is being verified, and the file is being placed at its destination.
     case verifying
 
-    /// The file is at its destination. The last event.
+    /// The file is at its destination; this is the last event.
     case finished(DownloadedFile)
 }
 
 extension DownloadEvent {
-    /// What an event is about, without its values: events of one kind may stand for each other where a consumer is slow.
+    /// The kind of an event, without its values; if a stream is full, an earlier event of the same kind is omitted.
     enum Kind: Sendable, Hashable {
         case waiting, started, resumed, restarted, progress, retrying, paused, released, omitted, verifying, finished
     }

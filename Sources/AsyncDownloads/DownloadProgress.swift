@@ -1,30 +1,30 @@
-/// How far a download has come: a value, formatted by whoever shows it.
+/// The progress of a download, as numbers that aren't formatted for display.
 public struct DownloadProgress: Sendable, Hashable {
-    /// Bytes of the file that are there, those of earlier runs included.
+    /// The number of bytes of the file that have been received, including those of earlier runs.
     public var receivedByteCount: Int64
 
-    /// The length of the whole file, where the server told it.
+    /// The length of the whole file in bytes, if the server reported it.
     public var expectedByteCount: Int64?
 
-    /// Body bytes that crossed the network since this transfer began in this process.
+    /// The number of body bytes that crossed the network since the transfer started in this process.
     public var fetchedByteCount: Int64
 
-    /// The smoothed speed in bytes a second; nil until there is something to measure.
+    /// The smoothed speed in bytes per second, or `nil` until it can be measured.
     public var bytesPerSecond: Double?
 
-    /// The time that the rest will take at this speed; nil while length or speed is unknown.
+    /// The estimated time until completion at the current speed, or `nil` while the length or the speed is unknown.
     public var timeRemaining: Duration?
 
-    /// The part that is there, from 0 to 1; nil while the length is unknown.
+    /// The received fraction of the file, from 0 to 1, or `nil` while the length is unknown.
     ///
-    /// An empty file is complete.
+    /// The fraction of an empty file is 1.
     public var fractionCompleted: Double? {
         guard let expectedByteCount else { return nil }
         guard expectedByteCount > 0 else { return 1 }
         return min(1, Double(receivedByteCount) / Double(expectedByteCount))
     }
 
-    /// Creates a value; the derived ones follow from what is given.
+    /// Creates a progress value, whose ``fractionCompleted`` is computed from the byte counts.
     public init(
         receivedByteCount: Int64 = 0, expectedByteCount: Int64? = nil, fetchedByteCount: Int64 = 0,
         bytesPerSecond: Double? = nil, timeRemaining: Duration? = nil

@@ -1,16 +1,16 @@
 internal import Foundation
 
 extension DownloadRequest: CustomStringConvertible {
-    /// The URL without what may be secret in it, the destination, and the names of the headers: fit for a log.
+    /// A description that is fit for a log: the URL without secrets, the destination, and the names of the headers.
     public var description: String {
-        // What is no name may be a whole line with a secret in it.
+        // Text that isn't a valid name may be a whole header line that contains a secret.
         let names = headers.map { $0.name.utf8.allSatisfy(\.isTokenCharacter) ? $0.name : "?" }.joined(separator: ", ")
         return "\(url.redacted) to \(destination)" + (names.isEmpty ? "" : " with \(names)")
     }
 }
 
 extension DownloadRequest.Destination: CustomStringConvertible {
-    /// The path, or that there is none.
+    /// The path of the destination, or `memory`.
     public var description: String {
         switch self {
         case .file(let url): url.path
@@ -21,6 +21,6 @@ extension DownloadRequest.Destination: CustomStringConvertible {
 }
 
 extension DownloadRequest: CustomReflectable {
-    /// A mirror without children, since the URL and the headers may hold secrets; see ``description``.
+    /// A mirror without children, because the URL and the headers may contain secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
 }

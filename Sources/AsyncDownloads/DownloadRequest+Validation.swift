@@ -1,13 +1,14 @@
 internal import Foundation
 
 extension DownloadRequest {
-    /// What makes the request unusable, found before anything is sent.
+    /// The reason why the request can't be sent, or `nil` if the request is valid.
     var validationError: DownloadError? {
         if let fault = url.validationError ?? headers.validationError ?? nonsecretHeaders.validationError {
             return fault.concerning(url)
         }
         if let checksum, !checksum.isWellFormed {
-            return fault("a \(checksum.algorithm.rawValue) has \(checksum.algorithm.byteCount * 2) hexadecimal digits")
+            let (name, count) = (checksum.algorithm.rawValue, checksum.algorithm.byteCount * 2)
+            return fault("a \(name) checksum has \(count) hexadecimal digits")
         }
         if checksum != nil, !RunningDigest.isAvailable {
             return DownloadError(.unsupported, "checksums on Linux need the trait ServerStack", url: url)
@@ -18,10 +19,10 @@ extension DownloadRequest {
         switch destination {
         case .file(let file):
             guard file.isFileURL, !file.hasDirectoryPath, !file.lastPathComponent.isEmpty else {
-                return fault("the destination is no file URL")
+                return fault("the destination is not a file URL that names a file")
             }
         case .directory(let directory):
-            guard directory.isFileURL else { return fault("the destination is no file URL") }
+            guard directory.isFileURL else { return fault("the destination is not a file URL") }
         case .memory:
             break
         }
@@ -34,7 +35,7 @@ extension DownloadRequest {
 }
 
 extension FreshURL {
-    /// What makes it unusable.
+    /// The reason why the URL or its headers can't be used, or `nil` if they are valid.
     var validationError: DownloadError? {
         url.validationError ?? headers?.validationError ?? nonsecretHeaders?.validationError
     }
@@ -58,7 +59,7 @@ extension URL {
             return DownloadError(.invalidRequest, "the URL contains credentials; send them in a header")
         }
         guard Origin(self) != nil else {
-            return DownloadError(.invalidRequest, "the URL's host or port is unusable")
+            return DownloadError(.invalidRequest, "the URL's host or port is not valid")
         }
         return nil
     }
@@ -68,19 +69,19 @@ extension HeaderFields {
     fileprivate var validationError: DownloadError? {
         if let fault = firstFieldFault { return DownloadError(.invalidRequest, fault) }
         guard let reserved = first(where: { Self.isReserved($0.name) }) else { return nil }
-        return DownloadError(.invalidRequest, "header \(reserved.name) is governed by the package")
+        return DownloadError(.invalidRequest, "header \(reserved.name) is set by the package and cannot be specified")
     }
 }
 
 extension Set<String> {
-    /// Why these cannot be names of headers that are no secret.
+    /// The reason why these can't be names of nonsecret headers, or `nil` if they can.
     fileprivate var validationError: DownloadError? {
         for name in sorted() {
             guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
-                return DownloadError(.invalidRequest, "a name among the nonsecret headers is not a token")
+                return DownloadError(.invalidRequest, "the name of a nonsecret header is not a token")
             }
             if HeaderFields.isCredential(name) {
-                return DownloadError(.invalidRequest, "header \(name) is always a secret")
+                return DownloadError(.invalidRequest, "header \(name) is always secret")
             }
         }
         return nil

@@ -1,113 +1,120 @@
 public import struct Foundation.Date
 public import struct Foundation.URL
 
-/// What a caller asks for: a resource, where it is to go, and under which conditions.
+/// A request for a resource, with the destination of the file and the conditions of the download.
 ///
 /// ```swift
 /// var request = DownloadRequest(from: url, to: destination, checksum: .sha256("9f86d08…"))
 /// request.headers["Authorization"] = "Bearer …"
 /// ```
 public struct DownloadRequest: Sendable, Hashable {
-    /// The http or https URL; its fragment is not sent.
+    /// The http or https URL of the resource; its fragment isn't sent.
     public var url: URL
 
-    /// Where the finished file goes.
+    /// The destination of the finished file.
     public var destination: Destination
 
-    /// Headers to send.
+    /// The headers to send.
     ///
-    /// Those that the package must govern itself (Range, If-Range, If-Match, Accept-Encoding, Host and the like) are
-    /// refused with ``DownloadError/Code/invalidRequest``.
+    /// Headers that the package sets itself, such as Range, If-Range, If-Match, Accept-Encoding, and Host, are refused
+    /// with ``DownloadError/Code/invalidRequest``.
     ///
-    /// Every field is taken for a secret except Accept, Accept-Language, User-Agent, Cache-Control, Pragma,
-    /// Want-Repr-Digest, Want-Content-Digest, DNT, Sec-GPC and those that ``nonsecretHeaders`` names. A secret stays with
-    /// the origin of ``url`` when a redirect leads to another one, and is never written to disk or to a log.
+    /// Every header is treated as a secret except Accept, Accept-Language, User-Agent, Cache-Control, Pragma,
+    /// Want-Repr-Digest, Want-Content-Digest, DNT, Sec-GPC, and those that ``nonsecretHeaders`` names. A secret header
+    /// isn't sent to another origin when ``url`` is redirected, and it is never written to disk or to a log.
     public var headers: HeaderFields
 
-    /// The names of further ``headers`` that are no secret: they may cross origins, be recorded on disk and be logged.
+    /// The names of further ``headers`` that aren't secret.
     ///
-    /// Case does not matter. Without such a name a header that selects a representation must be set anew when a later
-    /// process continues the download. Authorization, Cookie and Proxy-Authorization are refused here with
-    /// ``DownloadError/Code/invalidRequest``.
+    /// These headers may be sent to other origins, recorded on disk, and logged. Case doesn't matter. A header that
+    /// selects a representation and isn't named here must be set again when a later process continues the download.
+    /// Authorization, Cookie, and Proxy-Authorization are refused here with ``DownloadError/Code/invalidRequest``.
     public var nonsecretHeaders: Set<String> = []
 
-    /// A stable name for whose credentials ``headers`` hold, such as a user's number; not a secret itself.
+    /// A stable name for the user whose credentials ``headers`` contain, such as a user number; not a secret itself.
     ///
-    /// It is recorded with the unfinished file. Requests of one account share a transfer and continue each other's bytes
-    /// although a token among their headers has changed; requests of two accounts never do. Without it the bytes of
-    /// requests with secret headers are continued under other values, or by another process, only after proof that the
-    /// object is the same: ``checksum``, an equal Repr-Digest, or equal first and last 64 KiB, which are fetched again.
-    /// Bytes that turn out to be different are given up with ``RestartReason/credentialsChanged``.
+    /// The account is recorded with the unfinished file. Requests of one account share a transfer and continue each
+    /// other's bytes even if a token in their headers has changed; requests of two accounts never do. Without an
+    /// account, the bytes of requests with secret headers are continued with other header values, or by another
+    /// process, only after proof that the object is the same: ``checksum``, an equal Repr-Digest, or equal first and
+    /// last 64 KiB, which are fetched again. Bytes that turn out to be different are discarded with
+    /// ``RestartReason/credentialsChanged``.
     public var account: String?
 
-    /// The digest that the whole file must have; the destination is not touched when it differs.
+    /// The expected digest of the whole file; the destination is unchanged if the digest differs.
     public var checksum: Checksum?
 
-    /// Which waiting download goes first when there are more than may run at once.
+    /// The priority of the download among the downloads that wait for their turn.
     ///
-    /// A transfer that several handles share has the highest priority of them.
+    /// A transfer that several handles share has the highest of their priorities.
     public var priority: Priority
 
-    /// The most bytes to accept; a longer body fails with ``DownloadError/Code/bodyTooLarge``.
+    /// The maximum number of bytes to accept; a longer body fails with ``DownloadError/Code/bodyTooLarge``.
     ///
-    /// Where several callers share a transfer, each has its own limit. Default: no limit for a file.
+    /// If several downloads share a transfer, each has its own limit. Default: no limit for a file, and
+    /// ``Downloader/Configuration/maximumDataByteCount`` for a download into memory.
     public var maximumByteCount: Int64?
 
-    /// What to do about failures that may pass; nil takes the downloader's ``Downloader/Configuration/retryPolicy``.
+    /// The policy for retries; `nil` uses the downloader's ``Downloader/Configuration/retryPolicy``.
     ///
-    /// Where several handles share a transfer, the most patient policy counts.
+    /// If several handles share a transfer, the most patient of their policies applies.
     public var retryPolicy: RetryPolicy?
 
-    /// How long no byte may arrive before the attempt is given up; nil takes the downloader's.
+    /// The longest time without a received byte before an attempt fails; `nil` uses the downloader's value.
     ///
-    /// Where several handles share a transfer, the longest counts. Time in which this process cannot take bytes in, such as
-    /// that of a slow disk, does not count.
+    /// If several handles share a transfer, the longest of their timeouts applies. Time in which this process can't
+    /// accept bytes, for example because a disk is slow, isn't counted.
     public var idleTimeout: Duration?
 
-    /// How long the whole download may take, retries and waiting included; nil takes the downloader's.
+    /// The longest time for the whole download, including retries and waiting; `nil` uses the downloader's value.
     ///
-    /// It ends this handle with ``DownloadError/Code/deadlineExceeded`` and no other one of the same transfer. Time in which
-    /// the handle is paused does not count, nor does the verification of a complete file.
+    /// After this time, this handle fails with ``DownloadError/Code/deadlineExceeded``; other handles of the same
+    /// transfer aren't affected. Time in which the handle is paused isn't counted, and neither is the verification of a
+    /// complete file.
     public var deadline: Duration?
 
-    /// What to do when the resource is being downloaded already; nil takes the downloader's.
+    /// The policy for a resource that is already being downloaded; `nil` uses the downloader's policy.
     public var duplicatePolicy: DuplicatePolicy?
 
-    /// Whom to ask for a fresh URL when the server refuses this one, or its time is over.
+    /// The source of a fresh URL for the case that the server refuses this URL or it has expired.
     public var refreshURL: URLRefresh?
 
-    /// Until when ``url`` can be used, where that is known beforehand.
+    /// The date until which ``url`` can be used, if it is known in advance.
     public var urlExpiration: Date?
 
-    /// A name of your own for the resource, which stands for it in place of ``url``.
+    /// A name that identifies the resource in place of ``url``.
     ///
-    /// Requests of one identity share a transfer, and go on from each other's bytes, whatever their URLs are, as long as
-    /// their headers and the destination's name are the same. So tomorrow's signed URL continues today's bytes:
+    /// Requests with the same identity share a transfer and continue each other's bytes, whatever their URLs are, as
+    /// long as their headers and the name of the destination are the same. For example, tomorrow's signed URL continues
+    /// today's bytes:
     ///
     /// ```swift
     /// var request = DownloadRequest(from: signedURL, to: destination)
     /// request.identity = "film-4711"
     /// ```
     ///
-    /// It is written to disk beside the bytes. Bytes that came from another URL are used when the server proves, by the
-    /// same validator or `Repr-Digest`, that it has the same object; else the download begins again. A running transfer
-    /// takes the URL of a request that joins it when its own is refused, or when it goes on after a pause or an error.
+    /// The identity is written to disk next to the bytes. Bytes from another URL are used if the server proves, by the
+    /// same validator or `Repr-Digest`, that it has the same object; otherwise, the download restarts. A running
+    /// transfer switches to the URL of a request that joins it if its own URL is refused, or when it continues after a
+    /// pause or an error.
     public var identity: String?
 
-    /// What to do when another process has the unfinished file; nil takes the downloader's.
+    /// The policy for an unfinished file that another process is writing; `nil` uses the downloader's policy.
     ///
-    /// A request that joins a running transfer takes what that one began with.
+    /// A request that joins a running transfer uses the policy that the transfer started with.
     public var partialInUsePolicy: PartialInUsePolicy?
 
-    /// What to do when the server names another validator for the resource; nil takes the downloader's.
+    /// The policy for a validator that changes during the download; `nil` uses the downloader's policy.
     ///
-    /// A request that joins a running transfer takes what that one began with.
+    /// A request that joins a running transfer uses the policy that the transfer started with.
     public var contentChangePolicy: ContentChangePolicy?
 
-    /// Where the request was restored from.
+    /// The directory from which the request was restored, if any.
     var origin = RestoredOrigin()
 
-    /// Asks for `url` as a file at `destination`, a file URL whose directory exists or can be created.
+    /// Creates a request to download `url` to the file `destination`.
+    ///
+    /// The destination is a file URL whose directory exists or can be created.
     public init(
         from url: URL, to destination: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,
         priority: Priority = .normal
@@ -115,10 +122,10 @@ public struct DownloadRequest: Sendable, Hashable {
         self.init(from: url, at: .file(destination), headers: headers, checksum: checksum, priority: priority)
     }
 
-    /// Asks for `url` as a file in `directory`, under the name that the server suggests.
+    /// Creates a request to download `url` into `directory`, under the name that the server suggests.
     ///
-    /// The name is that of Content-Disposition (RFC 6266), else the last component of the URL's path, made harmless:
-    /// it never leaves the directory.
+    /// The name comes from Content-Disposition (RFC 6266) or, without it, from the last component of the URL's path. It
+    /// is sanitized, so the file is never outside the directory.
     public init(
         from url: URL, into directory: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,
         priority: Priority = .normal
@@ -126,9 +133,9 @@ public struct DownloadRequest: Sendable, Hashable {
         self.init(from: url, at: .directory(directory), headers: headers, checksum: checksum, priority: priority)
     }
 
-    /// Asks for `url` in memory; see ``Downloader/data(for:)``.
+    /// Creates a request to download `url` into memory; see ``Downloader/data(for:)``.
     ///
-    /// The body is bounded by ``maximumByteCount`` or, without one, by the downloader's
+    /// The length of the body is limited by ``maximumByteCount`` or, if that is `nil`, by the downloader's
     /// ``Downloader/Configuration/maximumDataByteCount``.
     public init(
         from url: URL, headers: HeaderFields = [:], checksum: Checksum? = nil, priority: Priority = .normal
@@ -146,38 +153,38 @@ public struct DownloadRequest: Sendable, Hashable {
 }
 
 extension DownloadRequest {
-    /// Where a finished file goes.
+    /// The destination of a finished file.
     public enum Destination: Sendable, Hashable {
-        /// Exactly there.
+        /// The file with exactly this URL.
         case file(URL)
-        /// Into this directory, under a name chosen from the response.
+        /// A file in this directory, with a name chosen from the response.
         case directory(URL)
-        /// Nowhere: the bytes are wanted in memory, as ``DownloadedFile/data``.
+        /// Memory: the bytes are delivered as ``DownloadedFile/data``, and no file is created.
         case memory
     }
 
-    /// The order in which waiting downloads get their turn.
+    /// The priority of a download that waits for its turn.
     ///
-    /// A lower priority never starves: every eighth turn goes to the oldest request.
+    /// Downloads of lower priority don't starve: every eighth turn goes to the oldest request.
     public struct Priority: Sendable, Hashable, Comparable {
         let rank: Int
 
-        /// Before everything else.
+        /// The highest priority.
         public static let high = Self(rank: 1)
-        /// The default.
+        /// The normal priority, which is the default.
         public static let normal = Self(rank: 0)
-        /// When nothing else waits.
+        /// The lowest priority, for downloads that wait until no other download does.
         public static let low = Self(rank: -1)
 
-        /// Orders priorities by their urgency.
+        /// Returns whether `left` is less urgent than `right`.
         public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
     }
 }
 
-/// The directory in which the checkpoint of a restored request was found, to which its file is confined.
+/// The directory in which a restored request's checkpoint was found; the file must stay below it.
 ///
-/// A checkpoint may have been planted there, and so may a symbolic link after it was read. It is no part of what a request
-/// asks for, so that all values are equal.
+/// Another user may have put the checkpoint there, or a symbolic link after the checkpoint was read. The directory
+/// isn't part of what the request asks for, so all values are equal.
 struct RestoredOrigin: Sendable, Hashable {
     var directory: String?
 

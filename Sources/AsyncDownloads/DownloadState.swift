@@ -1,25 +1,25 @@
-/// Where a download stands.
+/// The state of a download.
 public enum DownloadState: String, Sendable, Hashable, CaseIterable {
-    /// Nothing has happened.
+    /// The download hasn't started.
     case ready
-    /// It waits for its turn.
+    /// The download is waiting for its turn.
     case waiting
-    /// It connects, or receives.
+    /// The download is connecting or receiving.
     case downloading
-    /// An attempt failed; the next one waits.
+    /// An attempt failed, and the download is waiting for the next one.
     case retrying
-    /// It has stopped and keeps its bytes.
+    /// The download has stopped and keeps its bytes.
     case paused
-    /// Every byte is there; the file is checked and put in place.
+    /// Every byte has been received; the file is being verified and placed at its destination.
     case verifying
     /// The file is at its destination.
     case completed
-    /// This handle has left.
+    /// This handle was canceled.
     case cancelled
-    /// It ended with an error.
+    /// The download ended with an error.
     case failed
 
-    /// Whether nothing can follow.
+    /// A Boolean value that indicates whether no other state can follow.
     public var isFinal: Bool {
         switch self {
         case .completed, .cancelled, .failed: true

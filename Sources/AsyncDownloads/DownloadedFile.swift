@@ -1,32 +1,32 @@
 public import Foundation
 
-/// A finished download.
+/// The result of a finished download.
 public struct DownloadedFile: Sendable, Hashable {
-    /// Where the file is; for a download into memory, the URL that answered.
+    /// The URL of the file; for a download into memory, the URL that the response came from.
     public var url: URL
 
-    /// The bytes of a download into memory; nil for one into a file.
+    /// The bytes of a download into memory, or `nil` for a download to a file.
     public var data: Data?
 
-    /// Its length in bytes.
+    /// The length of the file in bytes.
     public var byteCount: Int64
 
-    /// Body bytes that crossed the network for it in this process, those of repeated attempts included.
+    /// The number of body bytes that crossed the network for the file in this process, including repeated attempts.
     public var fetchedByteCount: Int64
 
-    /// The URL that answered, after redirects.
+    /// The URL that the response came from, after redirects.
     public var finalURL: URL
 
-    /// The media type as the server gave it.
+    /// The media type, exactly as the server sent it.
     public var contentType: String?
 
-    /// The entity tag as the server gave it (RFC 9110, 8.8.3), when it was a strong one.
+    /// The entity tag, exactly as the server sent it (RFC 9110, 8.8.3), or `nil` if it isn't a strong one.
     public var entityTag: String?
 
-    /// Last-Modified as the server gave it.
+    /// The value of Last-Modified, exactly as the server sent it.
     public var lastModified: String?
 
-    /// The file name that the server suggested (RFC 6266), made harmless.
+    /// The file name that the server suggested (RFC 6266), sanitized.
     public var suggestedName: String?
 
     /// Creates a value, for tests of code that receives one.
@@ -48,13 +48,13 @@ public struct DownloadedFile: Sendable, Hashable {
 }
 
 extension DownloadedFile: CustomStringConvertible {
-    /// The path if there is one, the length, and the URL that answered without what may be secret in it: fit for a log.
+    /// A description that is fit for a log: the path or `memory`, the length, and the final URL without secrets.
     public var description: String {
         "\(data == nil ? url.path : "memory"), \(byteCount) bytes from \(finalURL.redacted)"
     }
 }
 
 extension DownloadedFile: CustomReflectable {
-    /// A mirror without children, since the URL and the bytes may hold secrets; see ``description``.
+    /// A mirror without children, because the URL and the bytes may contain secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
 }

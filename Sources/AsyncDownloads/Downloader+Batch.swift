@@ -1,21 +1,22 @@
 extension Downloader {
-    /// Downloads all of `requests`, at most `limit` at a time, and delivers each result as it comes.
+    /// Downloads all requests of a sequence, at most `limit` at a time, and delivers each result when it is available.
     ///
     /// - Parameters:
-    ///   - requests: What to download, taken one by one; duplicates are treated by the ``DuplicatePolicy``.
-    ///   - limit: How many may run, or wait for their outcome to be taken. The downloader's own limits hold as well.
+    ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
+    ///   - limit: The maximum number of downloads that are running or whose outcome hasn't been delivered. The limits
+    ///     of the downloader apply as well.
     public func batch<Requests: Sequence<DownloadRequest>>(
         _ requests: Requests, limit: Int = 6
     ) -> DownloadBatch<Requests> {
         DownloadBatch(downloader: self, requests: requests, limit: limit)
     }
 
-    /// Downloads all of `requests`, which come asynchronously, at most `limit` at a time, and delivers each result as it
-    /// comes.
+    /// Downloads all requests of an asynchronous sequence, at most `limit` at a time, and delivers each result.
     ///
     /// - Parameters:
-    ///   - requests: What to download, taken one by one; duplicates are treated by the ``DuplicatePolicy``.
-    ///   - limit: How many may run, or wait for their outcome to be taken. The downloader's own limits hold as well.
+    ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
+    ///   - limit: The maximum number of downloads that are running or whose outcome hasn't been delivered. The limits
+    ///     of the downloader apply as well.
     public func batch<Requests: AsyncSequence>(
         _ requests: Requests, limit: Int = 6
     ) -> AsyncDownloadBatch<Requests>
@@ -23,13 +24,13 @@ extension Downloader {
         AsyncDownloadBatch(downloader: self, requests: requests, limit: limit)
     }
 
-    /// Downloads all of `requests` or fails as a whole.
+    /// Downloads all requests, or fails as a whole.
     ///
-    /// Structured: the first failure cancels the rest, and so does canceling the task; whatever was received is kept
-    /// for the next time, and the files that are finished stay.
+    /// The first failure cancels the remaining downloads, and so does canceling the task. Received bytes are kept for
+    /// later requests, and finished files stay in place.
     ///
-    /// - Returns: The files in the order of the requests.
-    /// - Throws: The first ``DownloadError`` to occur.
+    /// - Returns: The files, in the order of the requests.
+    /// - Throws: The first ``DownloadError`` that occurs.
     public func downloadAll(_ requests: some Sequence<DownloadRequest>) async throws -> [DownloadedFile] {
         let requests = Array(requests)
         return try await withThrowingTaskGroup(of: (Int, DownloadedFile).self) { group in

@@ -1,111 +1,117 @@
 public import struct Foundation.URL
 
 extension Downloader {
-    /// How a downloader behaves where a request says nothing else.
+    /// The settings of a downloader, which apply where a request doesn't specify its own.
     public struct Configuration: Sendable {
-        /// The engine.
+        /// The HTTP engine.
         ///
-        /// Default: URLSession on Apple's systems, AsyncHTTPClient on Linux where it is built in.
+        /// Default: URLSession on Apple platforms; on Linux, AsyncHTTPClient if the build includes it.
         public var transport = TransportChoice.automatic
 
-        /// How many transfers run at once; the rest wait.
+        /// The maximum number of transfers that run at the same time; further ones wait.
         ///
         /// Default: 6.
         public var maximumConcurrentTransfers = 6
 
-        /// How many of them talk to one host.
+        /// The maximum number of running transfers for each host.
         ///
         /// Default: 6.
         public var maximumConcurrentTransfersPerHost = 6
 
-        /// What to do about failures that may pass.
+        /// The policy for retries.
+        ///
+        /// Default: ``RetryPolicy/default``.
         public var retryPolicy = RetryPolicy.default
 
-        /// How long no byte may arrive before an attempt is given up.
+        /// The longest time without a received byte before an attempt fails; `nil` for no limit.
         ///
         /// Default: 30 seconds.
         public var idleTimeout: Duration? = .seconds(30)
 
-        /// How long a whole download may take.
+        /// The longest time for a whole download; `nil` for no limit.
         ///
         /// Default: no limit.
         public var deadline: Duration?
 
-        /// What to do when a resource is being downloaded already.
+        /// The policy for a resource that is already being downloaded.
         ///
-        /// Default: coalesce.
+        /// Default: ``DuplicatePolicy/coalesce``.
         public var duplicatePolicy = DuplicatePolicy.coalesce
 
-        /// What to do when another process has the unfinished file.
+        /// The policy for an unfinished file that another process is writing.
         ///
-        /// Default: wait.
+        /// Default: ``PartialInUsePolicy/wait``.
         public var partialInUsePolicy = PartialInUsePolicy.wait
 
-        /// What to do when the server names another validator for a resource half-way.
+        /// The policy for a validator that changes during a download.
         ///
-        /// Default: restart.
+        /// Default: ``ContentChangePolicy/restart``.
         public var contentChangePolicy = ContentChangePolicy.restart
 
-        /// What happens to a transfer that its last caller has left.
+        /// The policy for a transfer whose last download was canceled.
         ///
-        /// Default: pause.
+        /// Default: ``AbandonmentPolicy/pause``.
         public var abandonmentPolicy = AbandonmentPolicy.pause
 
-        /// What finished and unfinished files survive.
+        /// The failures that finished and unfinished files survive.
         ///
-        /// Default: the loss of power.
+        /// Default: ``Durability/powerLoss``.
         public var durability = Durability.powerLoss
 
-        /// Where unfinished files are kept.
+        /// The directory in which unfinished files are kept.
         ///
-        /// Default: nil, beside each destination; bodies wanted in memory that have to leave it go to the user's caches.
+        /// Default: `nil`. Each unfinished file is then kept next to its destination, and bodies that have to be moved
+        /// from memory to disk are kept in the user's caches directory.
         public var partialsDirectory: URL?
 
-        /// Where the beginnings of bodies wait whose download into memory was left.
+        /// The store that keeps the received bytes of unfinished downloads into memory.
         ///
-        /// Default: one store shared by all downloaders.
+        /// Default: ``PartialBodyStore/shared``, one store for all downloaders.
         public var partialBodies = PartialBodyStore.shared
 
-        /// The most bytes of a download into memory whose request says nothing else.
+        /// The maximum number of bytes of a download into memory whose request doesn't specify a limit.
         ///
         /// Default: 32 MiB.
         public var maximumDataByteCount: Int64 = 32 << 20
 
-        /// Where to learn how short memory is.
+        /// The source of memory-pressure notifications.
         ///
-        /// Default: from the system.
+        /// Default: ``MemoryPressureSource/automatic``, the memory pressure of the system.
         public var memoryPressure = MemoryPressureSource.automatic
 
-        /// What to free then.
+        /// The policy that decides what the downloader releases under memory pressure.
         ///
-        /// Default: what downloads that do not run hold in memory.
+        /// Default: ``MemoryPressurePolicy/release``, which releases the memory of downloads that aren't running.
         public var memoryPressurePolicy = MemoryPressurePolicy.release
 
-        /// The least time between two progress events of one download.
+        /// The minimum time between two progress events of one download.
         ///
-        /// Default: a tenth of a second.
+        /// Default: 100 milliseconds.
         public var progressInterval = Duration.milliseconds(100)
 
-        /// Creates the default configuration.
+        /// Creates a configuration with the default values.
         public init() {}
     }
 
-    /// Which engine performs the exchanges.
+    /// The HTTP engine that performs the exchanges.
     public struct TransportChoice: Sendable, Hashable {
         let kind: Kind
 
         enum Kind { case automatic, urlSession, httpClient }
 
-        /// URLSession on Apple's systems, AsyncHTTPClient elsewhere where the trait `ServerStack` is enabled.
+        /// URLSession on Apple platforms; elsewhere, AsyncHTTPClient if the trait `ServerStack` is enabled.
+        ///
+        /// Without that trait, URLSession is used everywhere.
         public static let automatic = Self(kind: .automatic)
         /// Foundation's URLSession.
         ///
-        /// On Linux, up to Swift 6.3, a response with trailers or one that ends inside its head ends the process, one
-        /// that ignores ranges may take as much memory as it is long, and the first exchange of each connection keeps a
-        /// thread busy until it ends, also where nothing arrives.
+        /// On Linux, up to Swift 6.3, a response with trailers, or one that ends within its head, terminates the
+        /// process; a response that ignores the requested range may use as much memory as it is long; and the first
+        /// exchange of each connection occupies a thread until it ends, even if no data arrives.
         public static let urlSession = Self(kind: .urlSession)
-        /// AsyncHTTPClient; without the trait `ServerStack` every request fails with
-        /// ``DownloadError/Code/unsupported``.
+        /// The AsyncHTTPClient library.
+        ///
+        /// Without the trait `ServerStack`, every request fails with ``DownloadError/Code/unsupported``.
         public static let httpClient = Self(kind: .httpClient)
     }
 }

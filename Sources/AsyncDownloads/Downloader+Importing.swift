@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Taking over bytes that something else has received.
+/// The import of bytes that URLSession, another process, or another machine has received.
 extension Downloader {
-    /// Goes on with a download that URLSession has left, as a file at `destination`.
+    /// Adopts an unfinished download of URLSession and continues it as a file at `destination`.
     ///
     /// ```swift
     /// let resumeData = try ResumeData(await task.cancelByProducingResumeData() ?? Data())
@@ -10,7 +10,7 @@ extension Downloader {
     /// let file = try await download.file
     /// ```
     ///
-    /// See ``adopt(_:as:temporaryFileIn:responseDate:)`` for what becomes of the bytes.
+    /// See ``adopt(_:as:temporaryFileIn:responseDate:)`` for what happens to the bytes.
     @discardableResult
     public func adopt(
         _ resumeData: ResumeData, to destination: URL, temporaryFileIn directory: URL? = nil,
@@ -21,32 +21,35 @@ extension Downloader {
             temporaryFileIn: directory, responseDate: responseDate)
     }
 
-    /// Goes on with a download that URLSession has left, as `request`, whose URL may be another one.
+    /// Adopts an unfinished download of URLSession and continues it as `request`, whose URL may be a different one.
     ///
-    /// The temporary file's bytes are cloned or copied to where those of `request` are kept. Then the download runs like one
-    /// of ``start(_:)``. Three things are left to the server's answer or to what is there:
+    /// The bytes of the temporary file are cloned or copied to where the bytes of `request` are kept. The download then
+    /// runs like one that ``start(_:)`` returns. Whether the bytes are used depends on the server's response and on the
+    /// bytes that are already kept:
     ///
-    /// - The bytes are used when the server still has the object by its strong validator. Under another URL than
-    ///   ``ResumeData/downloadURL`` it has to say so itself. Otherwise the download begins again, with
-    ///   ``RestartReason/contentChanged``.
-    /// - Without a strong validator nothing could prove the bytes. Then the download begins at its first byte, with
+    /// - If the server still has the object with its strong validator, the bytes are used. If the URL of `request`
+    ///   isn't ``ResumeData/downloadURL``, the server's response has to state the validator explicitly. Otherwise, the
+    ///   download restarts with ``RestartReason/contentChanged``.
+    /// - Without a strong validator, nothing could prove the bytes. The download then starts at its first byte with
     ///   ``RestartReason/noValidator``, and the temporary file stays where it is.
-    /// - Where as many bytes, or more, are kept for `request` already, these are continued, and the temporary file stays
+    /// - If as many bytes or more are already kept for `request`, those are continued, and the temporary file stays
     ///   where it is.
     ///
-    /// The temporary file is removed when the server has confirmed its bytes, provided that its name is one that URLSession
-    /// gives (`CFNetworkDownload_….tmp`). Any other file stays where it is in every case. Where all bytes are there
-    /// already, the last one is fetched again for the server to confirm the others, unless the request has a checksum.
+    /// The temporary file is removed after the server has confirmed its bytes, provided that its name has the form that
+    /// URLSession uses (`CFNetworkDownload_….tmp`). Any other file always stays where it is. If all bytes have been
+    /// received already, the last one is fetched again so that the server confirms the others, unless the request has a
+    /// checksum.
     ///
     /// - Parameters:
-    ///   - resumeData: What URLSession produced; no task may go on with it any more.
-    ///   - request: What to go on as.
-    ///   - directory: Where the temporary file is; nil looks as ``ResumeData/temporaryFile(in:)`` does.
-    ///   - responseDate: The Date of the response that the bytes came with. Resume data does not have it, and a
-    ///     modification date proves nothing without it (RFC 9110, 8.8.2.2); an entity tag needs none.
-    /// - Throws: ``DownloadError/Code/invalidRequest``; ``DownloadError/Code/resumeDataUnusable`` where the temporary file
-    ///   is not what was recorded; ``DownloadError/Code/partialInUse`` while `request` is being downloaded; or a disk
-    ///   error. What happens later is told by the handle.
+    ///   - resumeData: The resume data from URLSession, which no task may continue anymore.
+    ///   - request: The request that the download continues as.
+    ///   - directory: The directory of the temporary file; `nil` searches like ``ResumeData/temporaryFile(in:)``.
+    ///   - responseDate: The Date of the response that the bytes came with. Resume data doesn't contain it, and without
+    ///     it a modification date proves nothing (RFC 9110, 8.8.2.2). An entity tag doesn't need it.
+    /// - Throws: ``DownloadError/Code/invalidRequest`` if `request` is invalid,
+    ///   ``DownloadError/Code/resumeDataUnusable`` if the temporary file isn't what was recorded,
+    ///   ``DownloadError/Code/partialInUse`` while `request` is being downloaded, or a storage error. The returned
+    ///   handle reports later errors.
     @discardableResult
     public func adopt(
         _ resumeData: ResumeData, as request: DownloadRequest, temporaryFileIn directory: URL? = nil,
@@ -58,9 +61,9 @@ extension Downloader {
         }
     }
 
-    /// Goes on with a download that another process, or another machine, has left, as a file at `destination`.
+    /// Adopts an unfinished download of another process or machine and continues it as a file at `destination`.
     ///
-    /// See ``adopt(_:as:partialFileIn:)``.
+    /// See ``adopt(_:as:partialFileIn:)`` for what happens to the bytes.
     @discardableResult
     public func adopt(
         _ token: ResumeToken, to destination: URL, partialFileIn directory: URL
@@ -70,23 +73,25 @@ extension Downloader {
         return try await adopt(token, as: request, partialFileIn: directory)
     }
 
-    /// Goes on with a download that another process, or another machine, has left, as `request`.
+    /// Adopts an unfinished download of another process or machine and continues it as `request`.
     ///
-    /// This is for a partial file that was brought here without its checkpoint. Where all files are in their places,
-    /// ``start(_:)`` with ``ResumeToken/request(into:)`` needs no copy.
+    /// Use this method for a partial file that was transferred here without its checkpoint. If all files are in their
+    /// original places, call ``start(_:)`` with ``ResumeToken/request(into:)`` instead, which needs no copy.
     ///
-    /// The token is believed as far as the server confirms its validator; nothing but a checksum could tell that the
-    /// file's bytes are the right ones. The partial file is copied, and removed only after the server's confirmation and
-    /// only if its name is one that this package gives to partial files. All else is as in
+    /// The token is trusted as far as the server confirms its validator; only a checksum could prove that the bytes of
+    /// the file are the right ones. The partial file is copied. It is removed only after the server's confirmation, and
+    /// only if its name has the form that this package gives to partial files. Everything else is as in
     /// ``adopt(_:as:temporaryFileIn:responseDate:)``.
     ///
     /// - Parameters:
-    ///   - token: What the other side made with ``Download/resumeToken``.
-    ///   - request: What to go on as: ``ResumeToken/request(into:)``, with credentials where they are needed.
-    ///   - directory: The directory that the token's partial file is relative to.
-    /// - Throws: As the other does; ``DownloadError/Code/resumeDataUnusable`` where the partial file is missing, is no
-    ///   ordinary file of this user's, or is shorter than the token says, and where the bytes were received for another
-    ///   ``ResumeToken/account`` than the request's.
+    ///   - token: The token that the other side created with ``Download/resumeToken``.
+    ///   - request: The request that the download continues as: ``ResumeToken/request(into:)``, with credentials where
+    ///     they are needed.
+    ///   - directory: The directory that the path of the token's partial file is relative to.
+    /// - Throws: The errors of ``adopt(_:as:temporaryFileIn:responseDate:)``. The code is
+    ///   ``DownloadError/Code/resumeDataUnusable`` if the partial file is missing, isn't a regular file of this user,
+    ///   or is shorter than the token says, and if the bytes were received for another ``ResumeToken/account`` than the
+    ///   request's.
     @discardableResult
     public func adopt(
         _ token: ResumeToken, as request: DownloadRequest, partialFileIn directory: URL
@@ -130,7 +135,7 @@ extension Downloader {
 }
 
 extension HTTPDate {
-    /// The second that `date` is in; the epoch where it is no date at all.
+    /// Creates a date from the second that contains `date`, or from the epoch if `date` is out of range.
     fileprivate init(_ date: Date) {
         self.init(secondsSinceEpoch: Int64(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0)
     }

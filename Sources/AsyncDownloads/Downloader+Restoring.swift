@@ -1,25 +1,26 @@
 public import Foundation
 
-/// What earlier processes have left.
+/// The unfinished downloads and hidden files that earlier processes left.
 extension Downloader {
-    /// Lists what earlier processes left unfinished in `directory`, each as a paused download.
+    /// Returns the unfinished downloads that earlier processes left in `directory`, each one paused.
     ///
-    /// ``Download/resume()`` continues one from its bytes; ``Download/discard()`` removes it. What is being downloaded
-    /// by this downloader already is joined.
+    /// ``Download/resume()`` continues a download from its bytes; ``Download/discard()`` removes it. If this downloader
+    /// is already downloading the resource, the returned handle joins that transfer.
     ///
-    /// Secret headers are never on disk: `prepare` may add them to a request before it is used. It must look at
-    /// ``DownloadRequest/url`` first. What others can write to `directory`, such as the contents of an archive, may
-    /// include a checkpoint that asks for any URL, and would get the credentials that `prepare` adds.
+    /// Secret headers are never on disk: `prepare` may add them to a request before it is used. It must check
+    /// ``DownloadRequest/url`` first. If others can write to `directory`, for example because it contains the contents
+    /// of an archive, it may include a checkpoint that requests an arbitrary URL, which would receive the credentials
+    /// that `prepare` adds.
     ///
-    /// Listed are the unfinished files of this user whose destination is below `directory`, with no symbolic link on the
-    /// way. A destination elsewhere counts in ``Configuration/partialsDirectory`` only, and only if nobody but this user
-    /// can write to that directory.
+    /// The result contains the unfinished files of this user whose destination is below `directory`, with no symbolic
+    /// link on the way. A destination elsewhere is accepted only in ``Configuration/partialsDirectory``, and only if no
+    /// other user can write to that directory.
     ///
     /// - Parameters:
-    ///   - directory: Where the unfinished files are: the destinations' directory, or
+    ///   - directory: The directory of the unfinished files: the directory of the destinations, or
     ///     ``Configuration/partialsDirectory``.
-    ///   - prepare: Called with each request in turn.
-    /// - Throws: A ``DownloadError`` when the directory cannot be read.
+    ///   - prepare: A closure that is called with each request, one after another.
+    /// - Throws: A ``DownloadError`` if the directory can't be read.
     public func restore(
         in directory: URL, prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
     ) async throws(DownloadError) -> [Download] {
@@ -39,7 +40,7 @@ extension Downloader {
             guard var request = DownloadRequest(unfinished) else { return nil }
             let recorded = request
             prepare(&request)
-            // A name that a checkpoint declares must not make a secret public that `prepare` sets under it.
+            // A secret that `prepare` sets must not become public because the checkpoint declares its name nonsecret.
             if request.nonsecretHeaders == recorded.nonsecretHeaders {
                 request.nonsecretHeaders = recorded.nonsecretHeaders.filter { name in
                     request.headers.values(for: name) == recorded.headers.values(for: name)
@@ -49,18 +50,19 @@ extension Downloader {
         }
     }
 
-    /// Removes from `directory` the hidden files that no download can continue.
+    /// Removes the hidden files in `directory` that no download can continue.
     ///
-    /// A process that is killed while it downloads a body without a strong validator leaves a partial file and a lock. The
-    /// next request for the same file removes them; this removes those that nobody requests again. Removed are files of
-    /// this user whose names match the package's pattern, that were last written longer ago than `age`, that no
-    /// checkpoint names, and whose lock no process holds. Paused and unfinished downloads stay.
+    /// A process that is killed while it downloads a body without a strong validator leaves a partial file and a lock
+    /// file. The next request for the same file removes them; this method removes those that aren't requested again. It
+    /// removes files of this user whose names match the package's pattern, that were last written longer ago than
+    /// `age`, that no checkpoint names, and whose lock no process holds. Paused and unfinished downloads are kept.
     ///
     /// - Parameters:
-    ///   - directory: A directory of destinations, or ``Configuration/partialsDirectory``; directories in it are not
+    ///   - directory: A directory of destinations, or ``Configuration/partialsDirectory``; subdirectories aren't
     ///     searched.
-    ///   - age: How long ago the files were last written, at least. Default: a day.
-    /// - Throws: A ``DownloadError`` when the directory cannot be read.
+    ///   - age: The minimum time since the files were last written. Default: one day.
+    /// - Returns: The number and the size of the removed files.
+    /// - Throws: A ``DownloadError`` if the directory can't be read.
     @discardableResult
     public func removeLeftovers(
         in directory: URL, olderThan age: Duration = .seconds(86_400)

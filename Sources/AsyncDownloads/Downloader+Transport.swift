@@ -1,5 +1,5 @@
 extension Downloader.TransportChoice {
-    /// The engine: the one place where adapters are named.
+    /// Creates the transport for the chosen engine; the adapters are named only here.
     func makeTransport(maximumConnectionsPerHost: Int) -> any Transport {
         switch kind {
         case .urlSession:
@@ -19,7 +19,7 @@ extension Downloader.TransportChoice {
 }
 
 #if !ServerStack
-/// Stands where an engine was asked for by name that this build does not carry.
+/// A transport that fails every request, for an engine that was chosen by name but isn't included in this build.
 private struct MissingTransport: Transport {
     struct NoExchange: Exchange {
         func cancel() {}
@@ -29,7 +29,7 @@ private struct MissingTransport: Transport {
     var decodesContent: Bool { false }
 
     func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
-        handler.exchangeEnded(.failed(DownloadError(.unsupported, "AsyncHTTPClient needs the trait ServerStack")))
+        handler.exchangeEnded(.failed(DownloadError(.unsupported, "AsyncHTTPClient requires the trait ServerStack")))
         return NoExchange()
     }
 

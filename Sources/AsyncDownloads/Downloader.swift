@@ -1,22 +1,22 @@
 public import Foundation
 
-/// Downloads files: the facade of this package.
+/// An object that downloads files and continues unfinished downloads.
 ///
 /// ```swift
 /// let downloader = Downloader()
 /// let file = try await downloader.download(from: url, to: destination)
 /// ```
 ///
-/// One downloader serves a whole program: requests for the same resource share one transfer only within it, and its
-/// limits hold within it. All members may be used from any thread. Transfers go on until they end, whether or not
-/// anybody holds the downloader or a handle; ``shutdown()`` ends them in order.
+/// Use one downloader for a whole program: requests for the same resource share a transfer only within one downloader,
+/// and its limits apply only to its own transfers. All members may be used from any thread. Transfers continue until
+/// they end, even if the downloader and all handles have been released; ``shutdown()`` ends them in an orderly way.
 public final class Downloader: Sendable {
-    /// How this downloader behaves where a request says nothing else.
+    /// The settings of this downloader, which apply where a request doesn't specify its own.
     public let configuration: Configuration
 
     let environment: TransferEnvironment
     private let registry: TransferRegistry
-    /// Where bodies go that have to leave memory.
+    /// The directory for bodies that have to be moved from memory to disk.
     private let spillDirectory: URL
 
     private static var defaultSpillDirectory: URL {
@@ -33,7 +33,7 @@ public final class Downloader: Sendable {
             store: DiskStore(durability: configuration.durability), time: SystemTimeSource())
     }
 
-    /// Creates a downloader over other engines, stores and clocks: the seam for tests.
+    /// Creates a downloader with another engine, store, and clock, for tests.
     package init(
         configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource
     ) {
@@ -61,39 +61,41 @@ public final class Downloader: Sendable {
                 log: log))
     }
 
-    /// Downloads `url` to the file `destination` and returns when it is there.
+    /// Downloads `url` to the file `destination` and returns the finished file.
     ///
-    /// What an earlier request or process left of it is continued. Cancelling the task keeps the bytes.
+    /// The download continues from the bytes that an earlier request or process left. Canceling the task keeps the
+    /// bytes.
     ///
-    /// - Throws: Why the file is not there; ``DownloadError/Code/cancelled`` when the task was cancelled.
+    /// - Throws: The error that ended the download; its code is ``DownloadError/Code/cancelled`` if the task was
+    ///   canceled.
     public func download(from url: URL, to destination: URL) async throws(DownloadError) -> DownloadedFile {
         try await download(DownloadRequest(from: url, to: destination))
     }
 
-    /// Carries out `request` and returns when its file is there; see ``download(from:to:)``.
+    /// Carries out `request` and returns the finished file; see ``download(from:to:)``.
     public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {
-        // A task that is cancelled already starts nothing.
+        // Without this check, a task that is already canceled would start a transfer.
         if Task.isCancelled { throw DownloadError(.cancelled, url: request.url) }
         return try await start(request).file
     }
 
     /// Downloads `url` into memory.
     ///
-    /// It shares a transfer with others of the same resource, into files or memory. When it is left unfinished, what
-    /// was received waits in ``Configuration/partialBodies`` for the next request.
+    /// The download shares a transfer with others of the same resource, whether they are to files or into memory. If it
+    /// is canceled, the received bytes are kept in ``Configuration/partialBodies`` for the next request.
     ///
     /// - Parameters:
-    ///   - url: The http or https URL.
-    ///   - maximumByteCount: The most bytes to accept; nil takes ``Configuration/maximumDataByteCount``.
-    /// - Throws: Why the bytes are not there; ``DownloadError/Code/bodyTooLarge`` as soon as the server says that they
-    ///   are too many, or too many have come.
+    ///   - url: The http or https URL of the resource.
+    ///   - maximumByteCount: The maximum number of bytes to accept; `nil` uses ``Configuration/maximumDataByteCount``.
+    /// - Throws: The error that ended the download. Its code is ``DownloadError/Code/bodyTooLarge`` as soon as the
+    ///   server announces or sends too many bytes.
     public func data(from url: URL, maximumByteCount: Int64? = nil) async throws(DownloadError) -> Data {
         var request = DownloadRequest(from: url)
         request.maximumByteCount = maximumByteCount
         return try await data(for: request)
     }
 
-    /// Downloads what `request` asks for into memory, whatever its destination; see ``data(from:maximumByteCount:)``.
+    /// Downloads the resource of `request` into memory, whatever its destination; see ``data(from:maximumByteCount:)``.
     public func data(for request: DownloadRequest) async throws(DownloadError) -> Data {
         var request = request
         request.destination = .memory
@@ -102,18 +104,18 @@ public final class Downloader: Sendable {
         return data
     }
 
-    /// Starts a download, or joins the one that fetches the same resource already.
+    /// Starts a download, or joins the running transfer of the same resource.
     ///
-    /// Returns at once. What is wrong with the request itself is thrown by the handle's ``Download/file`` and
-    /// ``Download/events``, as ``DownloadError/Code/invalidRequest``.
+    /// This method returns at once. If the request is invalid, the handle's ``Download/file`` and ``Download/events``
+    /// throw ``DownloadError/Code/invalidRequest``.
     @discardableResult
     public func start(_ request: DownloadRequest) -> Download {
         startDownload(request)
     }
 
-    /// Starts a download, or with `isRunning` false a paused one.
+    /// Starts a download, which is paused if `isRunning` is false.
     ///
-    /// - Parameter unfinished: What is on disk of the request, where something is known of it.
+    /// - Parameter unfinished: The bytes of the request that are known to be on disk, if any.
     func startDownload(
         _ request: DownloadRequest, isRunning: Bool = true, continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
@@ -166,9 +168,9 @@ public final class Downloader: Sendable {
             onResourcesReleased: registry.free, onFinished: registry.remove)
     }
 
-    /// Where the bytes of `request` are kept until they are all there.
+    /// Returns the location at which the bytes of `request` are kept until they are complete.
     ///
-    /// - Parameter place: The site at which they were found, which counts more than where they would be put.
+    /// - Parameter place: The location at which bytes were found, which takes precedence over the usual one.
     func location(of request: DownloadRequest, _ key: TransferKey, at place: PartialLocation? = nil) -> PartialLocation
     {
         PartialLocation(
@@ -176,14 +178,12 @@ public final class Downloader: Sendable {
             place: place)
     }
 
-    /// The transfers of which anything is open.
+    /// The transfers that have open resources.
     var liveTransfers: [Transfer] { registry.transfers }
-
-    // MARK: All downloads at once
 
     /// Pauses every download.
     public func pauseAll() {
-        // Those who wait first: what a running one gives back would let them begin.
+        // Waiting downloads are paused first, because a running one releases its permit, which would start them.
         let transfers = registry.transfers.map { (transfer: $0, waits: $0.withState { $0.machine.phase == .waiting }) }
         for (transfer, waits) in transfers where waits { transfer.forEachSubscriber(transfer.pause) }
         for (transfer, waits) in transfers where !waits { transfer.forEachSubscriber(transfer.pause) }
@@ -194,12 +194,12 @@ public final class Downloader: Sendable {
         for transfer in registry.transfers { transfer.forEachSubscriber(transfer.resume) }
     }
 
-    /// Frees what paused downloads hold, as the system does when memory is short (``MemoryPressurePolicy``).
+    /// Releases the resources of paused downloads, as the system does under memory pressure (``MemoryPressurePolicy``).
     ///
-    /// Bodies in memory go to disk. Paused downloads whose handles are gone end. With `discardingBytes` the bytes of paused
-    /// downloads are given up altogether, wherever they are.
+    /// Bodies in memory are moved to disk. Paused downloads whose handles have been released end. If `discardingBytes`
+    /// is true, the bytes of paused downloads are discarded, in memory as well as on disk.
     ///
-    /// - Returns: How many bytes left memory.
+    /// - Returns: The number of bytes that were released from memory.
     @discardableResult
     public func purgePaused(discardingBytes: Bool = false) async -> Int {
         let pressureResponder = environment.pressureResponder
@@ -212,10 +212,10 @@ public final class Downloader: Sendable {
         }
     }
 
-    /// Ends every download in order and frees the engine.
+    /// Ends all downloads in an orderly way and releases the engine.
     ///
-    /// Callers get ``DownloadError/Code/shutDown``; all bytes are kept. Returns when every file is closed. Requests
-    /// that come later fail with the same error.
+    /// The downloads fail with ``DownloadError/Code/shutDown``, and all bytes are kept. This method returns when every
+    /// file is closed. Later requests fail with the same error.
     public func shutdown() async {
         registry.close()
         for transfer in registry.transfers {
@@ -228,6 +228,6 @@ public final class Downloader: Sendable {
 }
 
 extension Downloader: CustomReflectable {
-    /// A mirror without children, since the requests under way may hold secrets.
+    /// A mirror without children, because the requests in progress may contain secrets.
     public var customMirror: Mirror { .opaque(self) }
 }

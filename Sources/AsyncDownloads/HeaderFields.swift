@@ -1,7 +1,8 @@
-/// The header fields of a request or a response: an ordered list of names and values.
+/// The header fields of a request or a response, as an ordered list of names and values.
 ///
-/// Names are compared without regard to ASCII case, and a name may occur more than once (RFC 9110, 5.2 and 5.3).
-/// Two lists are equal when they hold the same names, ignoring case, and byte for byte the same values, in the same order.
+/// Names are compared without regard to ASCII case, and a name may occur more than once (RFC 9110, 5.2 and 5.3). Two
+/// lists are equal if they contain the same names, ignoring case, with the same values, byte for byte, in the same
+/// order.
 ///
 /// ```swift
 /// var headers: HeaderFields = ["Authorization": "Bearer abc", "Accept": "text/csv"]
@@ -11,26 +12,26 @@
 public struct HeaderFields: Sendable {
     private var fields: [(name: String, value: String)]
 
-    /// Makes an empty list.
+    /// Creates an empty list.
     public init() {
         fields = []
     }
 
-    /// Makes a list of the given fields, in their order, duplicates included.
+    /// Creates a list of the given fields in their order, including duplicates.
     public init(_ fields: some Sequence<(name: String, value: String)>) {
         self.fields = Array(fields)
     }
 
-    /// The number of fields, where every occurrence of a repeated name counts.
+    /// The number of fields, counting every occurrence of a repeated name.
     public var count: Int { fields.count }
 
-    /// Whether there is no field at all.
+    /// A Boolean value that indicates whether the list has no fields.
     public var isEmpty: Bool { fields.isEmpty }
 
     /// The value of the field with this name; values of a repeated name are joined by `", "` (RFC 9110, 5.3).
     ///
-    /// Reading yields `nil` when there is no such field. Writing puts the value where the name first occurred, or at the
-    /// end, and drops the other occurrences; writing `nil` removes every occurrence.
+    /// The getter returns `nil` if there is no such field. The setter puts the value where the name first occurred, or
+    /// at the end, and removes all other occurrences; setting `nil` removes every occurrence.
     public subscript(name: String) -> String? {
         get {
             let values = values(for: name)
@@ -43,40 +44,40 @@ public struct HeaderFields: Sendable {
         }
     }
 
-    /// The values of every field with this name, in order; empty when there is none.
+    /// Returns the values of all fields with this name, in order; empty if there are none.
     public func values(for name: String) -> [String] {
         fields.compactMap { $0.name.equalsIgnoringASCIICase(name) ? $0.value : nil }
     }
 
-    /// Adds a field at the end, keeping those that already have this name.
+    /// Appends a field, and keeps existing fields with the same name.
     public mutating func append(_ value: String, for name: String) {
         fields.append((name, value))
     }
 }
 
 extension HeaderFields: Sequence {
-    /// Walks the fields in their order, duplicates included.
+    /// Returns an iterator over the fields in their order, including duplicates.
     public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> {
         fields.makeIterator()
     }
 }
 
 extension HeaderFields: ExpressibleByDictionaryLiteral {
-    /// Makes a list of the literal's fields in their order; a name may be repeated.
+    /// Creates a list of the literal's fields in their order; a name may be repeated.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { (name: $0.0, value: $0.1) }
     }
 }
 
 extension HeaderFields: Hashable {
-    /// Compares names without regard to case, and values byte for byte.
+    /// Returns whether two lists have the same fields; names ignore case, and values are compared byte for byte.
     public static func == (left: HeaderFields, right: HeaderFields) -> Bool {
         left.fields.elementsEqual(right.fields) {
             $0.name.equalsIgnoringASCIICase($1.name) && $0.value.hasSameBytes(as: $1.value)
         }
     }
 
-    /// Hashes what `==` compares.
+    /// Hashes the properties that `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(fields.count)
         for field in fields {
@@ -87,10 +88,11 @@ extension HeaderFields: Hashable {
 }
 
 extension HeaderFields: CustomStringConvertible {
-    /// The fields as one line fit for a log.
+    /// The fields in one line that is fit for a log.
     ///
-    /// Only the values that are public without further declaration are shown (``DownloadRequest/headers``), and control
-    /// characters are escaped. A name that is not a token (RFC 9110, 5.1) may be a whole line with a secret in it, so that only its beginning is shown.
+    /// Only the values of headers that are nonsecret by default are shown (``DownloadRequest/headers``), and control
+    /// characters are escaped. A name that isn't a token (RFC 9110, 5.1) may be a whole line that contains a secret, so
+    /// only its beginning is shown.
     public var description: String { "[\(fields.map(Self.line).joined(separator: ", "))]" }
 
     private static func line(_ field: (name: String, value: String)) -> String {
@@ -101,12 +103,12 @@ extension HeaderFields: CustomStringConvertible {
 }
 
 extension HeaderFields: CustomReflectable {
-    /// A mirror without children, since values may be secrets; see ``description``.
+    /// A mirror without children, because the values may be secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
 }
 
 extension String {
-    /// The text with escapes in place of what could end a line or steer a terminal.
+    /// The text with escapes in place of characters that could end a line or control a terminal.
     fileprivate var escapingControls: String {
         unicodeScalars.map { scalar in
             switch scalar {

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// What ``Downloader/removeLeftovers(in:olderThan:)`` has removed.
+/// The number and the size of the files that ``Downloader/removeLeftovers(in:olderThan:)`` removed.
 public struct RemovedLeftovers: Sendable, Hashable {
-    /// The number of files.
+    /// The number of removed files.
     public var fileCount: Int
-    /// The bytes that they held.
+    /// The number of bytes in the removed files.
     public var byteCount: Int64
 
-    /// Creates a value.
+    /// Creates a value with the given numbers.
     public init(fileCount: Int = 0, byteCount: Int64 = 0) {
         self.fileCount = fileCount
         self.byteCount = byteCount

@@ -1,55 +1,55 @@
-/// Why bytes that had been downloaded were given up and the download began again at its first byte.
+/// The reason why a download restarted and discarded received bytes.
 public struct RestartReason: Hashable, Sendable, CustomStringConvertible {
-    /// The reason's name, stable across versions.
+    /// The reason's name, which is stable across versions.
     public let name: String
 
-    /// The same as ``name``.
+    /// The reason's name, the same as ``name``.
     public var description: String { name }
 
     private init(_ name: String) { self.name = name }
 
-    // What the server did.
+    // Reasons in the server's responses.
 
-    /// The server has another representation now: its validator or its length differs.
+    /// The server now has another representation: the validator or the length differs.
     public static let contentChanged = Self("contentChanged")
-    /// The server sent the whole body although a range was asked for and the validator is the same.
+    /// The server sent the whole body although a range was requested and the validator is the same.
     public static let rangeIgnored = Self("rangeIgnored")
-    /// The server gave no strong validator, so that nothing proves the bytes to be of the same representation.
+    /// The server sent no strong validator, so nothing proves that the bytes belong to the same representation.
     public static let noValidator = Self("noValidator")
-    /// The server refused the range and did not confirm the length.
+    /// The server refused the range and didn't confirm the length.
     public static let rangeNotSatisfiable = Self("rangeNotSatisfiable")
-    /// The partial response had another content coding than the bytes at hand.
+    /// The partial response has a content coding other than that of the received bytes.
     public static let contentCodingChanged = Self("contentCodingChanged")
-    /// The server's partial responses could not be trusted: wrong offsets or lengths, time and again.
+    /// The server's partial responses repeatedly had wrong offsets or lengths, so they couldn't be trusted.
     public static let invalidPartialResponse = Self("invalidPartialResponse")
-    /// A response brought more bytes than its head promised, so that none of them is proven.
+    /// A response contained more bytes than its head announced, so none of its bytes are trusted.
     ///
-    /// What earlier responses brought is kept: the download goes on from there.
+    /// The bytes of earlier responses are kept, and the download continues from there.
     public static let excessBytes = Self("excessBytes")
-    /// The bytes were received with other credentials, and what the server sends for the present ones is different.
+    /// The bytes were received with other credentials, and the server sends different bytes for the current ones.
     ///
-    /// ``DownloadRequest/account`` says whose credentials they are, and spares the comparison.
+    /// Set ``DownloadRequest/account`` to say whose credentials they are, which makes the comparison unnecessary.
     public static let credentialsChanged = Self("credentialsChanged")
-    /// Bytes under different validators, kept by ``ContentChangePolicy/verify``, did not have the expected digest.
+    /// Bytes with different validators, kept by ``ContentChangePolicy/verify``, didn't have the expected digest.
     public static let digestMismatch = Self("digestMismatch")
 
-    /// Memory was short while the download was paused, and ``MemoryPressurePolicy/discard`` gives up bytes then.
+    /// Memory was short while the download was paused, and ``MemoryPressurePolicy/discard`` discarded its bytes.
     public static let memoryPressure = Self("memoryPressure")
 
-    // What was found on disk.
+    // Reasons on disk.
 
-    /// The checkpoint is torn, zero-filled or edited.
+    /// The checkpoint is incomplete, filled with zeros, or edited.
     public static let checkpointCorrupt = Self("checkpointCorrupt")
-    /// The checkpoint was written by a version of this package that this one cannot read.
+    /// The checkpoint was written by a version of this package whose format this version can't read.
     public static let checkpointVersion = Self("checkpointVersion")
-    /// The checkpoint speaks of another request.
+    /// The checkpoint belongs to another request.
     public static let checkpointMismatch = Self("checkpointMismatch")
-    /// The partial file is missing, or it is not the file that the checkpoint speaks of.
+    /// The partial file is missing, or it isn't the file that the checkpoint describes.
     public static let partialMissing = Self("partialMissing")
-    /// The partial file holds fewer bytes than the checkpoint claims.
+    /// The partial file contains fewer bytes than the checkpoint claims.
     public static let partialTruncated = Self("partialTruncated")
-    /// The disk refused to save what was received last, so that nobody who looks later will know of it.
+    /// The checkpoint of the most recently received bytes couldn't be saved, so no later process can find them.
     public static let checkpointNotSaved = Self("checkpointNotSaved")
-    /// The expected checksum differs from the one that the bytes were downloaded for.
+    /// The expected checksum differs from the one for which the bytes were downloaded.
     public static let checksumMismatch = Self("checksumMismatch")
 }

@@ -1,4 +1,4 @@
-/// Memory pressure that a program, or a test, reports by itself.
+/// A source of memory pressure that a program or a test reports itself.
 ///
 /// ```swift
 /// let pressure = ManualMemoryPressure()
@@ -8,29 +8,29 @@
 /// pressure.report(.warning)
 /// ```
 ///
-/// One may serve several downloaders. All members may be used from any thread.
+/// One source may serve several downloaders. All members may be used from any thread.
 public final class ManualMemoryPressure: Sendable {
     private struct State: Sendable {
         var level = MemoryPressure.normal
         var observers: [Int: @Sendable (MemoryPressure) -> Void] = [:]
         var lastNumber = 0
-        /// What has still to be told, in the order of the decisions.
+        /// The reports that haven't been delivered, in the order in which they were made.
         var reports: [(observer: Int, level: MemoryPressure)] = []
-        /// Whether a thread is telling; it tells what others put in as well.
-        var isTelling = false
+        /// Whether a thread is delivering reports; it also delivers the reports that other threads add.
+        var isDelivering = false
 
-        mutating func beginTelling() -> Bool {
-            defer { isTelling = true }
-            return !isTelling
+        mutating func startDelivery() -> Bool {
+            defer { isDelivering = true }
+            return !isDelivering
         }
 
-        /// The next report whose observer is still there; without one, nobody tells any more.
+        /// Removes and returns the next report whose observer is still registered; ends the delivery if there is none.
         mutating func nextReport() -> (observer: @Sendable (MemoryPressure) -> Void, level: MemoryPressure)? {
             while !reports.isEmpty {
                 let report = reports.removeFirst()
                 if let observer = observers[report.observer] { return (observer, report.level) }
             }
-            isTelling = false
+            isDelivering = false
             return nil
         }
     }
@@ -40,14 +40,15 @@ public final class ManualMemoryPressure: Sendable {
     /// Creates a source whose level is ``MemoryPressure/normal``.
     public init() {}
 
-    /// What was reported last.
+    /// The level that was reported last.
     public var level: MemoryPressure { state.withLock { $0.level } }
 
-    /// Tells every downloader that uses this source how short memory is.
+    /// Reports a level of memory pressure to every downloader that uses this source.
     ///
-    /// A level stands until the next report, also for downloaders that begin to watch later. Reporting one again frees
-    /// again. Returns when all have been told; only where another thread, or a caller further up, is telling them
-    /// already does that one tell them this too, after what came before.
+    /// The level applies until the next report, also to downloaders that start to watch later. If the same level is
+    /// reported again, downloaders release memory again. This method returns after all downloaders have been notified,
+    /// with one exception: if another thread, or a caller further up the stack, is notifying them already, it also
+    /// delivers this report, after the earlier ones.
     public func report(_ level: MemoryPressure) {
         state.withLock { state in
             state.level = level
@@ -57,13 +58,13 @@ public final class ManualMemoryPressure: Sendable {
     }
 
     private func emit() {
-        guard state.withLock({ $0.beginTelling() }) else { return }
+        guard state.withLock({ $0.startDelivery() }) else { return }
         while let report = state.withLock({ $0.nextReport() }) { report.observer(report.level) }
     }
 }
 
 extension ManualMemoryPressure: MemoryPressureMonitor {
-    /// Tells a level other than normal before it returns.
+    /// Reports the current level before this method returns, unless it is normal.
     package func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -80,7 +81,7 @@ extension ManualMemoryPressure: MemoryPressureMonitor {
         let number: Int
 
         func stop() {
-            // What the observer holds goes outside of the lock, since its end may run any code.
+            // The observer is released outside the lock, because that may run any code.
             _ = pressure.state.withLock { $0.observers.removeValue(forKey: number) }
         }
     }

@@ -1,12 +1,12 @@
-/// How short of memory the system, or the control group of this process, is.
+/// The memory pressure of the system, or of the control group of this process.
 public enum MemoryPressure: Int, Sendable, Hashable, CaseIterable, Comparable {
-    /// There is no shortage.
+    /// Memory isn't short.
     case normal
-    /// Memory is short: what can be had again cheaply should be freed.
+    /// Memory is short, and memory whose contents are cheap to restore should be released.
     case warning
-    /// Memory is so short that the process may be ended: everything that can be had again should be freed.
+    /// The process may be terminated, and all memory whose contents can be restored should be released.
     case critical
 
-    /// Whether `left` is the lesser shortage.
+    /// Returns whether `left` is the lower level of pressure.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

@@ -1,23 +1,24 @@
-/// What a downloader frees when memory is short.
+/// A policy that decides what a downloader releases under memory pressure.
 ///
-/// Only what belongs to downloads that do not run: the beginnings of bodies in a ``PartialBodyStore``, and paused downloads
-/// whose handles have been let go of. Running transfers are never touched. A paused download whose handle is held stays
-/// what it is, and tells ``DownloadEvent/released(byteCount:isOnDisk:)`` when its bytes leave memory.
+/// The policy applies only to downloads that aren't running: to bodies in a ``PartialBodyStore``, and to paused
+/// downloads whose handles have been released. Running transfers are never affected. A paused download whose handle
+/// exists stays paused, and emits ``DownloadEvent/released(byteCount:isOnDisk:)`` when its bytes are released from
+/// memory.
 public struct MemoryPressurePolicy: Sendable, Hashable {
     let kind: Kind
 
     enum Kind { case release, discard, ignore }
 
-    /// At ``MemoryPressure/warning`` bodies go to disk, at ``MemoryPressure/critical`` they are dropped.
+    /// Bodies are moved to disk at ``MemoryPressure/warning`` and discarded at ``MemoryPressure/critical``.
     ///
-    /// What is on disk stays and serves the next request. The default.
+    /// Bytes that are on disk stay there for the next request. This is the default.
     public static let release = Self(kind: .release)
 
-    /// Like ``release``, and the bytes on disk of paused downloads are deleted too.
+    /// Bodies are discarded at both levels, and the bytes of paused downloads are deleted from disk.
     ///
-    /// For caches, whose bytes are not worth the space when the system is in need.
+    /// Use this policy for caches, whose bytes aren't worth their space when the system is short of memory.
     public static let discard = Self(kind: .discard)
 
-    /// Nothing.
+    /// Nothing is released.
     public static let ignore = Self(kind: .ignore)
 }

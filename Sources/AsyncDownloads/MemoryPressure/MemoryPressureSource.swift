@@ -1,30 +1,35 @@
-/// Where a downloader learns how short of memory it is.
+/// A source of memory-pressure notifications for a downloader.
 ///
-/// Under pressure a downloader frees what it holds in memory for downloads that do not run. Running transfers, and
-/// bytes that are on disk, are not touched.
+/// Under pressure, a downloader releases the memory of downloads that aren't running. Running transfers aren't
+/// affected, and bytes on disk are deleted only under ``MemoryPressurePolicy/discard``.
 public struct MemoryPressureSource: Sendable {
     let kind: Kind
 
     enum Kind { case automatic, none, manual(ManualMemoryPressure) }
 
-    /// What the system tells; nothing where it tells nothing.
+    /// The memory pressure that the system reports, if it reports any.
     ///
-    /// On Apple's systems these are Dispatch's memory pressure events, and UIKit's memory warnings where UIKit exists,
-    /// each of which counts as a ``MemoryPressure/warning`` for ten seconds.
+    /// On Apple platforms, the source consists of Dispatch's memory-pressure events and, where UIKit exists, its memory
+    /// warnings, each of which counts as a ``MemoryPressure/warning`` for ten seconds.
     ///
-    /// On Linux it is the kernel's pressure stall information. The first that can be watched is used: the file, FIFO
-    /// or socket that the service manager names in `$MEMORY_PRESSURE_WATCH`, where `/dev/null` means none at all and
-    /// `$MEMORY_PRESSURE_WRITE` says how to set it up; the `memory.pressure` of the control group that this process is
-    /// in (version 2); `/proc/pressure/memory`. It is a ``MemoryPressure/warning`` when tasks had to wait for memory
-    /// during 150 of 2,000 milliseconds, or as long as the service manager asks, and ``MemoryPressure/critical`` when
-    /// all of them waited at once during 500; a FIFO or a socket tells of warnings only. Since the kernel does not say
-    /// when it is over, a level ends when there was no sign of it for ten seconds. Where nothing can be watched, one
-    /// line of the log says so.
+    /// On Linux, the source is the kernel's pressure stall information. The first of these files that can be watched is
+    /// used:
+    ///
+    /// - The file, FIFO, or socket that the service manager names in `$MEMORY_PRESSURE_WATCH`, with the setup in
+    ///   `$MEMORY_PRESSURE_WRITE`. If the name is `/dev/null`, nothing is watched.
+    /// - The `memory.pressure` file of the control group (version 2) of this process.
+    /// - `/proc/pressure/memory`.
+    ///
+    /// The level is ``MemoryPressure/warning`` if tasks had to wait for memory during 150 of 2,000 milliseconds, or for
+    /// the time that the service manager specifies. It is ``MemoryPressure/critical`` if all tasks waited at once
+    /// during 500 of 2,000 milliseconds. A FIFO or a socket reports warnings only. The kernel doesn't report the end of
+    /// pressure, so a level ends after ten seconds without a sign of it. If nothing can be watched, one line in the log
+    /// says so.
     public static let automatic = Self(kind: .automatic)
 
-    /// No source: memory is never short.
+    /// No source: memory is never considered short.
     public static let none = Self(kind: .none)
 
-    /// What the program itself reports, in place of the system.
+    /// A source that the program itself controls, in place of the system.
     public static func manual(_ pressure: ManualMemoryPressure) -> Self { Self(kind: .manual(pressure)) }
 }

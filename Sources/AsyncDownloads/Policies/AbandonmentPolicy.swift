@@ -1,22 +1,21 @@
-/// What happens to a transfer whose last caller has left.
+/// A policy that decides what happens to a transfer whose last download was canceled.
 ///
-/// ``Downloader/shutdown()`` is no leaving: it stops every transfer and keeps its bytes.
+/// The policy doesn't apply to ``Downloader/shutdown()``, which stops every transfer and keeps its bytes.
 public struct AbandonmentPolicy: Sendable, Hashable {
     let kind: Kind
 
     enum Kind { case pause, finish, discard }
 
-    /// It stops and keeps its bytes for the next request of the resource.
+    /// The transfer stops, and keeps its bytes for the next request for the resource.
     ///
-    /// The default.
+    /// This is the default.
     public static let pause = Self(kind: .pause)
 
-    /// It runs to its end, and the file is placed at the destination of the handle that left last.
+    /// The transfer continues to its end, and the file is placed at the destination of the last download.
     ///
-    /// A handle that was ended by its deadline wants no work to be done without it: then the transfer stops, as with
-    /// ``pause``.
+    /// If that download failed because of its deadline, the transfer stops as with ``pause``.
     public static let finish = Self(kind: .finish)
 
-    /// It stops, and its bytes are removed.
+    /// The transfer stops, and its bytes are removed.
     public static let discard = Self(kind: .discard)
 }

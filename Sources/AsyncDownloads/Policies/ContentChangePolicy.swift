@@ -1,20 +1,20 @@
-/// What happens to the bytes at hand when the server names another validator for the resource.
+/// A policy that decides what happens to received bytes when the validator of the resource changes.
 ///
-/// A new entity tag or date mostly means a new object. But the nodes of a content delivery network may each have a tag
-/// of their own for the same bytes, so that a download that meets them in turn would begin again and again.
+/// A new entity tag or date usually means a new object. However, the nodes of a content delivery network may each have
+/// their own tag for the same bytes, so a download that reaches them in turn would restart again and again.
 public struct ContentChangePolicy: Sendable, Hashable {
     let kind: Kind
 
     enum Kind { case restart, verify }
 
-    /// They are given up: no two bytes of one file come under different validators.
+    /// The bytes are discarded, so a file never contains bytes with different validators.
     ///
-    /// The default.
+    /// This is the default.
     public static let restart = Self(kind: .restart)
 
-    /// They are kept where the length is the same, and the request's ``DownloadRequest/checksum`` decides at the end.
+    /// The bytes are kept if the length is the same, and the ``DownloadRequest/checksum`` is verified at the end.
     ///
-    /// When the digest is wrong the download begins again from its first byte, once, and goes by ``restart`` from then
-    /// on: ``RestartReason/digestMismatch``. Without a checksum this is the same as ``restart``.
+    /// If the digest is wrong, the download restarts at its first byte, once, with ``RestartReason/digestMismatch``,
+    /// and then follows ``restart``. Without a checksum, this policy is the same as ``restart``.
     public static let verify = Self(kind: .verify)
 }

@@ -1,26 +1,26 @@
-/// What bytes that were downloaded survive, and what that costs.
+/// The failures that downloaded bytes survive, and the cost of that protection.
 ///
-/// Under either, a checkpoint never claims a byte that is not there: what a failure takes is downloaded again, and no
-/// file is ever put together from bytes that were lost.
+/// With every value, a checkpoint never claims a byte that isn't there: lost bytes are downloaded again, and a file is
+/// never assembled from them.
 public struct Durability: Hashable, Sendable, CustomStringConvertible {
-    /// The policy's name, stable across versions.
+    /// The name of the value, which is stable across versions.
     public let name: String
 
-    /// The same as ``name``.
+    /// The name of the value, the same as ``name``.
     public var description: String { name }
 
     private init(_ name: String) { self.name = name }
 
-    /// Checkpoints and finished files survive a loss of power and a crash of the system.
+    /// Checkpoints and finished files survive a power loss and a crash of the system.
     ///
-    /// Each checkpoint syncs the file's data, then the checkpoint, then their directory; a finished file is synced
-    /// before it replaces its destination. That is a few milliseconds each time on a solid-state disk, more on others.
-    /// Between two checkpoints the bytes survive the process alone.
+    /// Each checkpoint syncs the file's data, then the checkpoint, and then their directory; a finished file is synced
+    /// before it replaces its destination. Each time, this takes a few milliseconds on a solid-state drive, and longer
+    /// on other drives. Bytes that were received since the last checkpoint survive only the end of the process.
     public static let powerLoss = Self("powerLoss")
 
-    /// Everything survives the end of the process, however sudden; nothing is promised when the machine stops.
+    /// Everything survives the end of the process, however sudden; nothing is promised after a system crash.
     ///
-    /// Nothing is ever synced. After the machine has restarted, unfinished downloads begin again, and a file that was
-    /// finished shortly before may be empty or hold zeros: for caches and benchmarks.
+    /// Nothing is ever synced. After a restart of the machine, unfinished downloads start again, and a file that was
+    /// finished shortly before may be empty or contain zeros. Use this value for caches and benchmarks.
     public static let processCrash = Self("processCrash")
 }

@@ -1,16 +1,16 @@
-/// What happens to a download whose unfinished file another process, or another downloader, has in its hands.
+/// A policy for a download whose unfinished file another process or another downloader is writing.
 ///
-/// One process at a time writes an unfinished file. Which one it is says a lock beside it, which goes with the process,
-/// however that ends.
+/// One process at a time writes an unfinished file. Ownership is held by a lock file next to the unfinished file; the
+/// system releases the lock when the process exits, even after a crash.
 public struct PartialInUsePolicy: Sendable, Hashable {
     let waits: Bool
 
-    /// It waits for its turn, then goes on from whatever bytes the other has left.
+    /// The download waits for its turn, and then continues from the bytes that the other owner left.
     ///
-    /// The default. Where the other has finished there is nothing to go on from, and the file is fetched anew. The
-    /// ``DownloadRequest/deadline`` bounds the wait.
+    /// This is the default. If the other owner has finished the file, there are no bytes to continue from, and the file
+    /// is fetched again. The ``DownloadRequest/deadline`` limits the wait.
     public static let wait = Self(waits: true)
 
-    /// It fails with ``DownloadError/Code/partialInUse`` and asks the server for nothing.
+    /// The download fails with ``DownloadError/Code/partialInUse`` and sends no request to the server.
     public static let fail = Self(waits: false)
 }

@@ -1,31 +1,32 @@
-/// How often, and after how long, an attempt that failed for a passing reason is made again.
+/// A policy that decides how often, and after which delay, a failed attempt is repeated.
 ///
-/// Worth a retry are timeouts, lost and refused connections, unresolved names, truncated bodies and the status codes
-/// 408, 429, 500, 502, 503, 504 and 520 to 524; nothing else is. The delay before the n-th retry is drawn evenly
-/// from zero to `baseDelay × 2ⁿ⁻¹`, at most ``maximumDelay``, and is no shorter than the server's Retry-After
-/// (RFC 9110, 10.2.3) up to ``maximumRetryAfter``. A retry that could not begin before the deadline is not waited for.
+/// Only failures that may be temporary are retried (``DownloadError/isRetryable``), such as timeouts, lost and refused
+/// connections, unresolved host names, truncated bodies, and the status codes 408, 429, 500, 502, 503, 504, and 520 to
+/// 524. The delay before the n-th retry is drawn uniformly from zero to `baseDelay × 2ⁿ⁻¹`, at most ``maximumDelay``.
+/// It is never shorter than the server's Retry-After (RFC 9110, 10.2.3), up to ``maximumRetryAfter``. If the deadline
+/// would pass before the next retry, the download doesn't wait for that retry.
 public struct RetryPolicy: Sendable, Hashable {
-    /// Attempts after the first.
+    /// The maximum number of retries after the first attempt.
     ///
-    /// The count begins again whenever an attempt brought new bytes. Default: 5.
+    /// The count starts again whenever an attempt received new bytes. Default: 5.
     public var maximumRetries: Int
 
-    /// The upper bound of the first delay.
+    /// The upper bound of the delay before the first retry.
     ///
     /// Default: 1 second.
     public var baseDelay: Duration
 
-    /// The upper bound of every delay that the policy itself draws.
+    /// The upper bound of every delay that the policy draws, which doesn't include Retry-After.
     ///
     /// Default: 60 seconds.
     public var maximumDelay: Duration
 
-    /// The longest Retry-After that is obeyed in full; a longer one is cut to this.
+    /// The longest Retry-After that is respected in full; a longer one is reduced to this duration.
     ///
     /// Default: 10 minutes.
     public var maximumRetryAfter: Duration
 
-    /// Creates a policy.
+    /// Creates a policy with the given values.
     public init(
         maximumRetries: Int = 5, baseDelay: Duration = .seconds(1), maximumDelay: Duration = .seconds(60),
         maximumRetryAfter: Duration = .seconds(600)
@@ -36,13 +37,13 @@ public struct RetryPolicy: Sendable, Hashable {
         self.maximumRetryAfter = maximumRetryAfter
     }
 
-    /// Five retries after one second and more.
+    /// A policy with the default values: five retries, with delays that start at one second at most.
     public static let `default` = Self()
 
-    /// No retry: the first failure is final.
+    /// A policy without retries: the first failure is final.
     public static let never = Self(maximumRetries: 0)
 
-    /// The delay before retry number `retry` (1 for the first), `jitter` being drawn from 0 to 1.
+    /// Returns the delay before retry number `retry`, starting at 1; `jitter` is a random number from 0 to 1.
     package func delay(beforeRetry retry: Int, jitter: Double, retryAfter: Duration?) -> Duration {
         let doublings = min(max(retry - 1, 0), 30)
         let bound = min(baseDelay * (1 << doublings), maximumDelay)

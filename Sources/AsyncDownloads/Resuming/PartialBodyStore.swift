@@ -1,16 +1,17 @@
-/// Keeps the beginnings of bodies whose download into memory was left, so that the next request goes on from them.
+/// A store for the received bytes of unfinished downloads into memory.
 ///
-/// Bodies count by their bytes. When they are more than the limit allows, those that were not used for longest move to
-/// disk, where their bytes and their age are limited as well. A body that was received with secret headers
-/// (``DownloadRequest/headers``) moves to disk only if the request names its ``DownloadRequest/account``. Only what a strong validator names is kept, since nothing else can be continued. One store may serve several
-/// downloaders; all members may be used from any thread.
+/// The next request for the same resource continues from these bytes. If the bodies exceed ``byteLimit``, those that
+/// were stored first are moved to disk, where their size and age are limited as well. A body that was received with
+/// secret headers (``DownloadRequest/headers``) is moved to disk only if the request names its
+/// ``DownloadRequest/account``. Only bodies with a strong validator are kept, because no others can be continued. One
+/// store may serve several downloaders; all members may be used from any thread.
 public final class PartialBodyStore: Sendable {
-    /// What makes two bodies ones of the same resource.
+    /// The properties that bodies of the same resource have in common.
     struct Key: Hashable, Sendable {
         private let resource: String
         private let headers: [[String]]
         private let account: String?
-        /// What tells users apart where there is no account.
+        /// The secret headers, which distinguish users if there is no account.
         private let secretHeaders: HeaderFields
 
         init(_ location: PartialLocation) {
@@ -21,11 +22,11 @@ public final class PartialBodyStore: Sendable {
         }
     }
 
-    /// A body that has left memory.
+    /// A body that was released from memory.
     struct Release: Sendable {
         let key: Key
         let byteCount: Int
-        /// Whether its bytes are on disk now, or gone.
+        /// Whether the bytes were moved to disk; otherwise, they were discarded.
         let isOnDisk: Bool
     }
 
@@ -34,7 +35,6 @@ public final class PartialBodyStore: Sendable {
         let location: PartialLocation
         let disk: any PartialStore
         let age: UInt64
-
     }
 
     private struct State {
@@ -49,46 +49,47 @@ public final class PartialBodyStore: Sendable {
         }
     }
 
-    /// The store of every downloader that is not given another one: 32 MiB.
+    /// The default store of all downloaders, which keeps up to 32 MiB in memory.
     public static let shared = PartialBodyStore(byteLimit: 32 << 20)
 
-    /// The most bytes to keep in memory.
+    /// The maximum number of bytes to keep in memory.
     public let byteLimit: Int
 
-    /// The most bytes to keep on disk, of bodies that had to leave memory.
+    /// The maximum number of bytes to keep on disk, of bodies that were moved there from memory.
     public let diskByteLimit: Int64
 
-    /// How long such a body stays on disk after it was last written.
+    /// The time for which a body stays on disk after it was last written.
     public let diskAge: Duration
 
     private let state = Mutex(State())
 
-    /// Creates a store; with a limit of 0 every body that is left goes to disk.
+    /// Creates a store with the given limits.
     ///
     /// - Parameters:
-    ///   - byteLimit: The most bytes to keep in memory.
-    ///   - diskByteLimit: The most bytes to keep on disk, where the oldest bodies are removed first. Default: 256 MiB.
-    ///   - diskAge: How long a body stays on disk. Default: 7 days.
+    ///   - byteLimit: The maximum number of bytes to keep in memory. If it is 0, every body is moved to disk.
+    ///   - diskByteLimit: The maximum number of bytes to keep on disk; the oldest bodies are removed first. Default:
+    ///     256 MiB.
+    ///   - diskAge: The time for which a body stays on disk. Default: 7 days.
     public init(byteLimit: Int, diskByteLimit: Int64 = 256 << 20, diskAge: Duration = .seconds(7 * 86_400)) {
         self.byteLimit = max(0, byteLimit)
         self.diskByteLimit = max(0, diskByteLimit)
         self.diskAge = max(.zero, diskAge)
     }
 
-    /// How many bytes are kept now.
+    /// The number of bytes that are kept in memory.
     public var byteCount: Int { state.withLock { $0.byteCount } }
 
-    /// Forgets everything; what is on disk stays there.
+    /// Removes all bodies from memory; bodies on disk stay there.
     ///
-    /// - Returns: How many bytes that were.
+    /// - Returns: The number of bytes that were removed.
     @discardableResult
     public func removeAll() -> Int {
         releaseAll(toDisk: false).reduce(0) { $0 + $1.byteCount }
     }
 
-    /// Lets everything leave memory: to disk, as far as it can be written there, or for good.
+    /// Releases all bodies from memory, and moves them to disk if `toDisk` is true and they can be written there.
     ///
-    /// Blocks on the disk.
+    /// This method blocks on disk I/O.
     func releaseAll(toDisk: Bool) -> [Release] {
         let entries = state.withLock { state in
             let entries = state.entries
@@ -101,7 +102,7 @@ public final class PartialBodyStore: Sendable {
         }
     }
 
-    /// Takes the body of the same resource out.
+    /// Removes and returns the body of the same resource, if any.
     func take(_ location: PartialLocation) -> MemoryBody? {
         guard let entry = state.withLock({ $0.remove(Key(location)) }) else { return nil }
         var body = entry.body
@@ -109,7 +110,7 @@ public final class PartialBodyStore: Sendable {
         return body
     }
 
-    /// Keeps a body, and moves others to disk where there are too many bytes then; blocks on the disk only for that.
+    /// Stores a body, and moves older ones to disk if the limit is exceeded, which blocks on disk I/O.
     func keep(_ body: MemoryBody, of location: PartialLocation, on disk: any PartialStore) {
         let excess = state.withLock { state in
             let key = Key(location)
@@ -148,6 +149,6 @@ public final class PartialBodyStore: Sendable {
 }
 
 extension PartialBodyStore: CustomReflectable {
-    /// A mirror without children, since URLs, headers and bodies may hold secrets.
+    /// A mirror without children, because URLs, headers, and bodies may contain secrets.
     public var customMirror: Mirror { .opaque(self) }
 }

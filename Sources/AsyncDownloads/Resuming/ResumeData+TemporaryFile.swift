@@ -1,15 +1,16 @@
 public import Foundation
 
 extension ResumeData {
-    /// Finds the file that holds the bytes, and makes sure that it is what was recorded.
+    /// Finds the file that contains the bytes, and checks that it is the file that was recorded.
     ///
-    /// It must be a regular file of exactly ``receivedByteCount`` bytes that belongs to this process's user and has one
-    /// name; a symbolic link is never followed.
+    /// It must be a regular file of exactly ``receivedByteCount`` bytes that belongs to the user of this process and
+    /// has no other hard links. Symbolic links aren't followed.
     ///
-    /// - Parameter directory: The one directory to look in. Without it ``recordedPath`` is tried, and then the
-    ///   temporary directory, where URLSession keeps its files, unless the session is a background one: those are in
+    /// - Parameter directory: The only directory to search. If it is `nil`, ``recordedPath`` is tried first, and then
+    ///   the temporary directory, where URLSession keeps its files. The files of a background session are elsewhere: in
     ///   `com.apple.nsurlsessiond/Downloads/` and the bundle's identifier, below the caches directory.
-    /// - Throws: A ``DownloadError``: ``DownloadError/Code/resumeDataUnusable`` where there is no such file.
+    /// - Returns: The URL of the file.
+    /// - Throws: A ``DownloadError``; its code is ``DownloadError/Code/resumeDataUnusable`` if there is no such file.
     public func temporaryFile(in directory: URL? = nil) throws(DownloadError) -> URL {
         let disk = POSIXFileSystem()
         let file = try openTemporaryFile(in: directory, on: disk)
@@ -17,16 +18,16 @@ extension ResumeData {
         return URL(fileURLWithPath: file.path, isDirectory: false)
     }
 
-    /// A temporary file as it was found and checked.
+    /// A temporary file that was found and checked.
     package struct TemporaryFile: Sendable {
         package var path: String
-        /// Open to read and to write; whoever asked for it closes it.
+        /// The handle of the file, open for reading and writing; the code that receives it must close it.
         package var handle: OpenFile
-        /// What it was when it was checked, to tell whether the path still leads to it.
+        /// The properties of the file when it was checked, for comparison with the file that is later at the path.
         package var information: FileInformation
     }
 
-    /// Opens what ``temporaryFile(in:)`` finds, so that what was checked and what is read are one file.
+    /// Opens the file that ``temporaryFile(in:)`` finds, so that the checked file is the one that is read.
     package func openTemporaryFile(
         in directory: URL? = nil, on disk: any FileSystem = POSIXFileSystem()
     ) throws(DownloadError) -> TemporaryFile {
@@ -38,7 +39,7 @@ extension ResumeData {
                 problem = error
             }
         }
-        throw problem ?? .unusable("its temporary file cannot be found")
+        throw problem ?? .unusable("the temporary file cannot be found")
     }
 
     private func candidates(_ directory: URL?) -> [String] {
@@ -60,23 +61,23 @@ extension ResumeData {
             }
         } catch let failure as FileFailure {
             switch failure.kind {
-            case .missing: throw .unusable("its temporary file is gone", underlyingError: failure)
-            case .unusablePath: throw .unusable("its temporary file is none", underlyingError: failure)
+            case .missing: throw .unusable("the temporary file is missing", underlyingError: failure)
+            case .unusablePath: throw .unusable("the temporary file is not a regular file", underlyingError: failure)
             default: throw DownloadError(failure)
             }
         } catch {
-            throw error as? DownloadError ?? .unusable("its temporary file cannot be used", underlyingError: error)
+            throw error as? DownloadError ?? .unusable("the temporary file cannot be used", underlyingError: error)
         }
     }
 
-    /// Why the file cannot hold the recorded bytes; nil where it may.
+    /// Returns why the file can't contain the recorded bytes, or `nil` if it may.
     func reasonAgainst(_ information: FileInformation, _ owner: FileOwner) throws(FileFailure) -> String? {
-        guard information.kind == .regular else { return "its temporary file is none" }
+        guard information.kind == .regular else { return "the temporary file is not a regular file" }
         guard try owner.isPrivate(information) else {
-            return "its temporary file belongs to others, or has other names"
+            return "the temporary file belongs to another user, is writable by others, or has other hard links"
         }
         guard information.size == receivedByteCount else {
-            return "its temporary file holds \(information.size) bytes in place of \(receivedByteCount)"
+            return "the temporary file contains \(information.size) bytes instead of \(receivedByteCount)"
         }
         return nil
     }

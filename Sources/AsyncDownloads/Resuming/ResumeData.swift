@@ -1,10 +1,11 @@
 public import struct Foundation.Data
 public import struct Foundation.URL
 
-/// What URLSession on Apple's systems hands out when a download task stops: where its bytes are, and of what.
+/// The resume data that URLSession on Apple platforms creates when a download task stops.
 ///
-/// It comes from `cancel(byProducingResumeData:)`, or with an error's `userInfo`. Read here, the download goes on
-/// without URLSession, also from another URL; it can be read on every system.
+/// Resume data says where the received bytes are, and of which resource they are. It comes from
+/// `cancel(byProducingResumeData:)`, or from the `userInfo` of an error. With this type, the download continues without
+/// URLSession, even from another URL. Resume data can be read on every platform.
 ///
 /// ```swift
 /// let resumeData = try ResumeData(contentsOf: savedFile)
@@ -12,68 +13,70 @@ public import struct Foundation.URL
 /// let bytes = try resumeData.temporaryFile()
 /// ```
 ///
-/// All of Apple's forms are understood: XML and binary property lists, and keyed archives of them. Nothing in it is
-/// trusted before it was checked, but it does say which file is taken for the download's bytes: read only what was
-/// kept where nobody else can write.
+/// All of Apple's formats are supported: XML and binary property lists, and keyed archives of them. Every value is
+/// checked before it is used. However, resume data says which file is used for the bytes of the download, so read it
+/// only from a location that no other user can write to.
 public struct ResumeData: Sendable, Hashable {
-    /// The http or https URL that the bytes came from, as the task was given it.
+    /// The http or https URL that the bytes came from, as it was passed to the task.
     public let downloadURL: URL
 
-    /// How many bytes the temporary file holds, from the first on.
+    /// The number of bytes in the temporary file, starting with the first byte of the resource.
     public let receivedByteCount: Int64
 
-    /// The server's ETag, byte for byte as received, weak ones included (RFC 9110, 8.8.3).
+    /// The server's ETag, byte for byte as received, even if it is weak (RFC 9110, 8.8.3).
     public let entityTag: String?
 
     /// The server's Last-Modified, byte for byte as received.
     public let lastModified: String?
 
-    /// The range that the last of several requests had asked for, such as `1024-`.
+    /// The range that the last of several requests asked for, such as `1024-`.
     ///
-    /// Some systems wrote it where a download had been resumed before. It does not change what the file holds.
+    /// Some systems recorded it for a download that had been resumed before. It doesn't affect what the file contains.
     public let byteRange: String?
 
-    /// The name of the file that holds the bytes, such as `CFNetworkDownload_TySS5B.tmp`.
+    /// The name of the file that contains the bytes, such as `CFNetworkDownload_TySS5B.tmp`.
     public let temporaryFileName: String
 
-    /// Where that file was, as an absolute path; the first version of the format has it, later ones have the name alone.
+    /// The absolute path of the temporary file, which only the first version of the format contains.
+    ///
+    /// Later versions contain only ``temporaryFileName``.
     public let recordedPath: String?
 
-    /// The version of the format: 1, 2, 4 and 5 are known.
+    /// The version of the format; versions 1, 2, 4, and 5 are known.
     ///
-    /// Later ones are read as far as they say the same things.
+    /// Later versions are read as long as the values that they share with the known versions have the same form.
     public let version: Int?
 
-    /// Whether it can be proven, without a digest, that the server still has the object which the bytes are of.
+    /// A Boolean value that indicates whether a validator can prove that the server still has the same object.
     ///
-    /// That takes a strong entity tag (RFC 9110, 8.8.1). Without one the bytes are of use only where something else
-    /// vouches for them, such as the whole file's checksum.
+    /// This requires a strong entity tag (RFC 9110, 8.8.1). Without one, the bytes can be used only if something else
+    /// proves them, such as the checksum of the whole file.
     public var hasStrongValidator: Bool { validator() != nil }
 
-    /// Reads resume data.
+    /// Creates resume data from its encoded form.
     ///
-    /// - Throws: A ``DownloadError`` with ``DownloadError/Code/resumeDataUnusable``, which says what is wrong. Missing or
-    ///   odd values of what is not needed to find the bytes are no error.
+    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/resumeDataUnusable``, which says what is wrong.
+    ///   Values that aren't needed to find the bytes may be missing or malformed.
     public init(_ data: Data) throws(DownloadError) {
         try self.init(ResumeDictionary(data))
     }
 
-    /// Reads resume data from a file.
+    /// Creates resume data from the contents of a file.
     ///
-    /// - Throws: As ``init(_:)`` does, also where the file is none or cannot be read.
+    /// - Throws: The errors of ``init(_:)``, also if the URL isn't that of a regular file or the file can't be read.
     public init(contentsOf file: URL) throws(DownloadError) {
         try self.init(Self.contents(of: file))
     }
 }
 
 extension ResumeData: CustomStringConvertible {
-    /// One line fit for a log: no query of the URL, no path, no validator.
+    /// A line that is fit for a log: no query of the URL, no path, and no validator.
     public var description: String {
         "\(receivedByteCount) bytes of \(downloadURL.redacted) in \(temporaryFileName)"
     }
 }
 
 extension ResumeData: CustomReflectable {
-    /// A mirror without children, since the URL may hold secrets; see ``description``.
+    /// A mirror without children, because the URL may contain secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
 }

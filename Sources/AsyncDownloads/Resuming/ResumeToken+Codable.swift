@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ResumeToken: Codable {
-    /// The names of the values in the encoded form; they do not change while the format is the same.
+    /// The keys of the encoded form, which must not change within one version of the format.
     private enum CodingKeys: String, CodingKey {
         case format, url, finalURL, validator, totalByteCount, receivedRanges, checksum, headers, hasSecretHeaders
         case destinationName, identity, account, partialDirectory, partialName
@@ -9,19 +9,19 @@ extension ResumeToken: Codable {
 
     private static let format = 1
 
-    /// Decodes a token, and checks it as when it was created.
+    /// Decodes a token and validates its values.
     ///
-    /// - Throws: A ``DownloadError`` with ``DownloadError/Code/resumeDataUnusable`` for a format that is not known here
-    ///   and for impossible values; a `DecodingError` for anything that is no token at all.
+    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/resumeDataUnusable`` if the version of the
+    ///   format is unknown or a value is impossible; a `DecodingError` if the encoded value isn't a token.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         let format = try values.decode(Int.self, forKey: .format)
         guard format == Self.format else {
-            throw DownloadError.unusable("the token is of format \(format), and \(Self.format) is known here")
+            throw DownloadError.unusable("the token has format \(format), but only format \(Self.format) is supported")
         }
         var headers = HeaderFields()
         for pair in try values.decodeIfPresent([[String]].self, forKey: .headers) ?? [] {
-            guard pair.count == 2 else { throw DownloadError.unusable("a header is no pair of name and value") }
+            guard pair.count == 2 else { throw DownloadError.unusable("a header is not a pair of name and value") }
             headers.append(pair[1], for: pair[0])
         }
         let checksum = try values.decodeIfPresent(String.self, forKey: .checksum)
@@ -43,10 +43,10 @@ extension ResumeToken: Codable {
             partialName: values.decode(String.self, forKey: .partialName))
     }
 
-    /// Encodes the token and the number of its format.
+    /// Encodes the token with the version of its format.
     ///
-    /// Ranges are pairs of the first byte and the one after the last, the checksum is `algorithm=digits`, and headers
-    /// are pairs of name and value.
+    /// A range is encoded as the position of its first byte and the position after its last byte, the checksum as
+    /// `algorithm=digits`, and a header as its name and its value.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(Self.format, forKey: .format)
@@ -66,7 +66,9 @@ extension ResumeToken: Codable {
     }
 
     private static func url(_ text: String) throws(DownloadError) -> URL {
-        guard let url = URL(string: text, encodingInvalidCharacters: false) else { throw .unusable("a URL is none") }
+        guard let url = URL(string: text, encodingInvalidCharacters: false) else {
+            throw .unusable("a URL is malformed")
+        }
         return url
     }
 

@@ -1,10 +1,10 @@
 public import struct Foundation.URL
 
-/// What another process, or another machine that has the partial file, needs to go on with a download.
+/// A token with which another process, or another machine that has the partial file, continues a download.
 ///
-/// A value to be stored or sent. It speaks of the partial file and does not hold it; where that is, is told relative to
-/// a directory which both sides know by themselves, since absolute paths change with machines and with an app's
-/// updates.
+/// A token is a value to store or to send. It describes the partial file but doesn't contain it. The path of the
+/// partial file is relative to a directory that both sides know, because absolute paths differ between machines and
+/// change with an app's updates.
 ///
 /// ```swift
 /// let json = try JSONEncoder().encode(token)
@@ -13,51 +13,53 @@ public import struct Foundation.URL
 /// let partialFile = token.partialFile(relativeTo: sharedDirectory)
 /// ```
 ///
-/// There are no credentials in it: neither in its headers nor in its URLs, whose user and password are refused. A
-/// signed URL's query is part of the URL, though: keep a token where the URL itself might be kept. Whoever goes on with
-/// it supplies credentials anew.
+/// A token contains no credentials, neither in its headers nor in its URLs: a URL with a user or a password is refused.
+/// However, the query of a signed URL is part of the URL, so store a token only where the URL itself may be stored. The
+/// process that continues the download supplies its own credentials.
 ///
-/// Encoded, it says which format it is of. This version writes and reads format 1.
+/// The encoded form contains the version of its format. This version of the package writes and reads format 1.
 public struct ResumeToken: Sendable, Hashable {
-    /// The http or https URL as it was asked for.
+    /// The http or https URL that was requested.
     public let url: URL
 
-    /// The URL that answered, after redirects.
+    /// The URL that the response came from, after redirects.
     public let finalURL: URL?
 
-    /// The strong validator byte for byte as received: an entity tag in its quotes, or a date (RFC 9110, 8.8).
+    /// The strong validator, byte for byte as received: an entity tag in quotation marks, or a date (RFC 9110, 8.8).
     ///
-    /// Without it only the checksum can prove that the bytes still belong to the object.
+    /// Without a validator, only the checksum can prove that the bytes still belong to the object.
     public let validator: String?
 
-    /// The complete length in bytes, where the server told it.
+    /// The length of the whole file in bytes, if the server reported it.
     public let totalByteCount: Int64?
 
-    /// The bytes that the partial file holds: ascending, apart from each other, none empty.
+    /// The ranges of bytes in the partial file, in ascending order; they aren't empty, and they don't touch.
     public var receivedRanges: [Range<Int64>] { received.ranges }
 
-    /// The digest that the whole file must have.
+    /// The expected digest of the whole file.
     public let checksum: Checksum?
 
-    /// The headers that are no secret (``DownloadRequest/nonsecretHeaders``).
+    /// The headers that aren't secret (``DownloadRequest/nonsecretHeaders``).
     public let headers: HeaderFields
 
-    /// Whether the bytes were received with headers that the token does not contain, such as `Authorization`.
+    /// A Boolean value that indicates whether the bytes were received with secret headers, such as `Authorization`.
     ///
-    /// Such bytes may be of one user. A request without the same ``account`` continues them only after a part of them has
-    /// been fetched again and is equal, or against a checksum.
+    /// The token doesn't contain these headers. Such bytes may belong to one user, so a request without the same
+    /// ``account`` continues them only after a part of them has been fetched again and is equal, or with a checksum.
     public let hasSecretHeaders: Bool
 
-    /// The name that the finished file is to have, where it was chosen.
+    /// The name of the finished file, if it has been chosen.
     public let destinationName: String?
 
-    /// The name that stands for the resource in place of ``url``, where it has one (``DownloadRequest/identity``).
+    /// The name that identifies the resource in place of ``url``, if any (``DownloadRequest/identity``).
     public let identity: String?
 
-    /// The name for whose credentials the bytes were received with (``DownloadRequest/account``).
+    /// The name of the user with whose credentials the bytes were received, if any (``DownloadRequest/account``).
     public let account: String?
 
-    /// The directory of the partial file, relative to one that the reader knows; empty for that very one.
+    /// The directory of the partial file, relative to a directory that the reader knows.
+    ///
+    /// The value is empty if the partial file is in that directory itself.
     public let partialDirectory: String
 
     /// The name of the partial file.
@@ -65,22 +67,22 @@ public struct ResumeToken: Sendable, Hashable {
 
     package let received: IntervalSet
 
-    /// The bytes that the partial file holds, in number.
+    /// The number of bytes that the partial file contains.
     public var receivedByteCount: Int64 { received.count }
 
-    /// Where the partial file is.
+    /// Returns the URL of the partial file, which is relative to `directory`.
     ///
-    /// It never leaves `directory`, but for symbolic links that are there.
+    /// The file is always below `directory`, unless a symbolic link there leads elsewhere.
     public func partialFile(relativeTo directory: URL) -> URL {
         directory.appending(path: partialDirectory, directoryHint: .isDirectory)
             .appending(path: partialName, directoryHint: .notDirectory)
     }
 
-    /// The request that goes on with the download where all its files are in their places.
+    /// Returns the request that continues the download, if all its files are in their original places.
     ///
-    /// That is so in another process of the same machine, when `directory` is the destination's. Credentials have to be
-    /// supplied anew, in ``DownloadRequest/headers``, and so does a URL that has expired: the token's ``identity`` then
-    /// finds the bytes.
+    /// This is the case in another process on the same machine if `directory` is the directory of the destination.
+    /// Credentials have to be supplied again in ``DownloadRequest/headers``. A URL that has expired has to be replaced
+    /// as well; the token's ``identity`` then finds the bytes.
     ///
     /// ```swift
     /// let download = downloader.start(token.request(into: directory))
@@ -97,19 +99,20 @@ public struct ResumeToken: Sendable, Hashable {
         return request
     }
 
-    /// Creates a token of the values that its properties tell of.
+    /// Creates a token from the values of its properties.
     ///
-    /// Ranges may come in any order; those that touch or overlap become one. Headers that are neither on the list of
-    /// ``DownloadRequest/headers`` nor among `nonsecretHeaders` are left out.
+    /// The ranges may be in any order; adjacent and overlapping ranges are merged. Headers that are neither nonsecret
+    /// by default (``DownloadRequest/headers``) nor named in `nonsecretHeaders` are omitted.
     ///
-    /// - Throws: A ``DownloadError`` with ``DownloadError/Code/resumeDataUnusable`` that says which value is impossible.
+    /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/resumeDataUnusable``, which says which value is
+    ///   impossible.
     public init(
         url: URL, finalURL: URL? = nil, validator: String? = nil, totalByteCount: Int64? = nil,
         receivedRanges: [Range<Int64>], checksum: Checksum? = nil, headers: HeaderFields = [:],
         nonsecretHeaders: Set<String> = [], hasSecretHeaders: Bool = false, destinationName: String? = nil,
         identity: String? = nil, account: String? = nil, partialDirectory: String = "", partialName: String
     ) throws(DownloadError) {
-        guard receivedRanges.allSatisfy({ $0.lowerBound >= 0 }) else { throw .unusable("a range begins below 0") }
+        guard receivedRanges.allSatisfy({ $0.lowerBound >= 0 }) else { throw .unusable("a range starts below 0") }
         var received = IntervalSet()
         for range in receivedRanges { received.insert(range) }
         try self.init(
@@ -142,7 +145,7 @@ public struct ResumeToken: Sendable, Hashable {
 }
 
 extension ResumeToken: CustomStringConvertible {
-    /// One line fit for a log: no query of the URL, no path, no validator.
+    /// A line that is fit for a log: no query of the URL, no path, and no validator.
     public var description: String {
         let total = totalByteCount.map { " of \($0)" } ?? ""
         return "\(receivedByteCount)\(total) bytes of \(url.redacted) in \(partialName)"
@@ -150,6 +153,6 @@ extension ResumeToken: CustomStringConvertible {
 }
 
 extension ResumeToken: CustomReflectable {
-    /// A mirror without children, since the URLs may hold secrets; see ``description``.
+    /// A mirror without children, because the URLs may contain secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
 }

@@ -1,7 +1,7 @@
 public import struct Foundation.Date
 public import struct Foundation.URL
 
-/// Asks for a fresh URL of a resource whose URL has expired, or is refused.
+/// A source of fresh URLs for a resource whose URL has expired or is refused.
 ///
 /// ```swift
 /// var request = DownloadRequest(from: signedURL, to: destination)
@@ -10,64 +10,70 @@ public import struct Foundation.URL
 /// }
 /// ```
 ///
-/// It is called when the server answers 401, 403 or 410, and before a request after ``DownloadRequest/urlExpiration``:
-/// once at a time for all callers that share a transfer, on a task that is cancelled when nobody waits any more. When
-/// the fresh URL is refused as well, without a byte in between, the download fails with the server's answer. An error
-/// that the closure throws counts as a failed attempt (``DownloadError/Code/urlRefreshFailed``).
+/// The closure is called when the server responds with 401, 403, or 410, and before a request after
+/// ``DownloadRequest/urlExpiration``. All downloads that share a transfer share one call at a time, in a task that is
+/// canceled when no download waits for it anymore. If the fresh URL is refused as well, and no byte was received in
+/// between, the download fails with the server's response. An error that the closure throws counts as a failed attempt
+/// (``DownloadError/Code/urlRefreshFailed``).
 public struct URLRefresh: Sendable {
-    /// Why a fresh URL is needed.
+    /// The reason why a fresh URL is needed.
     public enum Reason: Sendable, Hashable {
-        /// The date that was given for the URL has passed.
+        /// The expiration date of the URL has passed.
         case expired
-        /// The server answered with this status.
+        /// The server responded with this status code.
         case status(Int)
     }
 
-    /// What is known when a fresh URL is needed.
+    /// The circumstances in which a fresh URL is needed.
     public struct Context: Sendable, Hashable {
-        /// The URL that is of no use any more.
+        /// The URL that can't be used anymore.
         public var url: URL
-        /// Why.
+        /// The reason why a fresh URL is needed.
         public var reason: Reason
-        /// The bytes that are there already.
+        /// The number of bytes that have been received.
         public var receivedByteCount: Int64
     }
 
-    /// Tells one closure from another.
+    /// An object whose identity distinguishes one closure from another.
     private final class Identity: Sendable {}
 
     private let identity = Identity()
     let body: @Sendable (Context) async throws -> FreshURL
 
-    /// Creates a refresh that calls `body`.
+    /// Creates a refresh that calls `body` for each fresh URL.
     public init(_ body: @escaping @Sendable (Context) async throws -> FreshURL) {
         self.body = body
     }
 }
 
 extension URLRefresh: Hashable {
-    /// Whether both are copies of one value.
+    /// Returns whether two values are copies of the same value.
     public static func == (left: Self, right: Self) -> Bool { left.identity === right.identity }
 
-    /// Hashes what `==` compares.
+    /// Hashes the property that `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
 }
 
-/// Where a resource can be had from now on.
+/// A URL that replaces the previous URL of a resource.
 public struct FreshURL: Sendable, Hashable {
-    /// The http or https URL.
+    /// The http or https URL of the resource.
     public var url: URL
 
-    /// Until when it can be used, where that is known.
+    /// The date until which the URL can be used, if it is known.
     public var expiration: Date?
 
-    /// The headers to send from now on; nil keeps those of the request, without its secrets where the origin is another.
+    /// The headers to send from now on.
+    ///
+    /// If the value is `nil`, the headers of the request are kept, without the secret ones if the origin is a different
+    /// one.
     public var headers: HeaderFields?
 
-    /// Which of them are no secret (``DownloadRequest/nonsecretHeaders``); nil keeps the names of the request.
+    /// The names of the headers that aren't secret (``DownloadRequest/nonsecretHeaders``).
+    ///
+    /// If the value is `nil`, the names of the request are kept.
     public var nonsecretHeaders: Set<String>?
 
-    /// Creates a value.
+    /// Creates a fresh URL, by default without an expiration date and with the headers of the request.
     public init(
         _ url: URL, expiration: Date? = nil, headers: HeaderFields? = nil, nonsecretHeaders: Set<String>? = nil
     ) {
@@ -79,21 +85,21 @@ public struct FreshURL: Sendable, Hashable {
 }
 
 extension URLRefresh.Context: CustomStringConvertible {
-    /// The URL without what may be secret in it, and why another is needed: fit for a log.
+    /// A description that is fit for a log: the URL without secrets, the reason, and the number of received bytes.
     public var description: String { "\(url.redacted), \(reason), \(receivedByteCount) bytes received" }
 }
 
 extension FreshURL: CustomStringConvertible {
-    /// The URL without what may be secret in it: fit for a log.
+    /// The URL without anything that may be secret, fit for a log.
     public var description: String { url.redacted }
 }
 
 extension URLRefresh.Context: CustomReflectable {
-    /// A mirror without children, since the URL may hold secrets; see ``description``.
+    /// A mirror without children, because the URL may contain secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
 }
 
 extension FreshURL: CustomReflectable {
-    /// A mirror without children, since the URL and the headers may hold secrets; see ``description``.
+    /// A mirror without children, because the URL and the headers may contain secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
 }

@@ -1,18 +1,18 @@
-/// A binary heap that gives the smallest element first, and finds any element by its key.
+/// A binary heap that provides its smallest element first and finds any element by its key.
 ///
-/// Inserting, changing and removing an element take O(log n) steps. A removed element leaves nothing behind.
+/// Inserting, changing, and removing an element take O(log n) steps. A removed element leaves no placeholder.
 struct Heap<Key: Hashable & Sendable, Order: Comparable & Sendable>: Sendable {
-    /// A key and what decides when its turn is.
+    /// A key, and the value that determines its position in the order.
     typealias Element = (key: Key, order: Order)
 
-    /// No element is smaller than its parent: the parent of index i is at (i - 1) / 2.
+    // No element is smaller than its parent; the parent of index i is at (i - 1) / 2.
     private var elements: [Element] = []
     private var indices: [Key: Int] = [:]
 
-    /// The element with the smallest order.
+    /// The element with the smallest order, or `nil` if the heap is empty.
     var first: Element? { elements.first }
 
-    /// Whether there are no elements.
+    /// Whether the heap has no elements.
     var isEmpty: Bool { elements.isEmpty }
 
     /// The order of the element with this key; setting nil removes the element.
@@ -23,10 +23,10 @@ struct Heap<Key: Hashable & Sendable, Order: Comparable & Sendable>: Sendable {
             case (nil, nil): break
             case (nil, let order?):
                 elements.append((key, order))
-                performEffects((key, order), at: elements.count - 1)
+                place((key, order), at: elements.count - 1)
             case (let index?, nil): remove(at: index)
             case (let index?, let order?):
-                if elements[index].order != order { performEffects((key, order), at: index) }
+                if elements[index].order != order { place((key, order), at: index) }
             }
         }
     }
@@ -34,11 +34,11 @@ struct Heap<Key: Hashable & Sendable, Order: Comparable & Sendable>: Sendable {
     private mutating func remove(at index: Int) {
         indices[elements[index].key] = nil
         let last = elements.removeLast()
-        if index < elements.count { performEffects(last, at: index) }
+        if index < elements.count { place(last, at: index) }
     }
 
-    /// Puts an element into the free slot at `index`, or above or below it where the order asks for that.
-    private mutating func performEffects(_ element: Element, at index: Int) {
+    /// Puts an element into the free slot at `index`, or moves it up or down to where the order requires it.
+    private mutating func place(_ element: Element, at index: Int) {
         var slot = index
         while slot > 0, element.order < elements[(slot - 1) / 2].order {
             put(elements[(slot - 1) / 2], at: slot)

@@ -1,5 +1,5 @@
 extension Int64 {
-    /// The sum of two counts, or the largest number where that is larger: sizes of sparse files add up to anything.
+    /// Returns the sum of two counts, or `Int64.max` if it overflows; sizes of sparse files can add up to any number.
     func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

@@ -1,13 +1,13 @@
 internal import Dispatch
 
-/// A lock for each of any number of keys, held while a disk does its work.
+/// A set of locks, one for each key, that may be held during disk I/O.
 ///
-/// Threads that wait for a key block, so it is for threads that may block anyway.
+/// Threads that wait for a key block, so use it only on threads that may block.
 final class KeyedLock<Key: Hashable & Sendable>: Sendable {
-    /// The keys that are held, each with those that wait for it, in the order in which they came.
+    /// The keys that are locked, each with the threads that wait for it, in the order of their arrival.
     private let waiting = Mutex<[Key: [DispatchSemaphore]]>([:])
 
-    /// Runs `body` while nobody else runs anything for `key`.
+    /// Runs `body` while no other thread runs a body for `key`.
     func withLock<Value, Failure: Error>(_ key: Key, _ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         acquire(key)
         defer { release(key) }

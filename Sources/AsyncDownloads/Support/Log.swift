@@ -4,10 +4,10 @@ internal import os
 internal import Logging
 #endif
 
-/// One line for what an operator wants to know; never a secret, since callers pass redacted URLs only.
+/// A log for operators.
 ///
-/// It goes to the unified log on Apple's systems and to swift-log elsewhere; without the trait `ServerStack` there is
-/// no log on Linux.
+/// Its lines never contain a secret, because the code that logs passes redacted URLs only. The log is the unified log
+/// on Apple platforms and swift-log elsewhere. On Linux without the trait `ServerStack`, nothing is logged.
 struct Log: Sendable {
     #if canImport(os)
     private let logger = os.Logger(subsystem: "async-downloads", category: "transfer")
@@ -15,7 +15,7 @@ struct Log: Sendable {
     private let logger = Logging.Logger(label: "async-downloads")
     #endif
 
-    /// What happens in the ordinary course of a transfer.
+    /// Logs what happens in the normal course of a transfer.
     func debug(_ message: @autoclosure () -> String) {
         #if canImport(os)
         let text = message()
@@ -25,7 +25,7 @@ struct Log: Sendable {
         #endif
     }
 
-    /// What cost something: bytes that were given up, a failure.
+    /// Logs something that had a cost, such as a failure or discarded bytes.
     func notice(_ message: @autoclosure () -> String) {
         #if canImport(os)
         let text = message()

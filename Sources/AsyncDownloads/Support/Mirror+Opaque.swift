@@ -1,7 +1,7 @@
 extension Mirror {
-    /// A mirror that shows nothing of its subject, for types whose fields may hold secrets.
+    /// Returns a mirror without children, for types whose fields may contain secrets.
     ///
-    /// `dump`, debuggers and test frameworks then print the subject's description alone.
+    /// With such a mirror, `dump`, debuggers, and test frameworks print only the subject's description.
     static func opaque(_ subject: some Any) -> Mirror {
         Mirror(subject, children: EmptyCollection<Mirror.Child>())
     }

@@ -5,19 +5,19 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What the standard library's `Mutex` is on Apple's systems, over a POSIX mutex.
+/// A POSIX mutex with the interface of the standard library's `Mutex`, which is used on Apple platforms.
 ///
-/// On Linux the standard library locks by system calls that the thread sanitizer does not see (Swift 6.3), so that it
-/// reports a race wherever a value is protected, and would hide the real ones among them.
+/// On Linux, the standard library locks with system calls that the thread sanitizer doesn't recognize (Swift 6.3). The
+/// sanitizer would report a race for every protected value, which would hide the real races.
 package struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
     private let storage: Storage
 
-    /// Protects `value`.
+    /// Creates a mutex that protects `value`.
     package init(_ value: consuming sending Value) {
         storage = Storage(value)
     }
 
-    /// Runs `body` alone on the value.
+    /// Runs `body` with exclusive access to the value.
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -1,4 +1,4 @@
-/// A small generator whose sequence is given by its seed, so that what draws from it can be tested.
+/// A small random number generator whose sequence is determined by its seed, so that code that uses it can be tested.
 ///
 /// The algorithm is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 package struct SplitMix64: RandomNumberGenerator, Sendable {
@@ -16,7 +16,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to 1.
+    /// Returns a random number from 0 up to, but not including, 1.
     package mutating func nextFraction() -> Double {
         Double(next() >> 11) / 0x1p53
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// The system's words for its error numbers.
+/// The system's descriptions of its error numbers.
 enum SystemErrorText {
-    /// What the system says of `code`.
+    /// Returns the system's description of `code`.
     static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

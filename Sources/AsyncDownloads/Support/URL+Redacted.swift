@@ -1,10 +1,11 @@
 internal import Foundation
 
 extension URL {
-    /// Scheme, host, port and path only: what a log or an error may show.
+    /// The scheme, host, port, and path of the URL, which may appear in a log or an error.
     ///
-    /// Query and user information carry signatures, tokens and passwords. The path stays encoded, so that no control
-    /// character of it reaches a log or a terminal. Without a host all the rest may be secret, so nothing else is shown.
+    /// The query and the user information may contain signatures, tokens, and passwords. The path stays
+    /// percent-encoded, so that its control characters don't reach a log or a terminal. If there is no host, everything
+    /// after the scheme may be secret and is omitted.
     package var redacted: String {
         guard let host = host(percentEncoded: true), !host.isEmpty else { return "\(scheme ?? "?"):" }
         var text = "\(scheme ?? "?")://" + (host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)

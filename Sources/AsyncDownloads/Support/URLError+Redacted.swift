@@ -5,9 +5,9 @@ internal import FoundationNetworking
 #endif
 
 extension URLError {
-    /// The same error without what may hold a URL: its query is not fit for a log, and an error often ends up in one.
+    /// The same error without values that may contain a URL, because an error often ends up in a log.
     ///
-    /// Of the dictionary that comes with the error, numbers stay, and a text in which no part of a URL can be.
+    /// Of the values in `userInfo`, only numbers are kept, and the description if it can't contain a part of a URL.
     fileprivate var redacted: URLError {
         var kept = userInfo.filter { $0.value is Int }
         if let text = userInfo[NSLocalizedDescriptionKey] as? String, !text.contains(where: "/?#@".contains) {
@@ -17,11 +17,11 @@ extension URLError {
     }
 }
 
-/// The error as it may be passed on: an error of URLSession's without its URLs, any other as it is.
+/// Returns the error without URLs if it is an error of URLSession, and any other error unchanged.
 func withoutURLs(_ error: (any Error)?) -> (any Error)? {
     if let error = error as? URLError { return error.redacted }
     #if canImport(FoundationNetworking)
-    // There is no bridge from one to the other there.
+    // On Linux, there is no bridging from `NSError` to `URLError`.
     if let error = error as? NSError, error.domain == NSURLErrorDomain {
         return URLError(URLError.Code(rawValue: error.code) ?? .unknown, userInfo: error.userInfo).redacted
     }

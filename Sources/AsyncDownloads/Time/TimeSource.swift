@@ -6,26 +6,26 @@ internal import struct FoundationEssentials.Date
 internal import struct Foundation.Date
 #endif
 
-/// Tells the time and wakes up at a later one (port), so that no test has to wait.
+/// The port to a clock with timers, so that no test has to wait.
 package protocol TimeSource: Sendable {
-    /// Time since an origin that does not change; it never goes backwards.
+    /// The time since a fixed origin; it never goes backward.
     var now: Duration { get }
 
-    /// The date, for comparison with dates of HTTP.
+    /// The current date, for comparison with dates in HTTP.
     var date: HTTPDate { get }
 
-    /// Calls `action` once after `delay`, on a thread of the source's, unless it is cancelled before.
+    /// Calls `action` once after `delay`, on a thread of the time source, unless it is canceled before that.
     @discardableResult
     func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction
 }
 
-/// Something that is to happen later.
+/// An action that is scheduled for a later time.
 package protocol ScheduledAction: Sendable {
-    /// Prevents the action if it has not begun.
+    /// Prevents the action if it hasn't started.
     func cancel()
 }
 
-/// The system's clock, through Dispatch.
+/// The system's clock, with timers from Dispatch.
 package struct SystemTimeSource: TimeSource {
     private static let origin = ContinuousClock.now
     private static let queue = DispatchQueue(label: "async-downloads.time", qos: .utility)
@@ -41,17 +41,18 @@ package struct SystemTimeSource: TimeSource {
     }
 
     package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
-        // In floating point, since an Int of some watches has 32 bits, which hold two seconds of nanoseconds.
+        // Floating point, because a 32-bit `Int`, as on some watches, overflows after two seconds in nanoseconds.
         let seconds = min(max(delay, .zero), .seconds(1 << 30)) / .seconds(1)
         return DispatchTimer(after: seconds, on: Self.queue, action)
     }
 }
 
-/// An action that is forgotten, with everything it holds, as soon as it is cancelled.
+/// A timer that releases its action, with everything the action holds, as soon as it is canceled.
 ///
-/// A source, since a block that Dispatch was given for later stays in its queue until then, and a server that downloads
-/// with deadlines of an hour would keep a block for every download of that hour.
-private final class DispatchTimer: ScheduledAction, @unchecked Sendable {  // Any thread may use a source of Dispatch's.
+/// It is a dispatch source, because a block that is passed to `asyncAfter` stays in its queue until its time, even if
+/// it was canceled. A server that downloads with deadlines of an hour would then keep a block for every download of
+/// that hour.
+private final class DispatchTimer: ScheduledAction, @unchecked Sendable {  // Dispatch sources are thread-safe.
     private let source: any DispatchSourceTimer
     private let action: Mutex<(@Sendable () -> Void)?>
 
@@ -59,7 +60,7 @@ private final class DispatchTimer: ScheduledAction, @unchecked Sendable {  // An
         source = DispatchSource.makeTimerSource(queue: queue)
         self.action = Mutex(action)
         source.schedule(deadline: .now() + seconds)
-        // Until it goes off or is cancelled the source holds its handler, and by it the timer.
+        // Until it fires or is canceled, the source holds its handler, and the handler holds the timer.
         source.setEventHandler { self.fire() }
         source.activate()
     }

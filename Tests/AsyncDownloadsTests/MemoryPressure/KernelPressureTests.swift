@@ -65,7 +65,7 @@ struct KernelPressureTests {
         group.remove()
         await OpenDescriptors.gone(group.path)
         await lines.any()
-        #expect(lines.all == ["memory pressure is not watched: its source has ended"])
+        #expect(lines.all == ["memory pressure is not watched: the source has ended"])
         #expect(levels.levels == [])
         watch.stop()
     }

@@ -70,7 +70,7 @@ struct PressureSocketTests {
         time.advance(by: .seconds(10))
         #expect(await levels.next() == .normal)
         await lines.any()
-        #expect(lines.all == ["memory pressure is not watched: its source has ended"])
+        #expect(lines.all == ["memory pressure is not watched: the source has ended"])
         watch.stop()
     }
 

@@ -167,7 +167,7 @@ struct PressureWatchTests {
         for _ in 0..<3 { monitor.watch(levels.record).stop() }
         #expect(lines.all.count == 1)
         #expect(lines.all[0].hasPrefix("memory pressure is not watched: cannot examine /nowhere: No such file"))
-        #expect(lines.all[0].contains("cannot watch /dev/zero: not a file, FIFO or socket"))
+        #expect(lines.all[0].contains("cannot watch /dev/zero: not a file, FIFO, or socket"))
         #expect(levels.levels == [])
     }
 

@@ -139,17 +139,18 @@ struct HostileResumeDataTests {
     func refused(_ hostile: Hostile) {
         let error = #expect(throws: DownloadError.self) { try ResumeData(hostile.data) }
         #expect(error?.code == .resumeDataUnusable)
-        #expect(["it is no property list", "it is no dictionary"].contains(error?.detail))
+        let details = ["the resume data is not a property list", "the resume data is not a dictionary"]
+        #expect(details.contains(error?.detail ?? ""))
     }
 
     @Test("of an archive is refused", arguments: archives)
     func refusedArchive(_ hostile: Hostile) throws {
         let error = #expect(throws: DownloadError.self) { try ResumeData(hostile.data) }
-        #expect(error?.detail == "it is an archive without a dictionary")
+        #expect(error?.detail == "the resume data is an archive that does not contain a dictionary")
         // The same archive with nothing wrong gets further.
         let good = Self.archive("", root: 1, first: Self.empty)
         let other = #expect(throws: DownloadError.self) { try ResumeData(good.data) }
-        #expect(other?.detail == "it has no download URL")
+        #expect(other?.detail == "the resume data does not contain a download URL")
     }
 
     @Test("beside what is needed does no harm: it is never looked at", arguments: [0, 1, 2])

@@ -69,23 +69,23 @@ struct ResumeDataFileTests {
     }
 
     static let strangers: [Stranger] = [
-        Stranger(testDescription: "nothing", reason: "gone") { _, _ in },
-        Stranger(testDescription: "a shorter file", reason: "999 bytes in place of 1000") {
+        Stranger(testDescription: "nothing", reason: "missing") { _, _ in },
+        Stranger(testDescription: "a shorter file", reason: "999 bytes instead of 1000") {
             try $0.put([UInt8](repeating: 7, count: 999), at: $1)
         },
-        Stranger(testDescription: "a longer file", reason: "1001 bytes in place of 1000") {
+        Stranger(testDescription: "a longer file", reason: "1001 bytes instead of 1000") {
             try $0.put([UInt8](repeating: 7, count: 1001), at: $1)
         },
-        Stranger(testDescription: "a link to the right file", reason: "none") {
+        Stranger(testDescription: "a link to the right file", reason: "regular file") {
             try $0.put([UInt8](repeating: 7, count: 1_000), at: $1 + ".moved")
             try $0.link($1, to: $1 + ".moved")
         },
-        Stranger(testDescription: "a link to nothing", reason: "none") { try $0.link($1, to: $1 + ".moved") },
-        Stranger(testDescription: "a directory", reason: "none") { _, path in
+        Stranger(testDescription: "a link to nothing", reason: "regular file") { try $0.link($1, to: $1 + ".moved") },
+        Stranger(testDescription: "a directory", reason: "regular file") { _, path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         },
-        Stranger(testDescription: "a pipe", reason: "none") { _, path in #expect(mkfifo(path, 0o600) == 0) },
-        Stranger(testDescription: "a file with a second name", reason: "other names") {
+        Stranger(testDescription: "a pipe", reason: "regular file") { _, path in #expect(mkfifo(path, 0o600) == 0) },
+        Stranger(testDescription: "a file with a second name", reason: "other hard links") {
             try $0.put([UInt8](repeating: 7, count: 1_000), at: $1)
             try FileManager.default.linkItem(atPath: $1, toPath: $1 + ".other")
         },
@@ -109,7 +109,7 @@ struct ResumeDataFileTests {
         let owner = FileOwner(disk: disk, directory: directory.path)
         let data = try resumeData()
         let reason = try data.reasonAgainst(information, owner)
-        #expect(reason?.contains("belongs to others") == (isOwn ? nil : true))
+        #expect(reason?.contains("belongs to another user") == (isOwn ? nil : true))
     }
 
     @Test("the first version's path is where the file is, or was: in another directory its name counts")

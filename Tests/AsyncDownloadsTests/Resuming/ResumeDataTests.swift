@@ -73,7 +73,7 @@ struct ResumeDataTests {
         }
         #expect(try replacingReference(16).entityTag == nil)
         let error = #expect(throws: DownloadError.self) { try replacingReference(14) }
-        #expect(error?.detail == "it has no bare name of a temporary file")
+        #expect(error?.detail == "the resume data does not contain a valid name of a temporary file")
     }
 
     @Test(
@@ -156,7 +156,7 @@ struct ResumeDataTests {
         #expect(throws: DownloadError.self) { try ResumeData(empty) }
         let array = try PropertyListSerialization.data(fromPropertyList: ["a", "b"], format: .binary, options: 0)
         let error = #expect(throws: DownloadError.self) { try ResumeData(array) }
-        #expect(error?.detail == "it is no dictionary")
+        #expect(error?.detail == "the resume data is not a dictionary")
     }
 
     @Test(
@@ -166,7 +166,7 @@ struct ResumeDataTests {
         ])
     func noList(_ text: String) {
         let error = #expect(throws: DownloadError.self) { try ResumeData(Data(text.utf8)) }
-        #expect(error?.detail == "it is no property list")
+        #expect(error?.detail == "the resume data is not a property list")
     }
 
     @Test("resume data longer than anything real is not even looked at")

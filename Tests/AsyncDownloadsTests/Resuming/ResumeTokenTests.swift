@@ -71,7 +71,7 @@ struct ResumeTokenTests {
     func format(_ format: Int) {
         let error = #expect(throws: DownloadError.self) { try decoded(#"{"format":\#(format)}"#) }
         #expect(error?.code == .resumeDataUnusable)
-        #expect(error?.detail == "the token is of format \(format), and 1 is known here")
+        #expect(error?.detail == "the token has format \(format), but only format 1 is supported")
     }
 
     @Test("what is no token is an error of the decoder", arguments: ["format", "url", "receivedRanges", "partialName"])

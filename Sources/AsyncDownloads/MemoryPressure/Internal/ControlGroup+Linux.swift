@@ -1,16 +1,16 @@
 #if os(Linux)
-/// The control group of version 2 that this process belongs to.
+/// The control group (version 2) that this process belongs to.
 enum ControlGroup {
-    /// Its directory; nil where there is none, or where it lies outside of what is mounted here.
+    /// Returns the directory of the control group, or `nil` if there is none or it isn't in a mounted hierarchy.
     ///
     /// - Parameters:
-    ///   - membership: What /proc/self/cgroup says.
-    ///   - mounts: What /proc/self/mountinfo says.
+    ///   - membership: The contents of /proc/self/cgroup.
+    ///   - mounts: The contents of /proc/self/mountinfo.
     static func directory(membership: String, mounts: String) -> String? {
-        // The group of version 2 is number 0 and names no controllers; its path is everything behind.
+        // The version 2 group has the number 0 and no controllers; the rest of its line is the path.
         guard let line = membership.split(separator: "\n").first(where: { $0.hasPrefix("0::/") }) else { return nil }
         let group = components(line.dropFirst("0::".count))
-        // A group beyond the root of the namespace shows as going up from it.
+        // The path of a group outside the root of the namespace contains `..`.
         guard !group.contains("..") else { return nil }
         for mount in mounts.split(separator: "\n").compactMap(mount) {
             let root = components(mount.root)
@@ -26,7 +26,8 @@ enum ControlGroup {
         path.split { $0 == "/" }.map { String($0) }
     }
 
-    // ID, parent, device, root, mount point, options, any number of optional fields, a hyphen, type, source, options.
+    // The fields are: ID, parent, device, root, mount point, options, any number of optional fields, a hyphen, type,
+    // source, and options.
     private static func mount(_ line: Substring) -> (root: String, point: String)? {
         let fields = line.split(separator: " ")
         guard let hyphen = fields.dropFirst(6).firstIndex(of: "-"), fields[hyphen...].dropFirst().first == "cgroup2"
@@ -34,7 +35,7 @@ enum ControlGroup {
         return (unescaped(fields[3]), unescaped(fields[4]))
     }
 
-    // White space and backslashes are written as a backslash and three octal digits.
+    // White space and backslashes are escaped as a backslash and three octal digits.
     private static func unescaped(_ field: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = field.utf8

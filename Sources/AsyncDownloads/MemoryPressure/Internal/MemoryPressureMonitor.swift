@@ -1,18 +1,18 @@
-/// Tells how short memory is (port).
+/// The port to a source of memory-pressure levels.
 package protocol MemoryPressureMonitor: Sendable {
-    /// Calls `observer` with a level when it changes, and again when there is a further sign of it, until stopped.
+    /// Calls `observer` when the level changes, and again for each further sign of the same level, until stopped.
     ///
-    /// The level before the first call is normal. Calls come one at a time and in order, on whatever thread learns of
-    /// the level, the first perhaps before this method returns. An observer may block, stop the watch, or begin another
-    /// one. Each call of this method makes a watch of its own, which goes on whether or not anybody holds it. Where
+    /// The level before the first call is normal. Calls occur one at a time and in order, on the thread that detects
+    /// the level; the first one may occur before this method returns. An observer may block, stop the watch, or start
+    /// another one. Each call of this method starts a separate watch, which continues even if nothing holds it. If
     /// nothing can be watched, the observer is never called.
     func watch(_ observer: @escaping @Sendable (MemoryPressure) -> Void) -> any MemoryPressureWatch
 }
 
-/// A watch that has begun.
+/// A watch of memory pressure that has started.
 package protocol MemoryPressureWatch: Sendable {
-    /// Ends the watch and frees what it needed; again does nothing.
+    /// Ends the watch and releases its resources; further calls have no effect.
     ///
-    /// It waits for nothing: one call of the observer that was on its way may still come, and none follows.
+    /// This method doesn't wait. A call of the observer that was about to occur may still occur, and none follows it.
     func stop()
 }

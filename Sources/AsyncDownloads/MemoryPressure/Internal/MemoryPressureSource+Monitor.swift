@@ -1,5 +1,5 @@
 extension MemoryPressureSource {
-    /// What tells the levels: the one place where adapters are named.
+    /// Creates the monitor for the source; the adapters are named only here.
     func makeMonitor(time: any TimeSource) -> any MemoryPressureMonitor {
         switch kind {
         case .automatic: SystemMemoryPressure(time: time)
@@ -9,7 +9,7 @@ extension MemoryPressureSource {
     }
 }
 
-/// Memory that is never short.
+/// A monitor of memory that is never short.
 private struct NoMemoryPressure: MemoryPressureMonitor {
     private struct Watch: MemoryPressureWatch {
         func stop() {}

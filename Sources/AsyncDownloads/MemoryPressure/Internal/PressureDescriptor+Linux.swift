@@ -5,15 +5,15 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// An open descriptor that signals memory pressure; whoever has it closes it.
+/// An open file descriptor that signals memory pressure; its owner must close it.
 struct PressureDescriptor: Sendable {
     let number: Int32
-    /// What a signal means.
+    /// The level that a signal indicates.
     let level: MemoryPressure
-    /// Whether pressure shows as bytes to be read, and not as a condition.
+    /// Whether pressure is signaled by bytes to read and not by a condition.
     let carriesBytes: Bool
 
-    /// Opens `file` for each of its triggers, or once where it is not the kernel's: nothing else has degrees.
+    /// Opens `file` once for each trigger, or only once if it isn't a kernel file, because others have one level only.
     static func open(_ file: PressureFile) throws(PressureFileFailure) -> [PressureDescriptor] {
         var opened: [PressureDescriptor] = []
         for trigger in file.triggers {
@@ -38,8 +38,9 @@ struct PressureDescriptor: Sendable {
             try set(number, up: trigger.bytes, path) { write(number, $0.baseAddress, $0.count) }
             return Self(number: number, level: trigger.level, carriesBytes: false)
         case S_IFIFO:
-            // With a writing end of its own, nobody's coming and going ends it. Nothing is written: who writes into a
-            // FIFO does not read it, and the bytes would come back to this process as pressure.
+            // The descriptor can also write, so the FIFO doesn't end when the last other writer closes it. The trigger
+            // isn't written: the service manager doesn't read from the FIFO, and the bytes would come back to this
+            // process as pressure.
             return Self(number: try open(path, O_RDWR), level: trigger.level, carriesBytes: true)
         case S_IFSOCK:
             let number = StreamSocket.connect(to: path)
@@ -47,7 +48,7 @@ struct PressureDescriptor: Sendable {
             try set(number, up: trigger.bytes, path) { StreamSocket.send($0, to: number) }
             return Self(number: number, level: trigger.level, carriesBytes: true)
         default:
-            throw PressureFileFailure("cannot watch \(path): not a file, FIFO or socket")
+            throw PressureFileFailure("cannot watch \(path): not a file, FIFO, or socket")
         }
     }
 
@@ -57,7 +58,7 @@ struct PressureDescriptor: Sendable {
         return number
     }
 
-    /// Writes all of it at once, as the kernel wants it, or closes the descriptor.
+    /// Writes all bytes in one call, as the kernel requires; if that fails, closes the descriptor and throws.
     private static func set(
         _ number: Int32, up bytes: [UInt8], _ path: String, write: (UnsafeRawBufferPointer) -> Int
     ) throws(PressureFileFailure) {
@@ -68,7 +69,7 @@ struct PressureDescriptor: Sendable {
     }
 }
 
-/// Why memory pressure cannot be watched, in words fit for the log.
+/// The reason why memory pressure can't be watched, in words that are fit for a log.
 struct PressureFileFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -76,7 +77,7 @@ struct PressureFileFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// What the system said last.
+    /// Returns a failure with the system's description of `errno`.
     static func last(_ operation: String, _ path: String) -> Self {
         Self("cannot \(operation) \(path): \(SystemErrorText.text(errno))")
     }

@@ -1,8 +1,8 @@
-/// What a system lets a process know of its memory.
+/// A sign of memory pressure that the system reports to a process.
 enum PressureSign: Sendable, Hashable {
-    /// This much pressure was there a moment ago; nothing will be said when it is over.
+    /// There was pressure of this level a moment ago; the system doesn't report its end.
     case moment(MemoryPressure)
-    /// This much pressure is there until something else is said.
+    /// There is pressure of this level until the next report.
     case lasting(MemoryPressure)
 
     fileprivate var level: MemoryPressure {
@@ -12,27 +12,27 @@ enum PressureSign: Sendable, Hashable {
     }
 }
 
-/// Makes levels of signs: a value without effects.
+/// The conversion of signs into levels of memory pressure, without effects.
 ///
-/// A level rises with the first sign of it. It falls when there was none for the time of calm, so that pressure that
-/// comes and goes does not make it flicker.
+/// The level rises with the first sign of a higher level. It falls when there was no sign of it for the duration of
+/// ``calm``, so pressure that comes and goes doesn't make the level alternate.
 struct PressureGauge: Sendable {
-    /// How long a momentary sign counts.
+    /// The time for which a momentary sign counts.
     ///
-    /// The kernel looks at windows of two seconds. Under steady thrashing every second or third of them had a sign of
-    /// one kind or the other; five without any are calm.
+    /// The kernel measures windows of two seconds. Under constant thrashing, every second or third window had a sign of
+    /// one of the two kinds; five windows without a sign are considered calm.
     static let calm = Duration.seconds(10)
 
-    /// The level that was told last.
+    /// The level that was reported last.
     private(set) var level = MemoryPressure.normal
 
     private var lasting = MemoryPressure.normal
     private var moments: [MemoryPressure: Duration] = [:]
 
-    /// Takes a sign up; the level to tell, if any.
+    /// Records a sign, and returns the level to report, if any.
     ///
-    /// A sign of the level that is there already is told again: what has been freed since may have grown back. A lesser
-    /// one is only remembered.
+    /// A sign of the current level is reported again, because the memory that was released may have been used again. A
+    /// sign of a lower level is only recorded.
     mutating func take(_ sign: PressureSign, at now: Duration) -> MemoryPressure? {
         switch sign {
         case .moment(.normal): break
@@ -43,7 +43,7 @@ struct PressureGauge: Sendable {
         return sign.level == level && level > .normal ? level : nil
     }
 
-    /// Lets signs grow old; the level to tell, if it has changed.
+    /// Removes expired signs, and returns the new level if it has changed.
     mutating func performEffects(at now: Duration) -> MemoryPressure? {
         moments = moments.filter { now < $0.value + Self.calm }
         let current = max(lasting, moments.keys.max() ?? .normal)
@@ -51,6 +51,6 @@ struct PressureGauge: Sendable {
         return current == level ? nil : current
     }
 
-    /// When a sign will be too old.
+    /// The time at which the next sign expires, if any.
     var nextChange: Duration? { moments.values.min().map { $0 + Self.calm } }
 }

@@ -7,20 +7,20 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// A thread that waits for signals of memory pressure until it is stopped or no descriptor is left.
+/// A thread that waits for signals of memory pressure until it is stopped or all descriptors have ended.
 ///
-/// It is a thread of its own since a dispatch source cannot wait for the condition by which the kernel signals. The
-/// thread alone touches the descriptors, and closes them; closing what it polls from elsewhere could hit a stranger's
-/// file of the same number.
+/// A thread is necessary because a dispatch source can't wait for the condition with which the kernel signals. Only
+/// this thread uses and closes the descriptors: if another thread closed a descriptor during a poll, its number could
+/// belong to an unrelated file afterward.
 final class PressurePolling: Sendable {
-    /// Our end of a connection whose other end the thread polls; nil when somebody has taken it to close it.
+    /// One end of a connection whose other end the thread polls; `nil` after it was taken to be closed.
     private let wake: Mutex<Int32?>
 
-    /// Takes the descriptors over; where no thread can be woken up, they are closed and the answer is nil.
+    /// Starts a thread that owns the descriptors; if the thread couldn't be woken, closes them and fails.
     ///
     /// - Parameters:
-    ///   - handler: Called on the thread with the highest level that was signalled.
-    ///   - ended: Called on the thread when no descriptor will signal any more.
+    ///   - handler: A closure that is called on the thread with the highest level that was signaled.
+    ///   - ended: A closure that is called on the thread if all descriptors have ended before the thread is stopped.
     init?(
         _ descriptors: [PressureDescriptor], handler: @escaping @Sendable (MemoryPressure) -> Void,
         ended: @escaping @Sendable () -> Void
@@ -39,7 +39,7 @@ final class PressurePolling: Sendable {
         thread.start()
     }
 
-    /// Ends the thread, which closes everything; again, or after its end, does nothing.
+    /// Ends the thread, which closes the descriptors; has no effect after the thread has ended.
     func stop() {
         let near = wake.withLock { wake in
             defer { wake = nil }
@@ -48,7 +48,7 @@ final class PressurePolling: Sendable {
         if let near { _ = systemClose(near) }
     }
 
-    /// Polls until woken up, or until no descriptor is left; whether it was woken up.
+    /// Polls until the thread is woken or all descriptors have ended; returns whether it was woken.
     private static func poll(
         _ descriptors: [PressureDescriptor], wake: Int32, _ handler: (MemoryPressure) -> Void
     ) -> Bool {
@@ -82,14 +82,14 @@ final class PressurePolling: Sendable {
 extension PressureDescriptor {
     fileprivate var awaitedEvents: Int16 { Int16(carriesBytes ? POLLIN : POLLPRI) }
 
-    /// Whether there was pressure, and whether there will be no more of it.
+    /// Returns whether there was pressure, and whether the descriptor has ended.
     fileprivate func finding(_ events: Int16) -> (isSigned: Bool, isAtEnd: Bool) {
         let isBroken = events & Int16(POLLERR | POLLNVAL) != 0
-        // The kernel sets both conditions when the control group is gone, or no trigger was accepted.
+        // The kernel sets both conditions if the control group has been removed or no trigger was accepted.
         guard carriesBytes, !isBroken else { return (!isBroken, isBroken) }
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = systemRead(number, &buffer, buffer.count)
-        // More than fits is one more signal; what others took meanwhile is none.
+        // Bytes beyond the buffer count as another signal. If another process has read the bytes, there is no signal.
         return (count > 0, count == 0 || count < 0 && errno != EAGAIN && errno != EINTR)
     }
 }

@@ -5,7 +5,7 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// Sockets of the file system's name space; none of them blocks, or is passed on to other programs.
+/// Unix domain sockets that don't block and aren't inherited by other programs.
 enum StreamSocket {
     #if canImport(Musl)
     private static let type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK
@@ -13,7 +13,7 @@ enum StreamSocket {
     private static let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     #endif
 
-    /// Connects to the socket at `path`; negative where that fails, with the system's number for it.
+    /// Connects to the socket at `path`; returns a negative number if that fails, with the reason in `errno`.
     static func connect(to path: String) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -38,19 +38,19 @@ enum StreamSocket {
         return -1
     }
 
-    /// Two ends of one connection; nil where the process has no descriptors left.
+    /// Returns the two ends of a connection, or `nil` if no file descriptors are available.
     static func pair() -> (Int32, Int32)? {
         var numbers: [Int32] = [-1, -1]
         return socketpair(AF_UNIX, type, 0, &numbers) == 0 ? (numbers[0], numbers[1]) : nil
     }
 
-    /// Sends as much as fits, without a signal when nobody is at the other end.
+    /// Sends as many bytes as fit, without a signal if the other end is closed.
     static func send(_ bytes: UnsafeRawBufferPointer, to number: Int32) -> Int {
         systemSend(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     }
 }
 
-// The system's functions by other names, since those above hide them.
+// The system's functions under other names, because the functions above hide them.
 
 private func systemConnect(_ number: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
     connect(number, address, length)

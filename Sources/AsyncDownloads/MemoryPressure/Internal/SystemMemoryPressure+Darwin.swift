@@ -2,7 +2,7 @@
 internal import Dispatch
 internal import Foundation
 
-/// The memory pressure that Dispatch tells of, and UIKit where it exists.
+/// The memory pressure that Dispatch reports, and UIKit where it exists.
 package struct SystemMemoryPressure: MemoryPressureMonitor {
     private let time: any TimeSource
 
@@ -27,8 +27,8 @@ package struct SystemMemoryPressure: MemoryPressureMonitor {
     }
 }
 
-/// Dispatch's source, which says when the pressure is over.
-private struct PressureEvents: @unchecked Sendable {  // A dispatch source may be used from any thread.
+/// Dispatch's source of memory pressure, which also reports the end of the pressure.
+private struct PressureEvents: @unchecked Sendable {  // Dispatch sources are thread-safe.
     private let source = DispatchSource.makeMemoryPressureSource(
         eventMask: [.normal, .warning, .critical], queue: .global(qos: .utility))
 
@@ -44,15 +44,15 @@ private struct PressureEvents: @unchecked Sendable {  // A dispatch source may b
 }
 
 #if canImport(UIKit) && !os(watchOS)
-/// UIKit's memory warnings, which come alone: nothing tells that they are over.
-private struct MemoryWarnings: @unchecked Sendable {  // The token is only handed back; the center may be used anywhere.
+/// UIKit's memory warnings, whose end isn't reported.
+private struct MemoryWarnings: @unchecked Sendable {  // The token is only passed to the center.
     private let token: any NSObjectProtocol
 
     init(_ watch: SystemPressureWatch) {
-        // UIApplication's constant belongs to the main actor in some SDKs, and would link UIKit.
+        // In some SDKs, UIApplication's constant is isolated to the main actor; it would also link UIKit.
         let name = Notification.Name("UIApplicationDidReceiveMemoryWarningNotification")
         token = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in
-            // It comes on the main thread, which must not wait for an observer.
+            // The notification arrives on the main thread, which must not wait for an observer.
             DispatchQueue.global(qos: .utility).async { watch.take(.moment(.warning)) }
         }
     }

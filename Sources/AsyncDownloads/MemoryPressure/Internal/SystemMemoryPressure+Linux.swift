@@ -1,21 +1,22 @@
 #if os(Linux)
 internal import Foundation
 
-/// The memory pressure that the kernel, or the service manager, tells of.
+/// The memory pressure that the kernel or the service manager reports.
 package final class SystemMemoryPressure: MemoryPressureMonitor {
     private let time: any TimeSource
     private let files: @Sendable () -> [PressureFile]
     private let log: @Sendable (String) -> Void
     private let hasLogged = Mutex(false)
 
-    /// Watches what this process is told to, or its control group, or the whole system.
+    /// Creates a monitor of what the service manager names, of the control group, or of the whole system.
     package convenience init(time: any TimeSource) {
         self.init(time: time, files: Self.candidates) { message in Log().debug(message) }
     }
 
     /// - Parameters:
-    ///   - files: What to try, asked at the beginning of each watch: a process may move to another control group.
-    ///   - log: Where to say, once, that nothing can be watched.
+    ///   - files: The files to try. The closure is called when each watch starts, because a process may move to another
+    ///     control group.
+    ///   - log: The log for the reason why nothing can be watched, which is written once.
     init(
         time: any TimeSource, files: @escaping @Sendable () -> [PressureFile],
         log: @escaping @Sendable (String) -> Void
@@ -32,17 +33,17 @@ package final class SystemMemoryPressure: MemoryPressureMonitor {
         let polling = PressurePolling(descriptors) { level in
             watch.take(.moment(level))
         } ended: { [self] in
-            logOnce("its source has ended")
+            logOnce("the source has ended")
         }
         if let polling {
             watch.setSource { polling.stop() }
         } else {
-            logOnce("no descriptor is left")
+            logOnce("no file descriptors are available")
         }
         return watch
     }
 
-    /// Those of the first file that can be watched.
+    /// Opens the first file that can be watched, and returns its descriptors.
     private func firstDescriptors() -> [PressureDescriptor] {
         var failures: [PressureFileFailure] = []
         for file in files() {

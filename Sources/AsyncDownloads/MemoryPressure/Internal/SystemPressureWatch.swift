@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// One watch of the system's memory pressure: turns the signs that an adapter delivers into calls of the observer.
+/// A watch of the system's memory pressure, which converts an adapter's signs into calls of the observer.
 final class SystemPressureWatch: MemoryPressureWatch {
     private struct State: Sendable {
         var gauge = PressureGauge()
@@ -10,7 +10,7 @@ final class SystemPressureWatch: MemoryPressureWatch {
     }
 
     private let state = Mutex(State())
-    /// Puts the observer's calls, from the source and from the timer, in one order.
+    /// The queue that puts the observer's calls, from the source and from the timer, in one order.
     private let queue = DispatchQueue(label: "async-downloads.memory-pressure", qos: .utility)
     private let time: any TimeSource
     private let observer: @Sendable (MemoryPressure) -> Void
@@ -20,12 +20,12 @@ final class SystemPressureWatch: MemoryPressureWatch {
         self.observer = observer
     }
 
-    /// Says how to end the source of the signs when the watch is stopped.
+    /// Sets the closure that ends the source of the signs when the watch is stopped.
     func setSource(end: @escaping @Sendable () -> Void) {
         state.withLock { $0.endSource = end }
     }
 
-    /// Takes a sign up, and returns when the observer has been told: a source that floods waits.
+    /// Processes a sign and returns after the observer's call, so that a source with many signs has to wait.
     func take(_ sign: PressureSign) {
         queue.sync { update { gauge, now in gauge.take(sign, at: now) } }
     }
@@ -47,13 +47,13 @@ final class SystemPressureWatch: MemoryPressureWatch {
         if let level { observer(level) }
     }
 
-    // One timer is enough: when it fires, it is set again for what is left.
+    // One timer is sufficient: after it fires, it is scheduled again for the remaining signs.
     private func setTimer(_ now: Duration) {
         let due = state.withLock { state in
             state.isStopped || state.timer != nil ? nil : state.gauge.nextChange
         }
         guard let due else { return }
-        // The clock's thread serves others, so it does not wait for an observer.
+        // The thread of the time source serves others as well, so it must not wait for an observer.
         let timer = time.schedule(after: due - now) { [weak self] in
             guard let watch = self else { return }
             watch.queue.async { watch.timerFired() }

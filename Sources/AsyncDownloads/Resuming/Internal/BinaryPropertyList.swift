@@ -1,7 +1,8 @@
-/// A property list in Apple's binary form, version `00`.
+/// A property list in version `00` of Apple's binary format.
 ///
-/// The header, the objects, a table of the objects' offsets, and a trailer of 32 bytes that says where the table is.
-/// Every position is checked before it is followed, and every count before anything is set aside for it.
+/// The format consists of a header, the objects, a table of the objects' offsets, and a trailer of 32 bytes that
+/// contains the position of the table. Every position is checked before it is followed, and every count before memory
+/// is allocated for it.
 struct BinaryPropertyList: PropertyList {
     let root: Int
 
@@ -13,7 +14,7 @@ struct BinaryPropertyList: PropertyList {
 
     static let header = Array("bplist00".utf8)
 
-    /// Fails where header, trailer or offset table cannot be right.
+    /// Fails if the header, the trailer, or the offset table is invalid.
     init?(_ bytes: [UInt8]) {
         let trailer = bytes.count - Self.trailerSize
         guard trailer > Self.header.count, bytes.starts(with: Self.header) else { return nil }
@@ -44,7 +45,7 @@ struct BinaryPropertyList: PropertyList {
         }
     }
 
-    /// The first byte of an object, taken apart, and the position of the second.
+    /// The two halves of an object's first byte, and the position of its second byte.
     private struct Object {
         let kind: UInt8
         let detail: Int
@@ -53,7 +54,7 @@ struct BinaryPropertyList: PropertyList {
 
     private static let trailerSize = 32
 
-    // What stands in resume data is far below these; they bound the work that a few bytes can ask for.
+    // Resume data stays far below these limits. They bound the work that a few malicious bytes can cause.
     private static let maximumArrayCount = 65_536
     private static let maximumDictionaryCount = 256
     private static let maximumStringCount = 65_536
@@ -67,7 +68,7 @@ struct BinaryPropertyList: PropertyList {
         return Object(kind: bytes[offset] >> 4, detail: Int(bytes[offset] & 0x0F), start: offset + 1)
     }
 
-    /// An unsigned number, most significant byte first; nil where it does not fit an `Int`.
+    /// An unsigned number in big-endian order, or `nil` if it doesn't fit into an `Int`.
     private static func number(_ bytes: ArraySlice<UInt8>) -> Int? {
         Int(exactly: bits(bytes))
     }
@@ -81,13 +82,13 @@ struct BinaryPropertyList: PropertyList {
         return content(start, size).flatMap(Self.number)
     }
 
-    /// The bytes of an object, none of which are in the offset table.
+    /// The bytes of an object, or `nil` if they would extend into the offset table.
     private func content(_ start: Int, _ size: Int) -> ArraySlice<UInt8>? {
         guard start <= offsetTable, size <= offsetTable - start else { return nil }
         return bytes[start..<(start + size)]
     }
 
-    /// An integer of eight bytes is signed, a shorter one is not, and one of sixteen holds what eight cannot.
+    /// An integer of eight bytes is signed, a shorter one is unsigned, and one of sixteen is too large for eight.
     private func integer(_ object: Object) -> PropertyListValue? {
         guard let content = content(object.start, 1 << object.detail), content.count <= 16 else { return nil }
         let bits = Self.bits(content.suffix(8))
@@ -96,7 +97,7 @@ struct BinaryPropertyList: PropertyList {
         return .integer(number)
     }
 
-    /// How many elements an object has, and where they begin; fifteen and more are told by an integer of their own.
+    /// The number of an object's elements and the position of the first; a separate integer contains counts above 14.
     private func extent(of object: Object) -> (start: Int, count: Int)? {
         guard object.detail == 0x0F else { return (object.start, object.detail) }
         guard let marker = content(object.start, 1)?.first, marker >> 4 == 0x1 else { return nil }
@@ -122,14 +123,14 @@ struct BinaryPropertyList: PropertyList {
         return numbers(start, count).map { .array($0) }
     }
 
-    /// All keys come first, then all values.
+    /// In a dictionary, all keys precede all values.
     private func dictionary(_ object: Object) -> PropertyListValue? {
         guard let (start, count) = extent(of: object), count <= Self.maximumDictionaryCount,
             let numbers = numbers(start, count * 2)
         else { return nil }
         var entries: [String: Int] = [:]
         for (key, value) in zip(numbers.prefix(count), numbers.suffix(count)) {
-            // Asked for as a string, so that dictionaries which are keys of dictionaries lead nowhere.
+            // Only strings are read as keys: a key that is itself a dictionary would lead to recursion.
             guard let key = self.object(at: key), [0x5, 0x6].contains(key.kind),
                 let key = string(key, limit: Self.maximumKeyCount),
                 entries.updateValue(value, forKey: key) == nil

@@ -1,18 +1,18 @@
-/// A property list whose values are looked at one by one.
+/// A property list whose values are read one at a time.
 ///
-/// Nothing is expanded: a value names the values inside it by number, so that lists which share values, nest deeply or
-/// contain themselves cost no more than what is asked of them. Foundation's two readers do expand. On Linux (6.3)
-/// PropertyListSerialization never comes back from a binary list of 2 KB that doubles itself 40 times, and its UIDs
-/// cannot be read; PropertyListDecoder ends the process on deep nesting.
+/// A collection refers to its elements by number and isn't expanded. A list that shares values, nests deeply, or
+/// contains itself therefore costs no more than the values that are read. Both of Foundation's readers expand the list.
+/// On Linux (Swift 6.3), PropertyListSerialization never returns for a binary list of 2 KB that doubles itself 40
+/// times, and its UIDs can't be read; PropertyListDecoder terminates the process for deeply nested lists.
 protocol PropertyList {
     /// The number of the outermost value.
     var root: Int { get }
 
-    /// The value of this number; nil where there is none, or none that can be read.
+    /// Returns the value with this number, or `nil` if it doesn't exist or can't be read.
     func value(at number: Int) -> PropertyListValue?
 }
 
-/// What resume data needs to know of a value.
+/// A property-list value, as far as resume data needs it.
 enum PropertyListValue: Sendable, Hashable {
     case string(String)
     case integer(Int64)
@@ -22,6 +22,6 @@ enum PropertyListValue: Sendable, Hashable {
     case dictionary([String: Int])
     /// The position in a keyed archive's list of objects that a UID stands for.
     case reference(Int)
-    /// A value of a kind that is of no interest: data, dates, truth values and fractions.
+    /// A value of a kind that isn't needed: data, a date, a Boolean value, or a fraction.
     case other
 }

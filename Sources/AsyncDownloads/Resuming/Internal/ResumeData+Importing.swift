@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ResumeData {
-    /// The temporary file, checked and open, with what is known of its bytes.
+    /// The temporary file, checked and open, with the properties of its bytes.
     func importedFile(
         in directory: URL?, responseDate: HTTPDate?, on disk: any FileSystem
     ) throws(DownloadError) -> ImportedFile {
@@ -14,6 +14,6 @@ extension ResumeData {
 }
 
 extension String {
-    /// Whether URLSession names its temporary files so.
+    /// Whether the name has the form that URLSession gives to its temporary files.
     fileprivate var isTemporaryFileName: Bool { hasPrefix("CFNetworkDownload_") && hasSuffix(".tmp") }
 }

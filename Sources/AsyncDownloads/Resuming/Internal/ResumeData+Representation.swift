@@ -1,23 +1,25 @@
 internal import Foundation
 
 extension ResumeData {
-    /// The bytes that the temporary file holds.
+    /// The positions of the bytes that the temporary file contains.
     package var received: IntervalSet { IntervalSet(0..<receivedByteCount) }
 
-    /// What the server has said of the object, as far as resume data keeps it: the complete length is not known.
+    /// The representation that resume data describes; its length isn't known.
     ///
-    /// - Parameter responseDate: See ``validator(responseDate:)``.
+    /// - Parameter responseDate: The date of the response; see ``validator(responseDate:)``.
     package func representation(responseDate: HTTPDate? = nil) -> Representation {
         Representation(
             finalURL: downloadURL.absoluteString, validator: validator(responseDate: responseDate),
             lastModified: lastModified)
     }
 
-    /// The strong validator; nil where there is none, and the bytes prove nothing (rules 3 and 5).
+    /// The strong validator, or `nil` if there is none and the bytes prove nothing (rules 3 and 5).
     ///
-    /// Resume data does not say when the response was made, without which a date cannot be known to be strong.
-    /// - Parameter responseDate: When the response was made, where something else tells it, such as the time at which
-    ///   the temporary file came into being.
+    /// Resume data doesn't contain the date of the response, without which a modification date can't be known to be
+    /// strong.
+    ///
+    /// - Parameter responseDate: The date of the response, if it is known from elsewhere, such as the creation date of
+    ///   the temporary file.
     package func validator(responseDate: HTTPDate? = nil) -> Validator? {
         var fields: HeaderFields = [:]
         fields["ETag"] = entityTag

@@ -1,55 +1,56 @@
 internal import struct Foundation.Data
 
-/// The dictionary that resume data consists of: a property list, or inside a keyed archive of one.
+/// The dictionary in resume data, which is a property list or a keyed archive of one.
 ///
-/// What is found tells which, never the system. An archive is read by hand: NSKeyedUnarchiver ends the process on some
-/// malformed archives, and what it makes of a well-formed one depends on classes that Linux does not have.
+/// The contents determine which of them it is, not the system. An archive is read without NSKeyedUnarchiver, which
+/// terminates the process for some malformed archives, and whose result for a well-formed archive depends on classes
+/// that don't exist on Linux.
 struct ResumeDictionary {
     private let list: any PropertyList
     private let entries: [String: Int]
-    /// What references lead to, in an archive.
+    /// The numbers of an archive's objects, which references point to.
     private let objects: [Int]
 
-    /// - Throws: ``DownloadError/Code/resumeDataUnusable``, with what is wrong.
+    /// - Throws: ``DownloadError/Code/resumeDataUnusable``, with the reason.
     init(_ data: Data) throws(DownloadError) {
         guard data.count <= Self.maximumByteCount else {
-            throw .unusable("it is longer than \(Self.maximumByteCount) bytes")
+            throw .unusable("the resume data is longer than \(Self.maximumByteCount) bytes")
         }
         let bytes = [UInt8](data)
         let isBinary = bytes.starts(with: BinaryPropertyList.header)
         guard let list: any PropertyList = isBinary ? BinaryPropertyList(bytes) : XMLPropertyList(bytes),
             let root = list.value(at: list.root)
-        else { throw .unusable("it is no property list") }
-        guard case .dictionary(let outer) = root else { throw .unusable("it is no dictionary") }
+        else { throw .unusable("the resume data is not a property list") }
+        guard case .dictionary(let outer) = root else { throw .unusable("the resume data is not a dictionary") }
         self.list = list
         if outer["$archiver"] == nil {
             (entries, objects) = (outer, [])
         } else if let archive = Self.archive(outer, in: list) {
             (entries, objects) = archive
         } else {
-            throw .unusable("it is an archive without a dictionary")
+            throw .unusable("the resume data is an archive that does not contain a dictionary")
         }
     }
 
-    /// The text at `key`; nil where there is none.
+    /// Returns the text at `key`, or `nil` if there is none.
     func string(_ key: String) -> String? {
         switch value(key) {
         case .string(let text): text
-        // How a mutable string is archived.
+        // The archived form of a mutable string.
         case .dictionary(let object): object["NS.string"].flatMap(list.string)
         default: nil
         }
     }
 
-    /// The integer at `key`; nil where there is none.
+    /// Returns the integer at `key`, or `nil` if there is none.
     func integer(_ key: String) -> Int64? {
         if case .integer(let number) = value(key) { number } else { nil }
     }
 
-    /// Whether there is anything at `key`, of whatever kind.
+    /// Returns whether there is a value of any kind at `key`.
     func contains(_ key: String) -> Bool { value(key) != nil }
 
-    /// Far more than the requests inside take up.
+    /// The maximum length of resume data, far more than the requests in it need.
     static let maximumByteCount = 1 << 20
 
     private static let maximumEntryCount = 256
@@ -90,16 +91,18 @@ extension PropertyList {
         if case .dictionary(let entries) = value(at: number) { entries } else { nil }
     }
 
-    /// A value, or what it refers to: one step only, since objects of an archive are no references.
+    /// Returns a value, or the value that it refers to.
     ///
-    /// The first object stands for nil.
+    /// One step is sufficient, because the objects of an archive aren't references. Object 0 stands for nil.
     fileprivate func value(at number: Int, among objects: [Int]) -> PropertyListValue? {
         guard let value = value(at: number) else { return nil }
         guard let reference = reference(value) else { return value }
         return 1..<max(objects.count, 1) ~= reference ? self.value(at: objects[reference]) : nil
     }
 
-    /// The position that a UID stands for; in XML, and in binary lists made from XML, a dictionary of one entry.
+    /// Returns the position that a UID contains, or `nil` if the value isn't a UID.
+    ///
+    /// In XML, and in binary lists that were converted from XML, a UID is a dictionary with one entry.
     private func reference(_ value: PropertyListValue) -> Int? {
         switch value {
         case .reference(let position): return position

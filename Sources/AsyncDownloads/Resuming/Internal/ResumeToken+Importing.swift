@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ResumeToken {
-    /// What is kept on disk, as a token; nil where nobody could go on from it.
+    /// Creates a token from what is kept on disk; the result is `nil` if the bytes can't be continued.
     init?(_ unfinished: UnfinishedPartial, destination: DownloadRequest.Destination) throws(DownloadError) {
         let (record, representation) = (unfinished.location.request, unfinished.representation)
         guard let fileName = unfinished.fileName, let url = URL(string: record.url),
@@ -21,25 +21,25 @@ extension ResumeToken {
             partialName: fileName)
     }
 
-    /// Why `request` must not continue the bytes; nil where it may, perhaps after a proof.
+    /// Returns why `request` must not continue the bytes, or `nil` if it may, possibly after a proof.
     ///
-    /// A checkpoint with an account says that its bytes were received for that account, so bytes of another account, or
-    /// with credentials of nobody known, must not get one.
+    /// A checkpoint with an account says that its bytes were received for that account. Bytes of another account, or
+    /// bytes that were received with unknown credentials, must not get such a checkpoint.
     func accountFault(for request: DownloadRequest) -> String? {
         guard let expected = request.account, expected != account, account != nil || hasSecretHeaders else {
             return nil
         }
-        return "its bytes were received for another account than the request's"
+        return "the bytes were received for an account other than the request's"
     }
 
-    /// The partial file, checked and open, with what the token says of its bytes.
+    /// The partial file, checked and open, with the properties of its bytes that the token states.
     func importedFile(in directory: URL, on disk: any FileSystem) throws(DownloadError) -> ImportedFile {
         let path = partialFile(relativeTo: directory).path
         let handle: OpenFile
         do {
             handle = try disk.open(path, .existing)
         } catch let error where error.kind == .missing || error.kind == .unusablePath {
-            throw .unusable("its partial file is missing, or none", underlyingError: error)
+            throw .unusable("the partial file is missing or is not a regular file", underlyingError: error)
         } catch {
             throw DownloadError(error)
         }
@@ -47,11 +47,11 @@ extension ResumeToken {
             let information = try disk.information(of: handle)
             let owner = FileOwner(disk: disk, directory: PartialNames.directory(of: path))
             guard try owner.isPrivate(information) else {
-                throw DownloadError.unusable("its partial file belongs to others")
+                throw DownloadError.unusable("the partial file is not a regular file of this user")
             }
             guard information.size >= received.upperBound else {
                 throw DownloadError.unusable(
-                    "its partial file holds \(information.size) bytes in place of \(received.upperBound)")
+                    "the partial file contains \(information.size) bytes instead of \(received.upperBound)")
             }
             let representation = Representation(
                 finalURL: (finalURL ?? url).absoluteString, validator: validator.flatMap(Validator.init(rawValue:)),
@@ -63,7 +63,7 @@ extension ResumeToken {
         } catch {
             disk.close(handle)
             throw (error as? FileFailure).map { DownloadError($0) } ?? error as? DownloadError
-                ?? .unusable("its partial file cannot be used", underlyingError: error)
+                ?? .unusable("the partial file cannot be used", underlyingError: error)
         }
     }
 }

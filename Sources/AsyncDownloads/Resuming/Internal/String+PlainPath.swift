@@ -1,14 +1,14 @@
 extension String {
-    /// Whether it names a file in a directory, and nothing outside of it on any system.
+    /// Whether the string names a file in a directory, and can't name anything outside of it on any system.
     var isBareFileName: Bool {
         1...255 ~= utf8.count && self != "." && self != ".."
             && !utf8.contains { "/\\".utf8.contains($0) || $0.isControl }
     }
 
-    /// Whether it is a path from the root that never climbs.
+    /// Whether the string is an absolute path whose components are plain file names.
     var isPlainAbsolutePath: Bool { first == "/" && dropFirst().isPlainPath }
 
-    /// Whether it is a path that starts where its reader says, and never climbs; empty for that very place.
+    /// Whether the string is empty, or a relative path whose components are plain file names.
     var isPlainRelativePath: Bool { isEmpty || isPlainPath }
 }
 

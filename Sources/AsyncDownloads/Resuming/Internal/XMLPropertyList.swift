@@ -1,10 +1,10 @@
-/// A property list in Apple's XML form, read in one pass without recursion.
+/// A property list in Apple's XML format, read in one pass without recursion.
 struct XMLPropertyList: PropertyList {
     let root: Int
 
     private let values: [PropertyListValue]
 
-    /// Fails for anything but one value inside of `<plist>`, in UTF-8.
+    /// Fails unless the text is UTF-8 and contains exactly one value inside `<plist>`.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(scanner: XMLScanner(bytes))
         guard reader.readAll(), let root = reader.root else { return nil }
@@ -17,7 +17,7 @@ struct XMLPropertyList: PropertyList {
     }
 }
 
-/// Gathers the values; the collections that are still open are on a stack of its own.
+/// The parser that collects the values; it keeps open collections on its own stack.
 private struct Reader {
     var scanner: XMLScanner
     var values: [PropertyListValue] = []
@@ -29,10 +29,10 @@ private struct Reader {
         let element: String
         var elements: [Int] = []
         var entries: [String: Int] = [:]
-        /// The key whose value comes next.
+        /// The key whose value is expected next.
         var key: String?
 
-        /// Takes the value of this number; fails in a dictionary where a key ought to come.
+        /// Adds the value with this number; fails in a dictionary if a key is expected.
         mutating func add(_ number: Int) -> Bool {
             guard element == "dict" else {
                 elements.append(number)
@@ -46,7 +46,7 @@ private struct Reader {
 
     init(scanner: XMLScanner) { self.scanner = scanner }
 
-    /// Reads up to `</plist>`; what follows it does not count.
+    /// Reads up to `</plist>`; text after it is ignored.
     mutating func readAll() -> Bool {
         guard let first = scanner.nextTag(), first.name == "plist", first.kind == .start else { return false }
         while let tag = scanner.nextTag() {
@@ -85,7 +85,7 @@ private struct Reader {
         return true
     }
 
-    /// Puts a value that is complete where it belongs.
+    /// Adds a complete value to the innermost open collection, or makes it the root.
     private mutating func add(_ value: PropertyListValue) -> Bool {
         let number = values.count
         values.append(value)

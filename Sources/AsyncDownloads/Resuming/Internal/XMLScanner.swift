@@ -1,9 +1,9 @@
-/// A position in the text of an XML property list, moving forward over its bytes once.
+/// A scanner for the text of an XML property list, which moves forward over its bytes once.
 ///
-/// Knows as much of XML as property lists are made of. There are no entities but the predefined ones and numbers, so
-/// none that expand, and attributes are passed over.
+/// The scanner supports only the parts of XML that property lists use. The only entities are the predefined ones and
+/// numeric references, so no entity expands to others. Attributes are ignored.
 struct XMLScanner {
-    /// One tag, without what stands in it beside its name.
+    /// A tag with its name only.
     struct Tag {
         enum Kind {
             case start
@@ -23,9 +23,9 @@ struct XMLScanner {
         _ = take("\u{FEFF}")
     }
 
-    /// The next tag, past white space, comments, processing instructions and the document type.
+    /// Returns the next tag, after any white space, comments, processing instructions, and document type.
     ///
-    /// Nil where anything else comes next, or nothing.
+    /// The result is `nil` if anything else comes next, or nothing.
     mutating func nextTag() -> Tag? {
         while true {
             while position < bytes.count, bytes[position].isXMLWhitespace { position += 1 }
@@ -34,7 +34,8 @@ struct XMLScanner {
             } else if take("<?") {
                 guard take(through: "?>") != nil else { return nil }
             } else if take("<!DOCTYPE") {
-                // Declarations inside of it end it early, so that their rest is taken for what it must not be.
+                // Declarations inside the document type end it at their first `>`, so the text that follows isn't a
+                // valid tag.
                 guard take(through: ">") != nil else { return nil }
             } else {
                 return take("<") ? tag() : nil
@@ -42,7 +43,7 @@ struct XMLScanner {
         }
     }
 
-    /// The character data up to the end tag of the element that was just started; nil where other markup comes first.
+    /// Returns the character data up to the end tag of the current element, or `nil` if other markup comes first.
     mutating func text(upToEndOf name: String) -> String? {
         var text: [UInt8] = []
         while position < bytes.count {
@@ -66,7 +67,7 @@ struct XMLScanner {
         return nil
     }
 
-    /// What follows `<`.
+    /// Reads the rest of a tag, after `<`.
     private mutating func tag() -> Tag? {
         let isEnd = take("/")
         guard let content = take(through: ">") else { return nil }
@@ -82,7 +83,7 @@ struct XMLScanner {
         return true
     }
 
-    /// Takes everything up to the literal, and the literal; nil where it does not come.
+    /// Reads up to the end of the literal and returns the text before it, or `nil` if the literal doesn't occur.
     private mutating func take(through literal: StaticString) -> ArraySlice<UInt8>? {
         let start = position
         for end in start..<bytes.count where isNext(literal, at: end) {
@@ -100,7 +101,7 @@ struct XMLScanner {
         return true
     }
 
-    /// What an entity or character reference stands for.
+    /// Returns the character that an entity or character reference stands for.
     private static func scalar(_ reference: ArraySlice<UInt8>) -> Unicode.Scalar? {
         let name = String(decoding: reference, as: UTF8.self)
         switch name {
@@ -121,6 +122,6 @@ struct XMLScanner {
 extension UInt8 {
     fileprivate var isXMLWhitespace: Bool { self == 0x20 || 0x09...0x0A ~= self || self == 0x0D }
 
-    /// Whether markup or a reference begins with it.
+    /// Whether the byte starts markup or a reference.
     fileprivate var isXMLMarkup: Bool { self == UInt8(ascii: "<") || self == UInt8(ascii: "&") }
 }
