@@ -29,7 +29,7 @@ package enum ResponseDecision: Sendable, Hashable {
     package enum Change: Sendable, Hashable {
         /// The whole representation is requested, and the received bytes are discarded for this reason.
         case everything(RestartReason)
-        /// All remaining bytes are requested at once, because the server doesn't support bounded ranges.
+        /// All remaining bytes are requested in one exchange, because the server doesn't support bounded ranges.
         case unbounded
         /// The same range is requested without a condition.
         ///
