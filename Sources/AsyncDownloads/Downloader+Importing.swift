@@ -105,19 +105,20 @@ extension Downloader {
         let key = TransferKey(request)
         let isElsewhere = TransferKey(url: source, headers: [:]).url != key.url
         let (store, location) = (environment.store, self.location(of: request, key))
-        let result: Result<(unfinished: UnfinishedPartial, file: ImportedFile), DownloadError> = await withCheckedContinuation {
-            continuation in
-            DispatchQueue.global().async {
-                let result = Result { () throws(DownloadError) in
-                    try store.importFile(at: location) { disk throws(DownloadError) in
-                        var file = try open(disk)
-                        if isElsewhere { file.representation.cameFromDifferentURL = true }
-                        return file
+        let result: Result<(unfinished: UnfinishedPartial, file: ImportedFile), DownloadError> =
+            await withCheckedContinuation {
+                continuation in
+                DispatchQueue.global().async {
+                    let result = Result { () throws(DownloadError) in
+                        try store.importFile(at: location) { disk throws(DownloadError) in
+                            var file = try open(disk)
+                            if isElsewhere { file.representation.cameFromDifferentURL = true }
+                            return file
+                        }
                     }
+                    continuation.resume(returning: result)
                 }
-                continuation.resume(returning: result)
             }
-        }
         let (unfinished, file) = try result.concerning(request.url).get()
         let download = startDownload(request, isRunning: false, continuing: unfinished)
         if unfinished.representation.isImported, case .transfer(let transfer, _) = download.source {

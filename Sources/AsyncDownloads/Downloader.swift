@@ -184,7 +184,7 @@ public final class Downloader: Sendable {
     /// Pauses every download.
     public func pauseAll() {
         // Those who wait first: what a running one gives back would let them begin.
-        let transfers = registry.transfers.map { (transfer: $0, waits: $0.withState { $0.machine.state == .waiting }) }
+        let transfers = registry.transfers.map { (transfer: $0, waits: $0.withState { $0.machine.phase == .waiting }) }
         for (transfer, waits) in transfers where waits { transfer.forEachSubscriber(transfer.pause) }
         for (transfer, waits) in transfers where !waits { transfer.forEachSubscriber(transfer.pause) }
     }

@@ -188,12 +188,11 @@ struct FileDelivery {
 
 extension Transfer {
     /// Verifies the file and delivers it, to those who come meanwhile as well.
-    func finishPartial(length: Int64, of representation: Representation) {
+    func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
         onPartial { [self] partial in
             var delivery = FileDelivery(self, partial, length: length, representation)
             do throws(DownloadError) {
-                let (checksum, isDeciding) = withState { ($0.machine.settings.checksum, $0.machine.reliesOnDigest) }
-                if isDeciding, let checksum { try delivery.verify(by: checksum) }
+                if let checksum { try delivery.verify(by: checksum) }
             } catch {
                 return finished(.failure(error))
             }
@@ -239,7 +238,7 @@ extension Transfer {
             state.partial = nil
             decision.actions += state.machine.finished(result, at: now)
             // Everything begins again, and so do the deadlines that have passed meanwhile.
-            guard state.machine.state != .ended else { return }
+            guard state.machine.phase != .ended else { return }
             state.isServed = false
             for (number, subscriber) in state.subscribers.active where subscriber.deadline != nil {
                 decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })

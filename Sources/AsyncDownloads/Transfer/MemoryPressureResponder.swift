@@ -31,7 +31,7 @@ final class MemoryPressureResponder: Sendable {
     }
 
     /// There is something that may be freed.
-    func begin() {
+    func start() {
         guard policy != .ignore, state.withLock({ if case .idle = $0 { true } else { false } }) else { return }
         let watch = monitor.watch { [weak self] level in self?.respond(level) }
         let surplus: (any MemoryPressureWatch)? = state.withLock { state in

@@ -6,13 +6,13 @@ extension Transfer {
     func replaceURL(with fresh: FreshURL) {
         let (now, date) = (now, environment.time.date)
         input { machine in
-            let address = TransferStateMachine.Address(fresh, replacing: machine.headers, at: now, date: date)
+            let address = SourceAddress.Replacement(fresh, replacing: machine.address.headers, at: now, date: date)
             return machine.replaceAddress(address, at: now)
         }
     }
 
     /// Where `request` asks for the resource.
-    func address(of request: DownloadRequest, at now: Duration) -> TransferStateMachine.Address? {
+    func address(of request: DownloadRequest, at now: Duration) -> SourceAddress.Replacement? {
         guard let url = URL(string: TransferKey(request).url) else { return nil }
         let fresh = FreshURL(
             url, expiration: request.urlExpiration, headers: request.headers,
@@ -21,7 +21,7 @@ extension Transfer {
     }
 
     /// Asks the first caller who can be asked, once for all of them.
-    func refreshURL(_ context: URLRefresh.Context, number: Int) {
+    func refreshURL(_ context: URLRefresh.Context, _ id: RefreshID) {
         let closure = withState { state in
             state.subscribers.active.lazy.compactMap(\.subscriber.request.refreshURL).first
         }
@@ -29,19 +29,19 @@ extension Transfer {
         // keeps for it to be cancelled.
         let task = Task { [self] in
             let result = await fresh(from: closure, context)
-            input { $0.refreshed(result, number: number, at: now) }
+            input { $0.refreshed(result, id, at: now) }
         }
         update { state, _ in state.refresh = task }
     }
 
     private func fresh(
         from closure: URLRefresh?, _ context: URLRefresh.Context
-    ) async -> Result<TransferStateMachine.Address, DownloadError> {
+    ) async -> Result<SourceAddress.Replacement, DownloadError> {
         guard let closure else { return .failure(DownloadError(.urlRefreshFailed, "whoever could be asked has left")) }
         do {
             let fresh = try await closure.body(context)
             if let fault = fresh.validationError { return .failure(fault) }
-            let present = withState { $0.machine.headers }
+            let present = withState { $0.machine.address.headers }
             return .success(.init(fresh, replacing: present, at: now, date: environment.time.date))
         } catch {
             return .failure(DownloadError(.urlRefreshFailed, underlyingError: error))
@@ -49,7 +49,7 @@ extension Transfer {
     }
 }
 
-extension TransferStateMachine.Address {
+extension SourceAddress.Replacement {
     /// The fresh URL, its date moved to the machine's clock.
     init(_ fresh: FreshURL, replacing present: CallerHeaders, at now: Duration, date: HTTPDate) {
         let names = fresh.nonsecretHeaders ?? present.nonsecretNames

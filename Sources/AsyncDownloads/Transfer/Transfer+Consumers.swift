@@ -53,7 +53,7 @@ extension Transfer.State {
     /// What a consumer of subscriber `number` gets whose task was cancelled.
     func cancellation(of number: Int) -> DownloadError {
         if case .failure(let error)? = subscribers.all[number]?.outcome, error.code == .cancelled { return error }
-        return DownloadError(.cancelled, retainedByteCount: machine.received.count)
+        return DownloadError(.cancelled, retainedByteCount: machine.bytes.count)
     }
 }
 
@@ -136,13 +136,14 @@ extension TransferStateMachine {
         case nil: break
         }
         // A pause that is under way is told when the bytes are on disk; one among others that go on is done already.
-        if state == .paused || isPaused && intent == .run { return [.paused(receivedByteCount: received.count)] }
-        switch state {
+        if phase == .paused || isPaused && intent == .run { return [.paused(receivedByteCount: bytes.count)] }
+        switch phase {
         case .finishing: return [.verifying]
         case .ready, .waiting: return [.waiting]
         default:
-            guard hasStarted else { return [.progress(progress)] }
-            let start = DownloadEvent.started(expectedByteCount: representation?.length, isResumable: isResumable)
+            guard hasEmittedStart else { return [.progress(progress)] }
+            let start = DownloadEvent.started(
+                expectedByteCount: bytes.representation?.length, isResumable: bytes.isResumable)
             return [start, .progress(progress)]
         }
     }

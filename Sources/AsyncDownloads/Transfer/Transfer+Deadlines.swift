@@ -26,7 +26,7 @@ extension Transfer {
                 return decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })
             }
             // Every byte is there, and only verified and put in place.
-            guard state.machine.state != .finishing else { return }
+            guard state.machine.phase != .finishing else { return }
             outOfTime(number, clock.error, &state, &decision, at: now)
         }
     }

@@ -4,7 +4,7 @@ extension Transfer {
     func digestOnQueue() {
         onPartial { [self] partial in
             var (digests, wanted, available) = withState { state in
-                (state.digests, state.wantedDigests, state.machine.received.prefixEnd)
+                (state.digests, state.wantedDigests, state.machine.bytes.intervals.prefixEnd)
             }
             digests.advance(wanted, available: available, in: partial)
             let isDue = update { [digests] state, _ in
@@ -19,12 +19,12 @@ extension Transfer {
 extension Transfer.State {
     /// Whether a turn is due; it counts as begun then.
     mutating func beginDigesting() -> Bool {
-        digests.begin(wantedDigests, available: machine.received.prefixEnd)
+        digests.begin(wantedDigests, available: machine.bytes.intervals.prefixEnd)
     }
 
     /// The algorithms whose digests the end will ask for, as far as is known now.
     var wantedDigests: Set<Checksum.Algorithm> {
-        guard subscribers.isAnyUnchecked, let representation = machine.representation,
+        guard subscribers.isAnyUnchecked, let representation = machine.bytes.representation,
             let checksum = serverDigest(of: representation)
         else { return subscribers.algorithms }
         return subscribers.algorithms.union([checksum.algorithm])

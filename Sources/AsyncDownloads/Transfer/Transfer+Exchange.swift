@@ -2,94 +2,100 @@ internal import Dispatch
 
 /// What the engine reports, and the writing of what it brings.
 extension Transfer {
-    func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, number: Int) -> Readiness {
+    func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
         let (reply, gate, partial) = update { state, decision in
-            decision.actions += state.machine.headArrived(
-                head, exchange: number, at: now, date: environment.time.date)
+            let (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
+            decision.actions += actions
             endOversized(&state, &decision, at: now)
-            let reply = state.machine.headReply(exchange: number)
             let isAside = reply != .proceed && (reply == .holdBack || writesAside(state))
-            if isAside, case .begin(let representation) = reply {
-                decision.actions.append(.beginPartial(representation, exchange: number))
+            if isAside, case .start(let representation) = reply {
+                decision.actions.append(.startPartial(representation, exchange: id))
             }
-            // Shut before anybody may want to open it.
+            // The gate is closed before an action may open it.
             return (reply, isAside ? receiver.shutGate() : nil, state.partial)
         }
         if let gate { return .notYet(gate) }
-        if case .begin(let representation) = reply, let partial {
+        if case .start(let representation) = reply, let partial {
             let result = timed(partial) {
                 Result { () throws(DownloadError) in try partial.begin(representation) }
             }
-            input { $0.began(result, exchange: number, at: now) }
+            input { $0.partialStarted(result, exchange: id, at: now) }
         }
         return .ready
     }
 
     /// Writes the bytes on the engine's thread: they are valid during the call only, and a hop would cost a copy.
     ///
-    /// Where that would hold the thread up, they are copied and written on the transfer's queue, and nothing more is
+    /// Where that would block the thread, they are copied and written on the transfer's queue, and nothing more is
     /// delivered until they are written.
     func bytesArrived(
-        _ bytes: UnsafeRawBufferPointer, from receiver: ExchangeReceiver, number: Int
+        _ bytes: UnsafeRawBufferPointer, from receiver: ExchangeReceiver, exchange id: ExchangeID
     ) -> Readiness {
         let (decision, partial, isAside) = updateQuietly { state in
             let isAside = writesAside(state)
-            return (state.machine.bytesArrived(bytes.count, exchange: number, at: now), state.partial, isAside)
+            return (state.machine.bytesArrived(bytes.count, exchange: id, at: now), state.partial, isAside)
         }
         guard let partial else { return .ready }
-        let (skipping, count, offset, compares): (Int, Int, Int64, Bool)
+        let (part, take): (ExchangeProgress.Part, PartHandler)
         switch decision {
         case .ignore: return .ready
-        case .write(let first, let length, let position):
-            (skipping, count, offset, compares) = (first, length, position, false)
-        case .compare(let first, let length, let position):
-            (skipping, count, offset, compares) = (first, length, position, true)
+        case .write(let wanted): (part, take) = (wanted, write)
+        case .compare(let wanted): (part, take) = (wanted, compare)
         }
-        let wanted = UnsafeRawBufferPointer(rebasing: bytes[skipping..<skipping + count])
-        let take = compares ? compare : write
+        let wanted = UnsafeRawBufferPointer(rebasing: bytes[part.skipped..<part.skipped + part.count])
         guard isAside else {
-            take(wanted, offset, partial, number, false)
+            take(wanted, part.offset, partial, id, false)
             return .ready
         }
         let copy = [UInt8](wanted)
         let end = receiver.holdEnd()
         let gate = Gate()
         queue.async {
-            copy.withUnsafeBytes { take($0, offset, partial, number, true) }
+            copy.withUnsafeBytes { take($0, part.offset, partial, id, true) }
             gate.open()
             end.release()
         }
         return .notYet(gate)
     }
 
-    func exchangeEnded(_ end: ExchangeEnd, number: Int) {
-        input { $0.exchangeEnded(end, exchange: number, at: now) }
+    /// Writes or compares the bytes at an offset of the partial file, perhaps on the transfer's queue.
+    private typealias PartHandler =
+        @Sendable (
+            _ bytes: UnsafeRawBufferPointer, _ offset: Int64, _ partial: any Partial, _ exchange: ExchangeID,
+            _ isAside: Bool
+        ) -> Void
+
+    func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
+        update { state, decision in
+            state.receivers[id] = nil
+            decision.actions += state.machine.exchangeEnded(end, exchange: id, at: now)
+        }
     }
 
     /// Compares bytes with those that are there.
-    private func compare(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int64, in partial: any Partial, _ number: Int, isAside: Bool
+    @Sendable private func compare(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, in partial: any Partial, _ id: ExchangeID, isAside: Bool
     ) {
         let result = timed(partial) {
             Result { () throws(DownloadError) in try partial.holds(bytes, at: offset) }
         }
         switch result {
-        case .success(let isEqual): input { $0.compared(isEqual, exchange: number, at: now) }
-        case .failure(let error): input { $0.writeFailed(error, exchange: number, at: now) }
+        case .success(let isEqual): input { $0.compared(isEqual, exchange: id, at: now) }
+        case .failure(let error): input { $0.writeFailed(error, exchange: id, at: now) }
         }
     }
 
-    private func write(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: any Partial, _ number: Int, isAside: Bool
+    @Sendable private func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: any Partial, _ id: ExchangeID, isAside: Bool
     ) {
         let result = timed(partial) {
             Result { () throws(DownloadError) in try partial.write(bytes, at: offset) }
         }
         if case .failure(let error) = result {
-            return input { $0.writeFailed(error, exchange: number, at: now) }
+            return input { $0.writeFailed(error, exchange: id, at: now) }
         }
         let isDigestDue = update { state, decision in
-            for action in state.machine.wrote(bytes.count, at: offset, exchange: number, at: now) {
+            for action in state.machine.wrote(bytes.count, at: offset, exchange: id, at: now) {
                 if case .markPartial(let received) = action, isAside || !writesAside(state) {
                     // At once, and before anybody is told of the bytes: the queue may be busy with a sync.
                     decision.effects.insert(
@@ -108,7 +114,7 @@ extension Transfer {
     ///
     /// An engine that delivers although it was asked to wait has its bytes written behind those before.
     private func writesAside(_ state: State) -> Bool {
-        state.isLeavingMemory || state.machine.exchange?.isWriting == true
+        state.isLeavingMemory || state.machine.isWriting
             || environment.slowDisks.contains(state.partial?.volume, at: now)
     }
 

@@ -4,29 +4,30 @@ internal import Foundation
 extension Transfer {
     func perform(_ action: TransferAction) {
         switch action {
-        case .requestPermit(let host, let number): requestPermit(host: host, number)
-        case .movePermit(let host, let number): movePermit(to: host, number)
+        case .requestPermit(let host, let id): requestPermit(host: host, id)
+        case .movePermit(let host, let id): movePermit(to: host, id)
         case .releasePermit: releasePermit()
         case .openPartial: openPartial()
-        case .beginPartial(let representation, let number): beginPartial(representation, exchange: number)
+        case .startPartial(let representation, let id): startPartial(representation, exchange: id)
         case .updateRepresentation(let representation): onPartial { $0.updateRepresentation(representation) }
         case .useCredentials(let headers): onPartial { $0.useCredentials(headers) }
         case .confirmCredentials: onPartial { $0.confirmCredentials() }
         case .removeImportedFile: removeImportedFile()
-        case .recordPartial(let received, let number): recordPartial(received, exchange: number)
+        case .recordPartial(let received, let id): recordPartial(received, exchange: id)
         case .rollBackPartial(let received): rollBackPartial(to: received)
         case .markPartial(let received): markPartial(received)
         case .savePartial(let received): savePartial(received)
         case .closePartial(let received): closePartial(saving: received)
         case .discardPartial: discardPartial()
-        case .finishPartial(let length, let representation): finishPartial(length: length, of: representation)
-        case .startExchange(let number, let request): startExchange(number, request)
-        case .cancelExchange: withState { $0.receiver }?.cancel()
-        case .abandonExchange: withState { $0.receiver }?.exchangeEnded(.cancelled)
-        case .openGate: withState { $0.receiver }?.openGate()
-        case .refreshURL(let context, let number): refreshURL(context, number: number)
+        case .finishPartial(let length, let representation, let checksum):
+            finishPartial(length: length, of: representation, verifying: checksum)
+        case .startExchange(let id, let request): startExchange(id, request)
+        case .cancelExchange(let id): receiver(of: id)?.cancel()
+        case .abandonExchange(let id): receiver(of: id)?.exchangeEnded(.cancelled)
+        case .openGate(let id): receiver(of: id)?.openGate()
+        case .refreshURL(let context, let id): refreshURL(context, id)
         case .cancelRefresh: update { state, _ in state.refresh }?.cancel()
-        case .scheduleRetry(let delay, let number): scheduleRetry(after: delay, number: number)
+        case .scheduleRetry(let delay, let timer): scheduleRetry(after: delay, timer)
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleMark(let delay): scheduleMark(after: delay)
         case .end(let ending): tearDown(ending)
@@ -39,7 +40,7 @@ extension Transfer {
 
     // MARK: The scheduler
 
-    private func requestPermit(host: String, _ number: Int) {
+    private func requestPermit(host: String, _ id: PermitRequestID) {
         let (priority, place) = update { state, _ in
             state.permit.priority = state.subscribers.priority
             return (state.permit.priority, state.permit.place)
@@ -55,17 +56,17 @@ extension Transfer {
                 }
                 updatePriority(of: ticket)
             },
-            granted: { [self] in input { $0.permitGranted(number, at: now) } })
+            granted: { [self] in input { $0.permitGranted(id, at: now) } })
     }
 
-    private func movePermit(to host: String, _ number: Int) {
+    private func movePermit(to host: String, _ id: PermitRequestID) {
         guard let ticket = withState({ $0.permit.ticket }) else { preconditionFailure("a move without a permit") }
         if environment.scheduler.move(ticket, to: host) {
-            input { $0.permitGranted(number, at: now) }
+            input { $0.permitGranted(id, at: now) }
         } else {
             update { state, decision in
                 state.permit.ticket = nil
-                decision.actions += state.machine.moveRefused(number, at: now)
+                decision.actions += state.machine.moveRefused(id, at: now)
             }
         }
     }
@@ -80,26 +81,27 @@ extension Transfer {
 
     // MARK: The engine
 
-    private func startExchange(_ number: Int, _ request: ExchangeRequest) {
-        let receiver = ExchangeReceiver(transfer: self, number: number)
-        update { state, _ in state.receiver = receiver }
+    private func startExchange(_ id: ExchangeID, _ request: ExchangeRequest) {
+        let receiver = ExchangeReceiver(transfer: self, exchange: id)
+        update { state, _ in state.receivers[id] = receiver }
         receiver.started(environment.transport.start(request, handler: receiver))
     }
 
+    private func receiver(of id: ExchangeID) -> ExchangeReceiver? { withState { $0.receivers[id] } }
+
     // MARK: Time
 
-    private func scheduleRetry(after delay: Duration, number: Int) {
+    private func scheduleRetry(after delay: Duration, _ timer: TimerID) {
         let action = environment.time.schedule(after: delay) { [self] in
-            input { $0.retryDue(number: number, at: now) }
+            input { $0.retryDue(timer, at: now) }
         }
         update { state, _ in state.retry = action }
     }
 
     private func scheduleTick(after delay: Duration) {
         let action = environment.time.schedule(after: delay) { [self] in
-            let receiver = withState { $0.receiver }
-            let (callbackTime, isHeldUp) = (receiver?.callbackTime, receiver?.isInCallback ?? false)
-            input { $0.tick(at: now, callbackTime: callbackTime, isHeldUp: isHeldUp) }
+            let statuses = withState { $0.receivers }.mapValues(\.callbackStatus)
+            input { $0.tick(at: now, statuses) }
         }
         update { state, _ in state.tick = action }
     }
@@ -113,7 +115,10 @@ extension Transfer {
 
     private func tearDown(_ ending: TransferEnding) {
         let timers = update { state, _ in
-            defer { (state.tick, state.retry, state.mark, state.receiver) = (nil, nil, nil, nil) }
+            defer {
+                (state.tick, state.retry, state.mark) = (nil, nil, nil)
+                state.receivers = [:]
+            }
             return [state.tick, state.retry, state.mark].compactMap { $0 } + state.subscribers.takeDeadlineTimers()
         }
         for timer in timers { timer.cancel() }

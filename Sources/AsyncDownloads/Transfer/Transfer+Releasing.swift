@@ -19,7 +19,7 @@ extension Transfer {
     func releaseIfPaused(discarding: Bool) -> Bool {
         let now = environment.time.now
         return update { state, decision in
-            guard state.machine.state == .paused else { return false }
+            guard state.machine.phase == .paused else { return false }
             let isOver = !state.subscribers.active.contains { $0.subscriber.isHeld || $0.subscriber.hasConsumers }
             if isOver {
                 decision.actions += state.machine.stop(discarding ? .discard : .abandon, at: now)

@@ -4,8 +4,8 @@ extension Transfer.State {
         let changed = subscribers.takeChanged()
         guard subscribers.hasObservers else { return [] }
         // Most of what happens changes no state, and most of the rest one subscriber's.
-        let isAnyone = machine.state != lastObservedState
-        lastObservedState = machine.state
+        let isAnyone = machine.phase != lastObservedPhase
+        lastObservedPhase = machine.phase
         let numbers = isAnyone ? subscribers.active.map(\.number) + changed : changed
         return numbers.flatMap { number in
             let (state, progress) = (stateForCaller(number), machine.progress)
@@ -21,14 +21,14 @@ extension Transfer.State {
         case .failure(let error): return error.code == .cancelled ? .cancelled : .failed
         case nil: break
         }
-        if machine.state == .finishing { return .verifying }
+        if machine.phase == .finishing { return .verifying }
         if subscriber.isPaused { return .paused }
-        switch machine.state {
+        switch machine.phase {
         case .ready: return .ready
         case .waiting: return .waiting
-        case .backingOff where machine.isPaced: return .downloading
-        case .backingOff, .closing(.retrying): return .retrying
-        case .opening, .connecting, .preparing, .receiving, .draining, .refreshing, .closing: return .downloading
+        case .backingOff, .closingToRetry: return .retrying
+        case .opening, .connecting, .preparing, .receiving, .draining, .refreshing, .pacing, .closing:
+            return .downloading
         case .paused: return .paused
         case .finishing, .ended: return .verifying
         }

@@ -52,7 +52,7 @@ extension Transfer {
     /// transfer's queue, and so are the writes that come meanwhile.
     func leaveMemoryIfWanted(_ state: inout State, _ decision: inout Decision) {
         guard state.subscribers.wantsFile, !state.isLeavingMemory, state.partial?.isInMemory == true,
-            state.machine.state != .finishing
+            state.machine.phase != .finishing
         else { return }
         state.isLeavingMemory = true
         decision.effects.append(DeferredEffect { [self] in queue.async { [self] in leaveMemory() } })
@@ -73,12 +73,12 @@ extension Transfer {
         onPartial { partial in partial.mark(received) }
     }
 
-    func beginPartial(_ representation: Representation, exchange number: Int) {
+    func startPartial(_ representation: Representation, exchange id: ExchangeID) {
         onPartial { [self] partial in
             let result = Result { () throws(DownloadError) in try partial.begin(representation) }
             update { state, decision in
                 state.digests = TransferDigests()
-                decision.actions += state.machine.began(result, exchange: number, at: now)
+                decision.actions += state.machine.partialStarted(result, exchange: id, at: now)
             }
         }
     }
@@ -96,10 +96,6 @@ extension Transfer {
 
     func closePartial(saving received: IntervalSet?) {
         onPartial { [self] partial in
-            if isRefusedBody {
-                partial.discard()
-                return closed(keeping: IntervalSet())
-            }
             if let received, !received.isEmpty {
                 // A mark needs no descriptor and no space, if the checkpoint should fail for lack of one.
                 partial.mark(received)
@@ -113,16 +109,6 @@ extension Transfer {
         }
     }
 
-    /// Whether the partial is a body for memory that is larger than every subscriber accepts.
-    ///
-    /// No request of the same limit can ever use its bytes. Those of a file stay, for a request without a limit.
-    private var isRefusedBody: Bool {
-        withState { state in
-            state.machine.state == .closing(.failing) && state.machine.pendingError?.code == .bodyTooLarge
-                && !state.subscribers.wantsFile
-        }
-    }
-
     func discardPartial() {
         onPartial { [self] partial in
             partial.discard()
@@ -131,7 +117,7 @@ extension Transfer {
     }
 
     private func closed(keeping kept: IntervalSet? = nil) {
-        environment.pressureResponder.begin()
+        environment.pressureResponder.start()
         update { state, decision in
             state.partial = nil
             decision.actions += state.machine.closed(keeping: kept, at: now)
@@ -142,7 +128,7 @@ extension Transfer {
     func awaitConfirmation(of file: ImportedFile) {
         updateQuietly { state in
             state.importedFile = file
-            state.machine.awaitsConfirmation = true
+            state.machine.awaitImportConfirmation()
         }
     }
 
@@ -154,10 +140,10 @@ extension Transfer {
 
 /// What the store notes, and takes back, of bytes that may not be what they seem.
 extension Transfer {
-    func recordPartial(_ received: IntervalSet, exchange number: Int) {
+    func recordPartial(_ received: IntervalSet, exchange id: ExchangeID) {
         onPartial { [self] partial in
             let result = Result { () throws(DownloadError) in try partial.save(received) }
-            input { $0.prepared(result, exchange: number, at: now) }
+            input { $0.prepared(result, exchange: id, at: now) }
         }
     }
 

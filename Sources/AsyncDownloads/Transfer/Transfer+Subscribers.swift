@@ -26,13 +26,13 @@ extension Transfer {
                     _ = end(number, DownloadError(.superseded), keepingBytes: true, &state, &decision)
                 }
             }
-            let isJoining = state.machine.state != .ready
+            let isJoining = state.machine.phase != .ready
             let number = state.subscribers.add(request, terms, isPaused: !isRunning, at: now)
             _ = state.subscribers.update(number) { $0.reservedPath = reservedPath }
             demandsChanged(&state, &decision)
             if isJoining, let address = address(of: request, at: now) { state.machine.offer(address) }
             if !isJoining, let expiration = request.urlExpiration {
-                state.machine.expiresAt = now + environment.time.date.duration(to: expiration)
+                state.machine.setExpiration(at: now + environment.time.date.duration(to: expiration))
             }
             leaveMemoryIfWanted(&state, &decision)
             if isJoining {
@@ -61,7 +61,7 @@ extension Transfer {
 
     /// Passes on what the subscribers demand together, after one has come or gone.
     private func demandsChanged(_ state: inout State, _ decision: inout Decision) {
-        state.machine.demands = state.subscribers.demands(after: state.machine.demands)
+        state.machine.setDemands(state.subscribers.demands(after: state.machine.demands))
         guard !state.subscribers.isEmpty, let ticket = state.permit.ticket else { return }
         let priority = state.subscribers.priority
         guard priority != state.permit.priority else { return }
@@ -80,7 +80,7 @@ extension Transfer {
 
     /// Ends it for those who accept fewer bytes than there are, where others accept more.
     func endOversized(_ state: inout State, _ decision: inout Decision, at now: Duration) {
-        let count = state.machine.representation?.length ?? state.machine.received.upperBound
+        let count = state.machine.bytes.representation?.length ?? state.machine.bytes.intervals.upperBound
         for (number, limit) in state.subscribers.oversized(count) {
             let error = DownloadError(.bodyTooLarge, "\(count) bytes or more, \(limit) allowed")
             leave(number, error, &state, &decision, at: now)
@@ -123,15 +123,15 @@ extension Transfer {
         _ decision: inout Decision
     ) -> Bool {
         // Once it has ended, nobody can leave it any more: its end is about to be told.
-        guard state.machine.state != .ended, let subscriber = state.subscribers.all[number], subscriber.outcome == nil
+        guard state.machine.phase != .ended, let subscriber = state.subscribers.all[number], subscriber.outcome == nil
         else { return false }
         var error = error
         error.url = subscriber.request.url
-        error.retainedByteCount = keepingBytes ? state.machine.received.count : 0
+        error.retainedByteCount = keepingBytes ? state.machine.bytes.count : 0
         if let path = state.subscribers.update(number, { $0.takeReservedPath() }) ?? nil {
             if keepingPath {
                 state.heldPaths.append(HeldPath(path: path, isClosing: false))
-            } else if state.machine.state == .finishing {
+            } else if state.machine.phase == .finishing {
                 // The file may be placed there at this moment.
                 state.heldPaths.append(HeldPath(path: path, isClosing: true))
                 environment.destinations.close(path, for: key)
@@ -191,7 +191,7 @@ extension Transfer {
             if state.subscribers.arePaused {
                 decision.actions += state.machine.stop(.pause, at: now)
             } else {
-                let event = DownloadEvent.paused(receivedByteCount: state.machine.received.count)
+                let event = DownloadEvent.paused(receivedByteCount: state.machine.bytes.count)
                 decision.effects += state.subscribers.update(number) { $0.emit(event) } ?? []
             }
         }
@@ -206,7 +206,7 @@ extension Transfer {
                 decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })
             }
             if state.machine.intent == .run {
-                let event = DownloadEvent.resumed(fromOffset: state.machine.received.prefixEnd)
+                let event = DownloadEvent.resumed(fromOffset: state.machine.bytes.intervals.prefixEnd)
                 decision.effects += state.subscribers.update(number) { $0.emit(event) } ?? []
             } else {
                 decision.effects += state.emitCanceledPause()
@@ -233,7 +233,7 @@ extension Transfer {
 
     /// Registers what an earlier process left as paused.
     func revive(_ unfinished: UnfinishedPartial) {
-        update { state, _ in state.machine.revive(unfinished) }
+        update { state, _ in state.machine.restore(unfinished) }
     }
 }
 
@@ -243,7 +243,7 @@ extension Transfer.State {
 
     /// Tells those who stay paused of a pause of all that somebody takes back before it is there: it is theirs alone now.
     fileprivate mutating func emitCanceledPause() -> [DeferredEffect] {
-        guard machine.intent == .pause, machine.state != .paused else { return [] }
-        return subscribers.emitToPaused(.paused(receivedByteCount: machine.received.count))
+        guard machine.intent == .pause, machine.phase != .paused else { return [] }
+        return subscribers.emitToPaused(.paused(receivedByteCount: machine.bytes.count))
     }
 }

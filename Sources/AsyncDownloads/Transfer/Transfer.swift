@@ -22,7 +22,8 @@ final class Transfer: Sendable {
         var isServed = false
         /// Whether the bytes move to disk, on the store's queue, so that none may be written beside it.
         var isLeavingMemory = false
-        var receiver: ExchangeReceiver?
+        /// What receives the callbacks of the exchanges that have not ended.
+        var receivers: [ExchangeID: ExchangeReceiver] = [:]
         var permit = Permit()
         /// The reserved paths of subscribers that have left, for which a file may still be placed.
         var heldPaths: [HeldPath] = []
@@ -32,7 +33,7 @@ final class Transfer: Sendable {
         /// What asks a subscriber for a fresh URL.
         var refresh: Task<Void, Never>?
         /// What observers were woken for last.
-        var lastObservedState: TransferStateMachine.State?
+        var lastObservedPhase: TransferStateMachine.Phase?
     }
 
     /// The reserved path of a subscriber that has left.

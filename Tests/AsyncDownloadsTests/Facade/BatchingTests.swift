@@ -57,7 +57,7 @@ struct BatchingTests {
             environment.server.serve(
                 Resource(content, entityTag: "\"a\"", script: [[.stall(after: 60_000)]]), at: "/0")
             let task = Task { for try await _ in environment.downloader.batch(requests(1, environment)) {} }
-            while environment.downloader.liveTransfers.first?.withState({ $0.machine.received.count }) != 60_000 {
+            while environment.downloader.liveTransfers.first?.withState({ $0.machine.bytes.count }) != 60_000 {
                 await Task.yield()
             }
             task.cancel()
@@ -86,7 +86,7 @@ struct BatchingTests {
             let task = Task { try await environment.downloader.downloadAll(requests(2, environment)) }
             _ = await environment.server.requests(at: "/1", reaching: 1)
             while !environment.downloader.liveTransfers.contains(where: {
-                $0.withState { $0.machine.received.count } == 60_000
+                $0.withState { $0.machine.bytes.count } == 60_000
             }) {
                 await Task.yield()
             }

@@ -60,7 +60,7 @@ struct EndInsideCallbackTests {
         }
         exchange.answer(Self.object)
         exchange.deliver(10_000)
-        while stage.downloader.liveTransfers.contains(where: { $0.withState { $0.machine.state != .paused } }) {
+        while stage.downloader.liveTransfers.contains(where: { $0.withState { $0.machine.phase != .paused } }) {
             await Task.yield()
         }
         await stage.downloader.shutdown()

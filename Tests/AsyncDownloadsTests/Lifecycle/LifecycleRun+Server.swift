@@ -65,7 +65,7 @@ extension LifecycleRun {
         case 7:
             // A body that stops short is called complete by engines that do not count.
             note("\(resource) is called complete with \(exchange.left) bytes missing")
-            let next = exchange.left == 0 ? ReferenceTransfer.Next.connect : .delay
+            let next = exchange.left == 0 ? ReferenceTransfer.Next.advance : .delay
             exchange.end(.complete)
             ended(resource, next)
         default: await finishExchange(resource)

@@ -120,11 +120,12 @@ extension Transfer {
     var isAtRest: Bool {
         withState { state in
             guard state.pending.isEmpty, !state.isPerforming, !state.isLeavingMemory,
-                state.machine.exchange?.isWriting != true
+                !state.machine.isWriting
             else { return false }
-            switch state.machine.state {
-            case .opening, .preparing, .closing, .finishing, .ended: return false
-            case .ready, .waiting, .connecting, .receiving, .draining, .refreshing, .backingOff, .paused: return true
+            switch state.machine.phase {
+            case .opening, .preparing, .closing, .closingToRetry, .finishing, .ended: return false
+            case .ready, .waiting, .connecting, .receiving, .draining, .refreshing, .backingOff, .pacing, .paused:
+                return true
             }
         }
     }

@@ -14,7 +14,7 @@ struct ReferenceTransfer {
     }
 
     /// What follows when a cancelled exchange has ended, as long as somebody wants the file.
-    enum Next { case connect, delay }
+    enum Next { case advance, delay }
 
     /// What transfers that are over have left.
     var kept: [Site: Bytes] = [:]
@@ -34,7 +34,7 @@ struct ReferenceTransfer {
     var isStopped = false
     /// For how long at most it has been cancelled.
     var stoppedFor = Duration.zero
-    var next = Next.connect
+    var next = Next.advance
     var lastActivity = Duration.zero
     /// Whether it has looked for the bytes that are there.
     var isOpened = false
@@ -60,7 +60,7 @@ struct ReferenceTransfer {
     }
 
     /// The exchange is of no more use.
-    mutating func stop(_ next: DrainFollowUp) {
+    mutating func stop(_ next: Next) {
         guard exchange != nil, !isStopped else { return }
         isStopped = true
         stoppedFor = .zero

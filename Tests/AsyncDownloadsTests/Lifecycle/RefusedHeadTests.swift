@@ -32,7 +32,7 @@ struct RefusedHeadTests {
         #expect(limited.state == .failed)
         #expect(exchange.isCancelled)
         exchange.end(.cancelled)
-        while downloader.liveTransfers.first?.withState({ $0.machine.state }) != .paused { await Task.yield() }
+        while downloader.liveTransfers.first?.withState({ $0.machine.phase }) != .paused { await Task.yield() }
         #expect(disk.createdPartialCount == 0)
 
         // Another downloader leaves bytes at the same place.

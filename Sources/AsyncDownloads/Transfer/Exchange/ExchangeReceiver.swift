@@ -17,12 +17,12 @@ final class ExchangeReceiver: ExchangeHandler {
     }
 
     private let transfer: Transfer
-    private let number: Int
+    private let id: ExchangeID
     private let state = Mutex(State())
 
-    init(transfer: Transfer, number: Int) {
+    init(transfer: Transfer, exchange id: ExchangeID) {
         self.transfer = transfer
-        self.number = number
+        self.id = id
     }
 
     /// Takes the engine's handle, which may come after the exchange's first callbacks.
@@ -63,13 +63,13 @@ final class ExchangeReceiver: ExchangeHandler {
     func exchangeReceivedHead(_ head: ResponseHead) -> Readiness {
         guard enterCallback() else { return .ready }
         defer { leaveCallback() }
-        return transfer.headArrived(head, from: self, number: number)
+        return transfer.headArrived(head, from: self, exchange: id)
     }
 
     func exchangeReceivedBytes(_ bytes: UnsafeRawBufferPointer) -> Readiness {
         guard enterCallback() else { return .ready }
         defer { leaveCallback() }
-        return transfer.bytesArrived(bytes, from: self, number: number)
+        return transfer.bytesArrived(bytes, from: self, exchange: id)
     }
 
     func exchangeEnded(_ end: ExchangeEnd) {
@@ -97,12 +97,11 @@ final class ExchangeReceiver: ExchangeHandler {
         func release() { body() }
     }
 
-    /// Whether a callback, or work that one has left to another thread, is in progress.
-    var isInCallback: Bool { state.withLock { $0.callbackCount > 0 } }
-
-    /// How long the thread of the exchange's callbacks has spent in callbacks so far; nil before the engine has handed
-    /// the exchange over, and after its end.
-    var callbackTime: Duration? { state.withLock { $0.exchange }?.callbackTime }
+    /// What the state machine needs to know of the callbacks for its periodic check.
+    var callbackStatus: TransferStateMachine.CallbackStatus {
+        let (exchange, isInCallback) = state.withLock { ($0.exchange, $0.callbackCount > 0) }
+        return .init(callbackTime: exchange?.callbackTime, isInCallback: isInCallback)
+    }
 
     /// Counts a callback as in progress; false after the end, when nothing more is taken.
     private func enterCallback() -> Bool {
@@ -128,6 +127,6 @@ final class ExchangeReceiver: ExchangeHandler {
         guard let end else { return }
         // Nothing is left to be held back; and what waits at a gate, the engine's part of this exchange, lives until then.
         openGate()
-        transfer.exchangeEnded(end, number: number)
+        transfer.exchangeEnded(end, exchange: id)
     }
 }

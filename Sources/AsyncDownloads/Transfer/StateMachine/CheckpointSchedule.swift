@@ -7,24 +7,22 @@ struct CheckpointSchedule: Sendable {
     private static let size: Int64 = 64 << 20
     private static let age = Duration.seconds(5)
 
-    var isUnderWay = false
+    private var isSaving = false
     private var unsaved: Int64 = 0
     private var savedAt: Duration?
 
     /// Counts written bytes; true when a checkpoint is due.
     mutating func wrote(_ count: Int, at now: Duration) -> Bool {
         unsaved += Int64(count)
-        guard !isUnderWay else { return false }
+        guard !isSaving else { return false }
         let isDue = savedAt.map { unsaved >= Self.size || now - $0 >= Self.age } ?? (unsaved >= Self.firstSize)
         if isDue { start(at: now) }
         return isDue
     }
 
-    /// A checkpoint before a pause of unknown length; false when it would say nothing new.
-    mutating func begin(resumable: Bool) -> Bool {
-        guard resumable, !isUnderWay, unsaved > 0 else { return false }
-        start(at: savedAt ?? .zero)
-        return true
+    /// Records that a checkpoint is written, or could not be.
+    mutating func saved() {
+        isSaving = false
     }
 
     /// A checkpoint is there from an earlier run: the next one is not urgent.
@@ -39,7 +37,7 @@ struct CheckpointSchedule: Sendable {
     }
 
     private mutating func start(at now: Duration) {
-        isUnderWay = true
+        isSaving = true
         unsaved = 0
         savedAt = now
     }

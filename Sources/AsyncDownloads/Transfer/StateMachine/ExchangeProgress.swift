@@ -1,78 +1,185 @@
-/// What the state machine remembers of the exchange under way.
+/// What the state machine knows of one exchange, from its request until its end.
 struct ExchangeProgress: Sendable {
-    let number: Int
-    let asked: RequestedRange
-    /// Whether the bytes are compared with those that are there, and not written.
+    /// What the partial file needs between a head and its body.
+    enum Preparation: Sendable, Hashable {
+        /// An empty partial file is started for this representation before the head's callback returns.
+        ///
+        /// Creating a file is fast, and engines drop what they have read when a connection breaks while the body is held
+        /// back. The body is held back only where bytes have to be removed first, which may take long.
+        case starting(Representation)
+        /// The store removes the bytes of another representation, or records what follows; the body is held back.
+        case store
+    }
+
+    /// Where the exchange stands.
+    enum Phase: Sendable {
+        /// The request was sent, and no head was accepted. Continues with `preparing` or `receiving`.
+        case connecting
+        /// A head was accepted, and the body doesn't flow yet. Continues with `receiving` or `endedEarly`.
+        case preparing(Preparation)
+        /// The exchange ended while the store was preparing. Its bytes so far count, and the end is handled afterwards.
+        case endedEarly(ExchangeEnd)
+        /// The body arrives.
+        case receiving
+    }
+
+    let request: RequestedRange
+    /// Whether the bytes are compared with those on disk instead of written.
     let compares: Bool
+    private(set) var phase = Phase.connecting
     /// Where the next byte that arrives belongs.
-    var position: Int64
-    /// How many writes have begun and not ended.
-    private(set) var pendingWriteCount = 0
+    private(set) var position: Int64
+    /// One past the last byte that the head promised; nil while unknown.
+    private(set) var end: Int64?
+    /// How many bytes at the start of the body are on disk already.
+    private var skippedCount: Int64 = 0
+    /// Whether more bytes arrived than were promised or allowed.
+    private(set) var hasOverflowed = false
+    /// How many writes have started and not ended.
+    private var pendingWriteCount = 0
     /// Whether a write has failed, after which no other one counts.
     private(set) var hasFailed = false
-    /// One past the last byte that the head promised; nil while unknown.
-    var end: Int64?
-    /// Bytes at the body's beginning that are there already.
-    var toSkip: Int64 = 0
-    /// Whether more came than was promised.
-    var overflowed = false
-    /// When something last arrived, or was last written.
-    var lastActivity: Duration
-    /// For how long the server had brought nothing at the last look.
+    /// When the exchange was canceled.
+    private(set) var canceledAt: Duration?
+    /// When something last arrived or was last written.
+    private(set) var lastActivity: Duration
+    /// For how long the server had sent nothing at the last check.
     private(set) var idleTime = Duration.zero
-    /// When the last look was, and the callback time then.
-    private var lastLook: (at: Duration, callbackTime: Duration)?
-    /// The callback time at the last look before ``lastActivity``.
+    /// When the last check was, and the callback time then.
+    private var lastCheck: (at: Duration, callbackTime: Duration)?
+    /// The callback time at the last check before ``lastActivity``.
     private var callbackTimeBefore = Duration.zero
-    /// When it was cancelled.
-    var cancelledAt: Duration?
-    /// The end, when the engine reports it while the store still makes room.
-    var earlyEnd: ExchangeEnd?
 
-    init(number: Int, asked: RequestedRange, compares: Bool = false, position: Int64, lastActivity: Duration) {
-        self.number = number
-        self.asked = asked
+    init(request: RequestedRange, compares: Bool = false, at now: Duration) {
+        self.request = request
         self.compares = compares
-        self.position = position
-        self.lastActivity = lastActivity
+        position = request.start
+        lastActivity = now
     }
 
-    /// Whether bytes are being written, so that the engine is held up.
+    /// Whether bytes are being written, so that the engine is held back.
     var isWriting: Bool { pendingWriteCount > 0 }
 
-    /// `count` bytes are going to be written; answers where.
-    mutating func beginWrite(_ count: Int64) -> Int64 {
+    /// Whether the body flows.
+    var isReceiving: Bool { if case .receiving = phase { true } else { false } }
+
+    /// Whether the body is held back until the store is ready.
+    var isHeldBack: Bool {
+        switch phase {
+        case .preparing, .endedEarly: true
+        case .connecting, .receiving: false
+        }
+    }
+
+    /// Whether the end was reported.
+    var hasEnded: Bool { if case .endedEarly = phase { true } else { false } }
+}
+
+// MARK: - Phases
+
+extension ExchangeProgress {
+    /// Accepts a head whose body continues the bytes on disk, up to `end` and without its first `skipped` bytes.
+    mutating func accept(skipping skipped: Int64, end: Int64?, preparation: Preparation? = nil) {
+        skippedCount = skipped
+        self.end = end
+        phase = preparation.map { .preparing($0) } ?? .receiving
+    }
+
+    /// Accepts a head whose body is the start of a new representation.
+    mutating func acceptWhole(end: Int64?, preparation: Preparation) {
+        position = 0
+        accept(skipping: 0, end: end, preparation: preparation)
+    }
+
+    /// Lets the body flow, and returns the end if that was reported before.
+    mutating func prepared(at now: Duration) -> ExchangeEnd? {
+        var end: ExchangeEnd?
+        if case .endedEarly(let early) = phase { end = early }
+        phase = .receiving
+        lastActivity = now
+        return end
+    }
+
+    /// Keeps the end until the store is ready.
+    mutating func endEarly(_ end: ExchangeEnd) {
+        phase = .endedEarly(end)
+    }
+
+    mutating func cancel(at now: Duration) {
+        if canceledAt == nil { canceledAt = now }
+    }
+}
+
+// MARK: - Bytes
+
+extension ExchangeProgress {
+    /// A part of the bytes that arrived, which belongs at `offset`.
+    struct Part: Sendable, Hashable {
+        /// How many bytes before it are left out.
+        var skipped: Int
+        var count: Int
+        var offset: Int64
+    }
+
+    /// Takes `count` bytes that have arrived, and returns the part to write or compare.
+    ///
+    /// Rule 30: no byte beyond the promised end counts, and none beyond `limit`.
+    mutating func receive(_ count: Int, limit: Int64?, at now: Duration) -> Part {
+        lastActivity = now
+        let skipped = min(Int64(count), skippedCount)
+        skippedCount -= skipped
+        var wanted = Int64(count) - skipped
+        if let limit = [end, compares ? nil : limit].compactMap({ $0 }).min() {
+            let room = max(0, limit - position)
+            if wanted > room {
+                wanted = room
+                hasOverflowed = true
+            }
+        }
         pendingWriteCount += 1
-        defer { position += count }
-        return position
+        defer { position += wanted }
+        return Part(skipped: Int(skipped), count: Int(wanted), offset: position)
     }
 
-    /// A write has ended.
-    mutating func endWrite() {
+    /// Records that a part was written or compared.
+    mutating func finishWrite(at now: Duration) {
         pendingWriteCount -= 1
+        lastActivity = now
     }
 
-    /// A write has failed.
+    /// Records that a part could not be written.
     mutating func failWrite() {
         pendingWriteCount -= 1
         hasFailed = true
     }
 
-    /// Finds out for how long the server has brought nothing, without the time that callbacks took meanwhile.
+    /// Whether more bytes arrived than the head promised.
+    var exceedsPromise: Bool { hasOverflowed && end.map { position >= $0 } ?? false }
+}
+
+// MARK: - Idle time
+
+extension ExchangeProgress {
+    /// Records activity without bytes: the exchange's callback is still in progress.
+    mutating func keepAlive(at now: Duration) {
+        lastActivity = now
+    }
+
+    /// Determines for how long the server has sent nothing, without the time that callbacks took meanwhile.
     ///
-    /// The callback time is known at looks only. What passed between the look before the last activity and the activity
-    /// itself is taken off as well, so that the result may be too small by that and is never too large.
-    mutating func look(at now: Duration, callbackTime: Duration?) {
-        // Unknown before the engine has handed the exchange over, and after its end.
-        guard let callbackTime = callbackTime ?? lastLook?.callbackTime else {
+    /// The callback time is known at checks only. The time between the check before the last activity and the activity
+    /// itself is subtracted as well, so that the result may be too small by that time and is never too large.
+    mutating func check(at now: Duration, callbackTime: Duration?) {
+        // Unknown before the engine has returned the exchange, and after its end.
+        guard let callbackTime = callbackTime ?? lastCheck?.callbackTime else {
             return idleTime = now - lastActivity
         }
-        if let lastLook {
-            if lastLook.at <= lastActivity { callbackTimeBefore = lastLook.callbackTime }
+        if let lastCheck {
+            if lastCheck.at <= lastActivity { callbackTimeBefore = lastCheck.callbackTime }
         } else {
             callbackTimeBefore = callbackTime
         }
         idleTime = max(.zero, now - lastActivity - (callbackTime - callbackTimeBefore))
-        lastLook = (now, callbackTime)
+        lastCheck = (now, callbackTime)
     }
 }

@@ -21,7 +21,7 @@ struct ProgressMeter: Sendable {
     }
 
     /// An exchange delivers from now on: the time without one is not a measure of the network.
-    mutating func begin(at now: Duration) {
+    mutating func start(at now: Duration) {
         sampleStart = now
         sampleBytes = 0
     }

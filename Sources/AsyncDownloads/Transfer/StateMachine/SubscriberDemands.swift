@@ -16,6 +16,8 @@ struct SubscriberDemands: Sendable, Hashable {
     var retryPolicy = RetryPolicy.default
     /// Whether a subscriber can be asked for a fresh URL.
     var isRefreshable = false
+    /// Whether a file is wanted, so that bytes are kept which no subscriber accepts in memory.
+    var wantsFile = true
 
     /// How often to look at a running exchange: often enough for the idle timeout to be kept within a quarter.
     var tickInterval: Duration {

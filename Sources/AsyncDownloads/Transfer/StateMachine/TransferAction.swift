@@ -5,9 +5,9 @@ enum TransferAction: Sendable {
     // The scheduler.
 
     /// Ask for a permit to talk to this host; answered by `permitGranted` with this number.
-    case requestPermit(host: String, number: Int)
+    case requestPermit(host: String, PermitRequestID)
     /// Use the permit for another host; answered by `permitGranted`, or by `moveRefused` when the permit is gone.
-    case movePermit(host: String, number: Int)
+    case movePermit(host: String, PermitRequestID)
     /// Give the permit back, or withdraw the request for one.
     case releasePermit
 
@@ -16,11 +16,11 @@ enum TransferAction: Sendable {
     /// Open the partial; answered by `opened`.
     case openPartial
     /// Begin an empty partial for this representation; answered by `began` with the exchange's number.
-    case beginPartial(Representation, exchange: Int)
+    case startPartial(Representation, exchange: ExchangeID)
     /// Note what the server says of the same representation now.
     case updateRepresentation(Representation)
     /// Save a checkpoint of what was adopted while exchange's body is held back; answered by `prepared`.
-    case recordPartial(IntervalSet, exchange: Int)
+    case recordPartial(IntervalSet, exchange: ExchangeID)
     /// Send these secret headers from now on.
     case useCredentials(HeaderFields)
     /// Note that the bytes are proven to be those of the present credentials.
@@ -40,30 +40,30 @@ enum TransferAction: Sendable {
     /// Verify the whole file of this length and put it in place; answered by `finished`.
     ///
     /// Bytes under several validators that do not have the expected digest are removed, and that is a failure.
-    case finishPartial(length: Int64, Representation)
+    case finishPartial(length: Int64, Representation, verifying: Checksum?)
 
     // The engine.
 
     /// Start an exchange under this number.
-    case startExchange(Int, ExchangeRequest)
+    case startExchange(ExchangeID, ExchangeRequest)
     /// Cancel the exchange; its end is still reported.
-    case cancelExchange(Int)
+    case cancelExchange(ExchangeID)
     /// Take the exchange for ended, since the engine does not end it; what it still reports is ignored.
-    case abandonExchange(Int)
+    case abandonExchange(ExchangeID)
     /// Let the exchange's body flow.
-    case openGate(exchange: Int)
+    case openGate(exchange: ExchangeID)
 
     // The callers.
 
     /// Ask a caller for a fresh URL; answered by `refreshed` with this number.
-    case refreshURL(URLRefresh.Context, number: Int)
+    case refreshURL(URLRefresh.Context, RefreshID)
     /// Forget about the fresh URL that was asked for.
     case cancelRefresh
 
     // Time.
 
     /// Wake up after the delay with `retryDue` and this number.
-    case scheduleRetry(Duration, number: Int)
+    case scheduleRetry(Duration, TimerID)
     /// Wake up after the delay with `tick`; one at a time.
     case scheduleTick(Duration)
     /// Wake up after the delay with `markDue`.

@@ -1,62 +1,80 @@
-/// What time brings: the end of a delay, and a look at a running exchange.
+/// Periodic checks of running exchanges, checkpoints, and marks.
 extension TransferStateMachine {
-    /// The delay of this number is over.
-    mutating func retryDue(number: Int, at now: Duration) -> [TransferAction] {
-        // The fresh URL takes long.
-        if state == .refreshing(number), isPartialOpen { return close(.refreshing(number), at: now) }
-        // A stop, or a later delay, came first.
-        guard state == .backingOff(number) else { return [] }
-        return isPartialOpen ? advance(at: now) : requestPermit(at: now)
-    }
-
-    /// The time for a mark has come; see ``MarkSchedule``.
+    /// Handles that a mark is due; see ``MarkSchedule``.
     mutating func markDue(at now: Duration) -> [TransferAction] {
         guard marks.isDue(at: now), isPartialOpen else { return [] }
         switch state {
         // The store saves or places the bytes by itself.
         case .closing, .finishing, .ended: return []
-        default: return [.markPartial(received)]
+        default: return [.markPartial(bytes.intervals)]
         }
     }
 
-    /// A second or so has passed: looks for a stalled exchange, and tells what progress is left to tell.
-    ///
-    /// - Parameters:
-    ///   - callbackTime: How long the thread that delivers the exchange's callbacks has spent in callbacks so far, those of
-    ///     other exchanges included. Nothing can be delivered meanwhile, so that time is not the server's.
-    ///   - isHeldUp: Whether what the exchange has brought is still being taken in, so that it can bring nothing more.
-    mutating func tick(
-        at now: Duration, callbackTime: Duration? = nil, isHeldUp: Bool = false
-    ) -> [TransferAction] {
+    /// Handles that a checkpoint is written, or could not be: a failure loses bytes only after a crash.
+    mutating func saved() -> [TransferAction] {
+        checkpoints.saved()
+        return []
+    }
+
+    /// What the transport knows of an exchange that the machine doesn't.
+    struct CallbackStatus: Sendable {
+        /// How long the thread that delivers the exchange's callbacks has spent in callbacks, including those of other
+        /// exchanges. Nothing can be delivered meanwhile, so that the time isn't the server's.
+        var callbackTime: Duration?
+        /// Whether a callback of the exchange is in progress, so that it can deliver nothing more.
+        var isInCallback = false
+    }
+
+    /// Handles a periodic check: detects stalled exchanges, and emits progress that was coalesced.
+    mutating func tick(at now: Duration, _ statuses: [ExchangeID: CallbackStatus] = [:]) -> [TransferAction] {
         isTicking = false
-        if isHeldUp { exchange?.lastActivity = now }
-        exchange?.look(at: now, callbackTime: callbackTime)
-        guard let exchange else { return [] }
-        var actions = keepTicking()
+        exchanges.updateAll { id, exchange in
+            let status = statuses[id] ?? CallbackStatus()
+            if status.isInCallback { exchange.keepAlive(at: now) }
+            exchange.check(at: now, callbackTime: status.callbackTime)
+        }
+        guard !exchanges.isEmpty else { return [] }
+        let next = keepTicking()
         switch state {
-        case .connecting, .receiving:
-            if meter.shouldEmit(at: now) {
-                if marks.isDue(at: now) { actions.append(.markPartial(received)) }
-                actions.append(.emit(.progress(progress)))
-            }
-            if let idle = demands.idleTimeout, !exchange.isWriting, exchange.idleTime >= idle {
-                pendingError = DownloadError(.timedOut, "no byte for \(idle)")
-                actions += drain(.retry, at: now)
-            }
-        case .draining:
-            guard let idle = demands.idleTimeout, now - (exchange.cancelledAt ?? exchange.lastActivity) >= idle else {
-                break
-            }
-            if exchange.cancelledAt == nil {
-                // A body that was left to run out does not.
-                actions += cancelExchange(at: now)
-            } else if !exchange.isWriting {
-                // URLSession on Linux ends nothing while a server sends trailers without end.
-                actions.append(.abandonExchange(exchange.number))
-            }
-        default:
-            break
+        case .exchanging: return next + checkRunning(at: now)
+        case .draining: return next + checkDraining(at: now)
+        default: return next
+        }
+    }
+
+    private mutating func checkRunning(at now: Duration) -> [TransferAction] {
+        let running = exchanges.all.map(\.exchange).filter { !$0.isHeldBack }
+        guard !running.isEmpty else { return [] }
+        var actions: [TransferAction] = []
+        if meter.shouldEmit(at: now) {
+            if marks.isDue(at: now) { actions.append(.markPartial(bytes.intervals)) }
+            actions.append(.emit(.progress(progress)))
+        }
+        if let limit = demands.idleTimeout, running.contains(where: { !$0.isWriting && $0.idleTime >= limit }) {
+            actions += drain(.retry(DownloadError(.timedOut, "no byte for \(limit)")), at: now)
         }
         return actions
+    }
+
+    private mutating func checkDraining(at now: Duration) -> [TransferAction] {
+        guard let limit = demands.idleTimeout else { return [] }
+        var actions: [TransferAction] = []
+        for (id, exchange) in exchanges.all where now - (exchange.canceledAt ?? exchange.lastActivity) >= limit {
+            if exchange.canceledAt == nil {
+                // A body that was left to complete doesn't.
+                exchanges.update(id) { $0.cancel(at: now) }
+                actions.append(.cancelExchange(id))
+            } else if !exchange.isWriting {
+                // URLSession on Linux ends nothing while a server sends trailers without end.
+                actions.append(.abandonExchange(id))
+            }
+        }
+        return actions
+    }
+
+    mutating func keepTicking() -> [TransferAction] {
+        guard !isTicking else { return [] }
+        isTicking = true
+        return [.scheduleTick(demands.tickInterval)]
     }
 }

@@ -1,54 +1,167 @@
-/// Bytes that may not be what they seem: those that a digest has to prove, and those that are taken back.
+/// Bytes that something has to verify: a comparison, a digest, or the length that a head promised.
 extension TransferStateMachine {
-    /// Whether bytes under another validator may follow those at hand, since the digest decides at the end (rule 35).
+    /// Whether bytes under another validator may follow, because the digest decides at the end (rule 35).
     var toleratesChange: Bool {
-        settings.contentChangePolicy == .verify && settings.checksum != nil && !hasDigestMismatch
+        settings.contentChangePolicy == .verify && settings.checksum != nil && !bytes.hasDigestMismatch
     }
 
-    /// Whether a wrong digest is a reason to begin again, once.
-    var mayRestartUnverified: Bool { reliesOnDigest && !hasDigestMismatch }
-
-    /// Whether bytes are used only because the expected digest will decide.
-    var reliesOnDigest: Bool { representation?.unverifiedFrom != nil || reliesOnChecksum }
-
-    /// Bytes under several validators were not one object's: strictly from the first byte, once (rule 35).
-    mutating func restartUnverified() -> [TransferAction] {
-        hasDigestMismatch = true
-        isPartialOpen = false
-        return restart(reliesOnChecksum ? .credentialsChanged : .digestMismatch) + openPartial()
+    /// Verifies and places the complete file.
+    mutating func finish(_ representation: Representation, at now: Duration) -> [TransferAction] {
+        guard let length = representation.length else { preconditionFailure("complete without a length") }
+        if let error = tooLarge(length) { return fail(error, at: now) }
+        // Rule 12: a complete body isn't requested again.
+        state = .finishing
+        // Rule 57: the last progress is emitted even if earlier ones were coalesced.
+        return [
+            .emit(.progress(progress)), .emit(.verifying),
+            .finishPartial(length: length, representation, verifying: bytes.reliesOnDigest ? settings.checksum : nil),
+        ]
     }
 
-    /// More bytes came than the head promised, so nothing tells which of them are those that it spoke of (rule 30).
-    mutating func exceeded(_ exchange: ExchangeProgress, at now: Duration) -> [TransferAction] {
-        let actions = rollBack(from: exchange.asked.start, .excessBytes)
-        if received.isEmpty { representation = nil }
-        // A stop came while the last bytes were being written.
-        guard state == .receiving else { return actions }
-        excessCount += 1
-        if excessCount > 1, exchange.asked.range != nil {
-            usesWindows = false
-            return actions
-                + (received.isEmpty ? drain(.advance, at: now) : requestEverything(.invalidPartialResponse, at: now))
+    /// Handles that the file is verified and placed, or could not be.
+    mutating func finished(
+        _ result: Result<[Int: Result<DownloadedFile, DownloadError>], DownloadError>, at now: Duration
+    ) -> [TransferAction] {
+        guard case .finishing = state else { preconditionFailure("finished in \(phase)") }
+        switch result {
+        case .failure(let error) where error.code == .checksumMismatch && bytes.mayRestartUnverified:
+            return restartUnverified()
+        case .failure(let error):
+            return releasePermit() + end(.failed(error))
+        case .success(let results):
+            return releasePermit() + end(.finished(results))
         }
-        pendingError = DownloadError(
-            .malformedResponse, "more bytes than the response's head promised", isRetryable: true)
-        return actions + drain(.retry, at: now)
     }
 
-    /// Takes back what a digest would have to prove where none is expected any more.
+    /// Restarts strictly, once: bytes under several validators, or of several users, were not of one object (rule 35).
+    private mutating func restartUnverified() -> [TransferAction] {
+        let reason: RestartReason = bytes.reliesOnChecksum ? .credentialsChanged : .digestMismatch
+        bytes.digestMismatched()
+        isPartialOpen = false
+        return restart(reason) + openPartial()
+    }
+}
+
+// MARK: - Rollbacks
+
+extension TransferStateMachine {
+    /// Rolls back an exchange that brought more bytes than its head promised: nothing says which of them are the right ones
+    /// (rule 30).
+    mutating func exceeded(_ exchange: ExchangeProgress, at now: Duration) -> [TransferAction] {
+        let actions = rollBack(from: exchange.request.start, .excessBytes)
+        bytes.forgetEmptyRepresentation()
+        // The race of the last write with a stop.
+        guard case .exchanging = state, exchange.isReceiving else { return actions }
+        let isFirst = budget.countExcess()
+        if !isFirst, exchange.request.range != nil {
+            strategy.useUnbounded()
+            return actions
+                + (bytes.intervals.isEmpty
+                    ? drain(.advance, at: now) : requestEverything(.invalidPartialResponse, at: now))
+        }
+        return actions + drain(.retry(.excessBytes), at: now)
+    }
+
+    /// Rolls back the bytes that only a digest could verify, where no digest is expected any more.
     mutating func rollBackUnverified() -> [TransferAction] {
-        guard settings.checksum == nil, let start = representation?.unverifiedFrom else { return [] }
-        representation?.unverifiedFrom = nil
-        let update = representation.map { [TransferAction.updateRepresentation($0)] } ?? []
+        guard settings.checksum == nil, let start = bytes.takeUnverifiedStart() else { return [] }
+        let update = bytes.representation.map { [TransferAction.updateRepresentation($0)] } ?? []
         return update + rollBack(from: start, .contentChanged)
     }
 
-    /// Takes back the bytes from `start` on, also from the record, by which a later process would go.
+    /// Rolls back the bytes from `start` on, also in the checkpoint, which a later process would use.
     private mutating func rollBack(from start: Int64, _ reason: RestartReason) -> [TransferAction] {
-        let before = received.count
-        received.truncate(to: start)
-        let discarded = before - received.count
-        guard discarded > 0 else { return [.rollBackPartial(received)] }
-        return [.rollBackPartial(received), .emit(.restarted(reason: reason, discardedByteCount: discarded))]
+        let discarded = bytes.rollBack(to: start)
+        guard discarded > 0 else { return [.rollBackPartial(bytes.intervals)] }
+        return [
+            .rollBackPartial(bytes.intervals), .emit(.restarted(reason: reason, discardedByteCount: discarded)),
+        ]
+    }
+}
+
+// MARK: - Credentials
+
+/// Bytes that may have been received with other credentials are compared with those that the present credentials get.
+///
+/// An exchange that compares writes nothing. No byte is appended before the comparison has succeeded, and none is removed
+/// before it has failed.
+extension TransferStateMachine {
+    /// Records in the partial file which secret headers are sent, where they are not those of the request.
+    mutating func recordCredentials() -> [TransferAction] {
+        let secrets = address.headers.secretFields.sortedByName
+        guard !hasRecordedCredentials, secrets != settings.headers.secretFields.sortedByName else { return [] }
+        hasRecordedCredentials = true
+        return [.useCredentials(secrets)]
+    }
+
+    /// Requests the next bytes to compare; nil if nothing is to be compared.
+    mutating func startComparison(at now: Duration) -> [TransferAction]? {
+        guard let range = bytes.comparison?.next, let representation = bytes.representation else { return nil }
+        if let error = tooLarge(representation.length ?? bytes.count) { return fail(error, at: now) }
+        guard representation.contentCoding == nil, representation.validator != nil || bytes.isComplete else {
+            // Such bytes can't be continued, whoever received them.
+            return restart(.noValidator) + advance(at: now)
+        }
+        let condition: RequestedRange.Condition =
+            strategy.dropsCondition ? .none : representation.validator.map { .ifMatch($0) } ?? .none
+        let request = RequestedRange(
+            range: ByteRange(first: range.lowerBound, last: range.upperBound - 1), condition: condition)
+        return startExchange(request, compares: true, at: now)
+    }
+
+    /// Does what the head of a comparison was found to mean.
+    mutating func handleComparison(
+        _ decision: ComparisonDecision, _ head: ResponseHead, _ id: ExchangeID, at now: Duration
+    ) -> [TransferAction] {
+        switch decision {
+        case .compare(let skipped, let end):
+            exchanges.update(id) { $0.accept(skipping: skipped, end: end) }
+            strategy.rangeAnswered()
+            address.comparisonAnswered()
+            return []
+        case .proven:
+            address.comparisonAnswered()
+            return credentialsVerified() + drain(.advance, at: now)
+        case .otherwise(.retryRequest(.everything(let reason))):
+            return comparisonFailed(reason, at: now)
+        // None of these would change the next request.
+        case .otherwise(.retryRequest(.unbounded)), .otherwise(.complete), .otherwise(.append), .otherwise(.begin):
+            return comparisonFailed(.contentChanged, at: now)
+        case .otherwise(let decision):
+            return handle(decision, head, id, at: now)
+        }
+    }
+
+    /// Handles the result of comparing a part.
+    mutating func compared(_ isEqual: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
+        exchanges.update(id) { $0.finishWrite(at: now) }
+        // The race of a comparison with a stop, or with an earlier part that was different.
+        guard case .exchanging = state, let exchange = exchanges[id], exchange.isReceiving else { return [] }
+        guard isEqual else { return comparisonFailed(.credentialsChanged, at: now) }
+        guard exchange.hasOverflowed, !exchange.isWriting else { return [] }
+        // Rule 30: a body without an end would be received forever.
+        return drain(.retry(.excessBytes), at: now)
+    }
+
+    /// Discards bytes that could not be verified; this counts neither as a change of the object nor as a forced restart.
+    private mutating func comparisonFailed(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
+        restart(reason) + drain(.advance, at: now)
+    }
+
+    /// Handles the end of an exchange that compared, all of whose bytes are equal.
+    mutating func comparisonEnded(_ exchange: ExchangeProgress) -> [TransferAction] {
+        bytes.compared(to: exchange.position) ? credentialsVerified() : []
+    }
+
+    private mutating func credentialsVerified() -> [TransferAction] {
+        bytes.credentialsVerified()
+        return (bytes.representation.map { [.updateRepresentation($0)] } ?? []) + [.confirmCredentials]
+    }
+}
+
+extension DownloadError {
+    /// The error of a response with more bytes than its head promised.
+    fileprivate static var excessBytes: Self {
+        DownloadError(.malformedResponse, "more bytes than the response's head promised", isRetryable: true)
     }
 }

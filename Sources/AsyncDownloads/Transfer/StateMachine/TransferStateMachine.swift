@@ -1,257 +1,250 @@
 internal import Foundation
 
-/// The life of one transfer, without effects: inputs are mutating functions, outputs are actions.
+/// The life cycle of one transfer, without effects: inputs are mutating functions, and outputs are actions.
 ///
-/// What callers want (``Intent``) is kept apart from where the transfer stands (``State``): a wish is taken up at the
-/// next point where the state allows it, so that pausing and resuming in any order from any thread needs no state for
-/// every combination. Exchanges are numbered, and so are delays: whatever a superseded one still reports is dropped
-/// where its number is compared.
+/// What the subscribers want (``Intent``) is kept apart from where the transfer stands (``State``). An intent is applied at
+/// the next point at which the state permits it, so that pausing and resuming in any order and from any thread needs no state
+/// for each combination. What lasts longer than a state is in values of their own, such as ``ReceivedBytes`` and
+/// ``SourceAddress``.
+///
+/// Exchanges, delays, refreshes and permit requests have identifiers. What a superseded one still reports is dropped where its
+/// identifier is compared.
 struct TransferStateMachine: Sendable {
     /// Where the transfer stands.
-    enum State: Sendable, Hashable {
-        /// Nothing has happened. Goes to `waiting`, or to `paused` for one that is revived.
+    ///
+    /// Most states can be left by a failure or by an intent. These exits are listed once: from `exchanging` to `draining`, and
+    /// from a state without an exchange to `closing`, or to `paused`, `opening` and `ended` where no partial file is open.
+    enum State: Sendable {
+        /// Nothing has happened. Continues with `waiting`; a restored transfer starts as `paused`.
         case ready
-        /// A permit was asked for, or room at another host than before. Goes to `opening`, or to `connecting` when the
-        /// partial is open.
-        case waiting
-        /// The store opens the partial. Goes to `connecting`, `backingOff` while another process owns it, `closing`.
-        case opening
-        /// An exchange was started and no head accepted. Goes to `preparing`, `receiving`, `draining`.
-        case connecting
-        /// A head was accepted, and its body does not flow yet. Goes to `receiving`, `draining`.
-        case preparing(Preparation)
-        /// The body arrives. Goes to `connecting` for the next part, to `backingOff` where short parts are paced, `draining`,
-        /// `finishing`.
-        case receiving
-        /// The exchange is of no more use; its end is awaited, so that it cannot touch what comes next.
+        /// A permit was requested, or a move of the permit to another host. Continues with `opening`, or with `exchanging`
+        /// if the partial file is open.
+        case waiting(PermitRequestID)
+        /// The store opens the partial file. Continues with `exchanging`, `finishing`, or `backingOff` while another process
+        /// owns it.
+        case opening(Opening)
+        /// Exchanges run; see ``ExchangeProgress/Phase``. Continues with `exchanging` for the next bytes, `backingOff` where
+        /// short responses are paced, or `finishing`.
+        case exchanging
+        /// The exchanges are of no more use; their ends are awaited, so that they can't touch what follows.
         case draining(DrainFollowUp)
-        /// A fresh URL was asked for under this number, and no exchange is under way. The permit and the open partial are
-        /// kept for two seconds: a URL that is signed for a minute must not wait for a permit, and a caller who does not
-        /// answer must not keep one. Goes to `connecting`, `waiting`, `backingOff`, `closing`, `paused`, `opening` to
-        /// discard, `ended`.
-        case refreshing(Int)
-        /// No exchange, until the delay of this number is over: after a failure, while another process owns the partial, or
-        /// where `isPaced` between two requests. The permit and the open partial are kept together or not at all: see
-        /// `backOff`. Goes to `waiting`, `connecting`, `closing`.
-        case backingOff(Int)
-        /// The store saves and closes. Goes to `paused`, `backingOff`, `refreshing`, `waiting` when resumed meanwhile,
-        /// `opening` when discarded meanwhile, `ended`.
+        /// A fresh URL was requested, and no exchange runs. The permit and the open partial file are kept until the timer
+        /// fires: a URL that is signed for a minute must not wait for a permit, and a caller that doesn't answer must not keep
+        /// one. The timer is nil after that. Continues with `exchanging`, `waiting` or `backingOff`.
+        case refreshing(RefreshID, permitTimer: TimerID?)
+        /// No exchange runs until a delay has passed: after a failure, while another process owns the partial file, or
+        /// between two requests of a server that is paced. The permit and the open partial file are kept together or not at
+        /// all; see ``backOff(for:keepsPermit:at:)``. Continues with `waiting` or `exchanging`.
+        case backingOff(TimerID, isPaced: Bool)
+        /// The store saves and closes the partial file. Continues with what the reason says.
         case closing(CloseReason)
-        /// Nothing is open and nothing runs; the bytes are on disk. Goes to `waiting`, `opening` to discard, `ended`.
+        /// Nothing is open and nothing runs; the bytes are on disk. Continues with `waiting`.
         case paused
-        /// Every byte is there; the file is verified and put in place. Goes to `ended`, or to `opening` when bytes under
-        /// several validators are not one object's.
+        /// Every byte is on disk; the file is verified and placed. Continues with `ended`, or with `opening` if bytes under
+        /// several validators are not of one object.
         case finishing
-        /// Over. Nothing follows.
+        /// The transfer has ended. Nothing follows.
         case ended
     }
 
-    /// What has to happen between a head and its body.
-    enum Preparation: Sendable, Hashable {
-        /// An empty partial file for this representation is begun before the head's callback returns.
-        ///
-        /// Making a file is quick, and engines drop what they have read when a connection breaks while the body is held
-        /// back. Only where bytes have to be removed first, which may take long, is the body held back for it.
-        case beginning(Representation)
-        /// The store removes the bytes of another representation, or records what follows, and the body is held back.
-        case store
+    /// Why the store opens the partial file.
+    enum Opening: Sendable, Hashable {
+        /// To continue the transfer, or to discard the bytes.
+        case transferring
+        /// To remove the bytes of a paused transfer, which stays paused.
+        case purging
     }
 
-    /// What follows when the exchange has ended, unless the callers wish otherwise meanwhile.
-    enum DrainFollowUp: Sendable, Hashable {
-        /// Connect again: to the redirect's target, or asking differently.
+    /// What follows when all exchanges have ended, unless the subscribers want something else meanwhile.
+    enum DrainFollowUp: Sendable {
+        /// The next request: to the target of a redirect, or a different one.
         case advance
-        /// Ask for a fresh URL, since the server refuses this one.
-        case refresh
-        /// Count a failure, and try again after a delay.
-        case retry
-        /// End with the pending error, whatever the callers wish.
-        case fail
+        /// A fresh URL, because the server refuses the present one with this status.
+        case refresh(StatusCode)
+        /// A counted failure, and another attempt after a delay.
+        case retry(DownloadError)
+        /// The end of the transfer, whatever the subscribers want.
+        case fail(DownloadError)
     }
 
-    /// Why the store closes the partial.
-    enum CloseReason: Sendable, Hashable {
-        case keeping, failing, discarding
-        /// What is there is removed, and the pause goes on.
+    /// Why the store closes the partial file.
+    enum CloseReason: Sendable {
+        case keeping, discarding
+        case failing(DownloadError)
+        /// The bytes are removed, and the pause continues.
         case purging
         /// The next attempt follows at this time.
         case retrying(at: Duration)
-        /// The fresh URL that was asked for under this number takes long.
-        case refreshing(Int)
-        /// The host that is to be talked to next has no room.
+        /// The fresh URL that was requested takes long.
+        case refreshing(RefreshID)
+        /// The host of the next request has no room.
         case moving
     }
 
-    /// What the callers want.
+    /// What the subscribers want.
     enum Intent: Sendable, Hashable {
         /// The file.
         case run
-        /// A pause, keeping the transfer.
+        /// A pause, which keeps the transfer.
         case pause
-        /// To leave: the bytes stay on disk, the transfer goes.
+        /// The end of the transfer, with the bytes kept on disk.
         case abandon
-        /// No trace.
+        /// The end of the transfer without a trace.
         case discard
     }
 
     let settings: TransferSettings
-    /// What the subscribers demand; they come and go.
-    var demands: SubscriberDemands
+    /// What the subscribers demand together.
+    private(set) var demands: SubscriberDemands
     var state = State.ready
     var intent = Intent.run
 
-    /// What is known of the object whose bytes are `received`; nil before the first answer and after a restart.
-    var representation: Representation?
-    /// Which bytes of `representation` are on disk.
-    var received = IntervalSet()
-    /// Whether the partial holds bytes, of whichever representation.
-    var isPartialFilled = false
-    /// The exchange under way, until its end was reported.
-    var exchange: ExchangeProgress?
-    /// The error that `draining(.retry)`, `draining(.fail)` and `closing(.failing)` are about.
-    var pendingError: DownloadError?
-
-    var redirects: RedirectChain
-    /// The caller's headers, or those that came with a fresh URL.
-    var headers: CallerHeaders
+    var bytes = ReceivedBytes()
+    var address: SourceAddress
+    var exchanges = ExchangeSet()
+    var strategy: RequestStrategy
+    var budget: RetryBudget
+    var permit = PermitHolding()
     var meter: ProgressMeter
     var checkpoints = CheckpointSchedule()
-    var hasStarted = false
-    var usesWindows: Bool
-    /// Whether the next partial response merely follows on the one before.
-    var continuesWindows = false
-    /// Whether the rest is asked for without a condition, its validator being compared here (rule 34).
-    var dropsCondition = false
-    /// Whether the condition was dropped before, which is done once.
-    var hasDroppedCondition = false
-    /// Whether bytes under several validators turned out to be of several objects.
-    var hasDigestMismatch = false
-    var rangeFaults = 0
-    /// How many responses brought more than they promised.
-    var excessCount = 0
-    var forcedRestarts = 0
-    var pacing = RequestPacing()
-    /// Whether `backingOff` is a pause between two requests of one attempt, which follows no failure.
-    var isPaced = false
-
-    var exchangeCount = 0
-    var delayCount = 0
-    var retriesUsed = 0
-    /// The host that a permit was asked for or granted for; nil without either.
-    var permitHost: String?
-    /// Counts requests and releases of permits, to tell grants apart.
-    var permitCount = 0
-    /// When the URL that was refreshed came.
-    var refreshedAt: Duration?
-    /// Whether another process owns the partial, which is looked for again and again.
-    var isPollingOwner = false
-    /// When the URL's time is over.
-    var expiresAt: Duration?
-    /// The URLs that are known of the resource, those that are of no use any more included.
-    var knownURLs: Set<URL>
-    /// Where a caller who came later has asked for the resource.
-    var offeredAddress: Address?
-    /// How many fresh URLs were asked for since one answered.
-    var refreshCount = 0
-    /// Whether the bytes came from another URL than the next ones, so that these have to prove what they are.
-    var requiresVerification = false
-    /// What is still to be compared before bytes are continued that were received with other credentials.
-    var credentialProof: CredentialProof?
-    /// Whether the expected digest has to prove such bytes instead, when all are there.
-    var reliesOnChecksum = false
-    /// Whether the partial knows the secret headers in use, where they are not those of the request.
-    var hasTakenCredentials = false
-    /// Whether a file that was imported waits to be removed until a server has confirmed its bytes.
-    var awaitsConfirmation = false
-    var mostReceived: Int64 = 0
-    var isPartialOpen = false
-    /// Whether a paused transfer's partial is opened only to be removed.
-    var isPurging = false
-    var isTicking = false
     var marks = MarkSchedule()
-    var jitter: SplitMix64
+    var pacing = RequestPacing()
+    var timers = SerialNumbers<TimerID>()
+    var refreshes = SerialNumbers<RefreshID>()
+
+    /// Whether the store has the partial file open.
+    var isPartialOpen = false
+    /// Whether another process owns the partial file, so that opening it is tried again and again.
+    var isPollingOwner = false
+    /// Whether the partial file knows the secret headers that are sent.
+    var hasRecordedCredentials = false
+    /// Whether an imported file is to be removed when a server has confirmed its bytes.
+    var awaitsImportConfirmation = false
+    var hasEmittedStart = false
+    var isTicking = false
 
     init(settings: TransferSettings, seed: UInt64) {
         self.settings = settings
         demands = settings.demands
-        redirects = RedirectChain(origin: settings.url)
-        headers = settings.headers
-        knownURLs = [settings.url]
+        address = SourceAddress(url: settings.url, headers: settings.headers)
+        strategy = RequestStrategy(windowLength: settings.windowLength)
+        budget = RetryBudget(seed: seed)
         meter = ProgressMeter(interval: settings.progressInterval)
-        usesWindows = settings.windowLength != nil
-        jitter = SplitMix64(seed: seed)
+    }
+}
+
+// MARK: - Queries
+
+extension TransferStateMachine {
+    /// Where the transfer stands, without what is true only there.
+    enum Phase: String, Sendable, Hashable, CaseIterable {
+        case ready, waiting, opening, connecting, preparing, receiving, draining, refreshing, backingOff, pacing,
+            closing
+        case closingToRetry, paused, finishing, ended
+    }
+
+    /// The present phase.
+    var phase: Phase {
+        switch state {
+        case .ready: .ready
+        case .waiting: .waiting
+        case .opening: .opening
+        case .exchanging: exchangePhase
+        case .draining: .draining
+        case .refreshing: .refreshing
+        case .backingOff(_, let isPaced): isPaced ? .pacing : .backingOff
+        case .closing(.retrying): .closingToRetry
+        case .closing: .closing
+        case .paused: .paused
+        case .finishing: .finishing
+        case .ended: .ended
+        }
+    }
+
+    private var exchangePhase: Phase {
+        let exchanges = exchanges.all.map(\.exchange)
+        if exchanges.contains(where: \.isReceiving) { return .receiving }
+        return exchanges.contains(where: \.isHeldBack) ? .preparing : .connecting
     }
 
     /// The latest progress.
     var progress: DownloadProgress {
-        meter.progress(received: received.count, expected: representation?.length)
+        meter.progress(received: bytes.count, expected: bytes.representation?.length)
     }
 
-    /// Whether the timer of `scheduleRetry` is still of use.
+    /// Whether a timer of `scheduleRetry` may still lead to something.
     var awaitsTimer: Bool {
         switch state {
         case .backingOff: true
-        case .refreshing: isPartialOpen
+        case .refreshing(_, let timer): timer != nil
         default: false
         }
     }
 
-    /// Whether a new caller may still get this transfer's file.
+    /// Whether a new subscriber may still get the file of this transfer.
     var isJoinable: Bool {
         switch state {
         case .ended, .closing(.failing), .closing(.discarding), .draining(.fail): false
         default: intent != .discard
         }
     }
+
+    /// Whether bytes of an exchange are being written.
+    var isWriting: Bool { exchanges.all.contains { $0.exchange.isWriting } }
 }
 
-// MARK: - What callers want
+// MARK: - What the subscribers want
 
 extension TransferStateMachine {
-    /// Begins, or goes on after a pause.
+    /// Starts the transfer, or resumes it after a pause.
     mutating func run(at now: Duration) -> [TransferAction] {
-        // A discard is final; whoever asks again gets a transfer of his own.
+        // A discard is final; a later request gets a transfer of its own.
         guard intent != .discard else { return [] }
-        if state == .finishing { return recordIntentWhileFinishing(.run) }
+        if case .finishing = state { return setIntentWhileFinishing(.run) }
         guard isJoinable else { return [] }
         intent = .run
         switch state {
-        case .ready, .paused: return requestPermit(at: now)
-        // Under way, or about to look at the wish again.
-        case .waiting, .opening, .connecting, .preparing, .receiving, .draining, .refreshing, .backingOff, .closing:
-            return []
+        case .ready, .paused: return requestPermit()
+        // In progress, or about to apply the intent.
+        case .waiting, .opening, .exchanging, .draining, .refreshing, .backingOff, .closing: return []
         case .finishing, .ended: return []
         }
     }
 
-    /// Registers a transfer that an earlier process left, without beginning.
-    mutating func revive(_ unfinished: UnfinishedPartial) {
-        guard state == .ready else { preconditionFailure("revive in \(state)") }
-        representation = unfinished.representation
-        received = unfinished.received
-        startCredentialProof()
-        withholdUnverifiedEnd()
+    /// Restores a transfer that an earlier process left or that was imported, as paused.
+    mutating func restore(_ unfinished: UnfinishedPartial) {
+        guard case .ready = state else { preconditionFailure("restore in \(phase)") }
+        found(unfinished.representation, unfinished.received)
         intent = .pause
         state = .paused
     }
 
-    /// Stops for ``Intent/pause``, ``Intent/park`` or ``Intent/discard``.
+    /// Requests the action that removes an imported file as soon as a server has confirmed its bytes.
+    mutating func awaitImportConfirmation() {
+        awaitsImportConfirmation = true
+    }
+
+    /// Stops for ``Intent/pause``, ``Intent/abandon`` or ``Intent/discard``.
     mutating func stop(_ newIntent: Intent, at now: Duration) -> [TransferAction] {
-        guard state != .ended, intent != .discard else { return [] }
-        if state == .finishing { return recordIntentWhileFinishing(newIntent) }
+        guard intent != .discard else { return [] }
+        switch state {
+        case .ended: return []
+        case .finishing: return setIntentWhileFinishing(newIntent)
+        default: break
+        }
         intent = newIntent
-        continuesWindows = false
+        strategy.interrupted()
         switch state {
         case .ready, .paused, .waiting, .backingOff:
             return applyIntent(at: now)
         case .refreshing:
             return [.cancelRefresh] + applyIntent(at: now)
-        case .connecting, .preparing, .receiving:
+        case .exchanging:
             return drain(.advance, at: now)
-        // A body that is left to run out must not hold up whoever stops.
+        // A body that is left to complete must not delay the stop.
         case .draining:
-            return cancelExchange(at: now)
-        // Their answers are on the way, and the wish is looked at then.
+            return cancelExchanges(at: now)
+        // The store's answer is on the way; the intent is applied then.
         case .opening, .closing:
             return []
         case .finishing, .ended:
@@ -261,31 +254,34 @@ extension TransferStateMachine {
 
     /// Removes the bytes of a paused transfer, which stays paused.
     mutating func purge(at now: Duration) -> [TransferAction] {
-        guard state == .paused, !received.isEmpty else { return [] }
-        isPurging = true
-        return openPartial()
+        guard case .paused = state, !bytes.intervals.isEmpty else { return [] }
+        return openPartial(.purging)
     }
 
-    /// The last byte is there: a stop that comes now comes too late, and costs nothing.
-    ///
-    /// Unless it turns out that everything has to begin again, which is where the wish is looked at. A discard may still
-    /// come before the file is in place, and is looked at there.
-    private mutating func recordIntentWhileFinishing(_ newIntent: Intent) -> [TransferAction] {
-        if mayRestartUnverified || newIntent == .discard { intent = newIntent }
+    /// All bytes are on disk, so a stop is ignored, with two exceptions: a restart because of a wrong digest applies the
+    /// intent, and a discard counts until the file is placed.
+    private mutating func setIntentWhileFinishing(_ newIntent: Intent) -> [TransferAction] {
+        if bytes.mayRestartUnverified || newIntent == .discard { intent = newIntent }
         return []
     }
 
-    /// Does what is wished at a point where nothing is under way.
+    /// Does what the subscribers want at a point where nothing is in progress.
     mutating func applyIntent(at now: Duration) -> [TransferAction] {
         switch intent {
         case .run:
             return isPartialOpen ? advance(at: now) : openPartial()
-        case .pause where state == .paused:
-            return []
-        case .pause, .abandon:
+        case .pause:
+            if case .paused = state { return [] }
+            return close(.keeping, at: now)
+        case .abandon:
             return close(.keeping, at: now)
         case .discard:
             return isPartialOpen ? close(.discarding, at: now) : releasePermit() + openPartial()
         }
+    }
+
+    /// Applies what the subscribers demand together from now on.
+    mutating func setDemands(_ new: SubscriberDemands) {
+        demands = new
     }
 }

@@ -144,7 +144,7 @@ struct SubscriberSet: Sendable {
         return SubscriberDemands(
             byteLimit: Self.most(byteLimits), idleTimeout: Self.most(idleTimeouts),
             retryPolicy: retryPolicies.values.reduce(into: .never) { if $1.isMorePatient(than: $0) { $0 = $1 } },
-            isRefreshable: refreshableCount > 0)
+            isRefreshable: refreshableCount > 0, wantsFile: wantsFile)
     }
 
     /// The largest value, where nil is larger than any other.

@@ -59,7 +59,7 @@ struct PermitQueueTests {
         let holder = queue.enqueue(host: "a", priority: .normal)
         let leaver = queue.enqueue(host: "a", priority: .normal)
         #expect(queue.grant() == [holder])
-        #expect([holder, leaver, 99].map { queue.harness(of: $0) } == [.running, .waiting, nil])
+        #expect([holder, leaver, 99].map { queue.stage(of: $0) } == [.running, .waiting, nil])
         queue.release(leaver)
         queue.release(leaver)
         queue.release(holder)
@@ -204,7 +204,7 @@ extension PermitQueueTests {
             let isMoved = queue.move(mover, to: "b")
             #expect(!isMoved)
         }
-        #expect(queue.harness(of: mover) == nil)
+        #expect(queue.stage(of: mover) == nil)
         #expect(queue.grant() == [waiting])
         let again = queue.enqueue(host: "b", priority: .normal, place: mover)
         let younger = queue.enqueue(host: "b", priority: .normal)
@@ -254,7 +254,7 @@ extension PermitQueueTests {
             let priority = try #require(
                 [DownloadRequest.Priority.low, .normal, .high].randomElement(using: &generator))
             let ticket = Int.random(in: 1...max(1, reference.lastTicket), using: &generator)
-            let holder = reference.requests.filter { $0.harness != .waiting }.randomElement(using: &generator)?.ticket
+            let holder = reference.requests.filter { $0.stage != .waiting }.randomElement(using: &generator)?.ticket
             switch Int.random(in: 0..<8 + arrivals, using: &generator) {
             case 0:
                 queue.release(ticket)
@@ -274,7 +274,7 @@ extension PermitQueueTests {
             case 6, 7:
                 try #require(queue.grant() == reference.grant(), "seed \(seed), step \(step)")
                 try #require(
-                    (0...reference.lastTicket).allSatisfy { queue.harness(of: $0) == reference.harness(of: $0) })
+                    (0...reference.lastTicket).allSatisfy { queue.stage(of: $0) == reference.stage(of: $0) })
             default:
                 let place = Bool.random(using: &generator) ? ticket : nil
                 let enqueued = queue.enqueue(host: host, priority: priority, place: place)
@@ -396,7 +396,7 @@ private struct SimpleQueue {
         let place: Int
         var host: String
         var priority: DownloadRequest.Priority
-        var harness = PermitQueue.Stage.waiting
+        var stage = PermitQueue.Stage.waiting
     }
 
     let limit: Int
@@ -412,9 +412,9 @@ private struct SimpleQueue {
         (self.limit, self.limitPerHost) = (limit, limitPerHost)
     }
 
-    var holderCount: Int { requests.count { $0.harness != .waiting } }
+    var holderCount: Int { requests.count { $0.stage != .waiting } }
 
-    func harness(of ticket: Int) -> PermitQueue.Stage? { requests.first { $0.ticket == ticket }?.harness }
+    func stage(of ticket: Int) -> PermitQueue.Stage? { requests.first { $0.ticket == ticket }?.stage }
 
     mutating func enqueue(host: String, priority: DownloadRequest.Priority, place: Int?) -> Int {
         lastTicket += 1
@@ -423,13 +423,13 @@ private struct SimpleQueue {
     }
 
     mutating func setPriority(_ priority: DownloadRequest.Priority, of ticket: Int) {
-        for index in requests.indices where requests[index].ticket == ticket && requests[index].harness == .waiting {
+        for index in requests.indices where requests[index].ticket == ticket && requests[index].stage == .waiting {
             requests[index].priority = priority
         }
     }
 
     mutating func move(_ ticket: Int, to host: String) -> Bool {
-        guard let index = requests.firstIndex(where: { $0.ticket == ticket && $0.harness == .running }) else {
+        guard let index = requests.firstIndex(where: { $0.ticket == ticket && $0.stage == .running }) else {
             return false
         }
         if requests[index].host == host { return true }
@@ -456,13 +456,13 @@ private struct SimpleQueue {
     private mutating func grantOne() -> Int? {
         let hasPermit = holderCount < limit
         let candidates = requests.filter {
-            $0.harness == .waiting && hasPermit && runningCount(at: $0.host) < limitPerHost
+            $0.stage == .waiting && hasPermit && runningCount(at: $0.host) < limitPerHost
         }
         let urgent = candidates.min { ($1.priority, $0.place, $0.ticket) < ($0.priority, $1.place, $1.ticket) }
         guard let urgent else { return nil }
         var chosen = urgent
         if !wasByAge {
-            if isOldestDue, let oldest = oldest(of: candidates.filter { $0.harness == .waiting }) {
+            if isOldestDue, let oldest = oldest(of: candidates.filter { $0.stage == .waiting }) {
                 chosen = oldest
                 isOldestDue = false
             } else if passedOver[urgent.host, default: 0] >= 7 {
@@ -475,11 +475,11 @@ private struct SimpleQueue {
     }
 
     private mutating func run(_ chosen: Request) {
-        let oldest = oldest(of: requests.filter { $0.host == chosen.host && $0.harness != .running })
+        let oldest = oldest(of: requests.filter { $0.host == chosen.host && $0.stage != .running })
         for index in requests.indices where requests[index].ticket == chosen.ticket {
-            requests[index].harness = .running
+            requests[index].stage = .running
         }
-        if chosen.harness == .waiting {
+        if chosen.stage == .waiting {
             permitCount += 1
             isOldestDue = isOldestDue || permitCount % 8 == 7
         }
@@ -490,7 +490,7 @@ private struct SimpleQueue {
         }
     }
 
-    private func runningCount(at host: String) -> Int { requests.count { $0.host == host && $0.harness == .running } }
+    private func runningCount(at host: String) -> Int { requests.count { $0.host == host && $0.stage == .running } }
 
     private func oldest(of candidates: [Request]) -> Request? {
         candidates.min { ($0.place, $0.ticket) < ($1.place, $1.ticket) }

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("SavingSchedule", .endsWhenHung)
+@Suite("CheckpointSchedule", .endsWhenHung)
 struct CheckpointScheduleTests {
     @Test("rule 54: the first checkpoint comes soon, later ones by size or by age, one at a time")
     func schedule() {
@@ -11,13 +11,13 @@ struct CheckpointScheduleTests {
         #expect(schedule.wrote(1 << 19, at: .zero) == false)
         #expect(schedule.wrote(1 << 19, at: .zero) == true)
         #expect(schedule.wrote(1 << 30, at: .seconds(60)) == false)
-        schedule.isUnderWay = false
+        schedule.saved()
         #expect(schedule.wrote(1, at: .seconds(61)) == true)
-        schedule.isUnderWay = false
+        schedule.saved()
         #expect(schedule.wrote(1 << 20, at: .seconds(62)) == false)
         #expect(schedule.wrote(1, at: .seconds(65)) == false)
         #expect(schedule.wrote(1, at: .seconds(66)) == true)
-        schedule.isUnderWay = false
+        schedule.saved()
         #expect(schedule.wrote(64 << 20, at: .seconds(67)) == true)
     }
 
@@ -29,23 +29,11 @@ struct CheckpointScheduleTests {
         #expect(schedule.wrote(1, at: .seconds(15)) == true)
     }
 
-    @Test("a checkpoint before a delay is made where it says something new, and is worth anything")
-    func beforeDelay() {
-        var schedule = CheckpointSchedule()
-        #expect(schedule.begin(resumable: true) == false)
-        _ = schedule.wrote(1, at: .zero)
-        #expect(schedule.begin(resumable: false) == false)
-        #expect(schedule.begin(resumable: true) == true)
-        #expect(schedule.begin(resumable: true) == false)
-        schedule.isUnderWay = false
-        #expect(schedule.begin(resumable: true) == false)
-    }
-
     @Test("a new representation begins the schedule again")
     func reset() {
         var schedule = CheckpointSchedule()
         #expect(schedule.wrote(1 << 20, at: .zero) == true)
-        schedule.isUnderWay = false
+        schedule.saved()
         schedule.reset()
         #expect(schedule.wrote(1, at: .seconds(60)) == false)
         #expect(schedule.wrote(1 << 20, at: .seconds(60)) == true)

@@ -38,7 +38,7 @@ extension ModelRun {
             refreshes.append(number)
         // The answer may be on the way.
         case .cancelRefresh: if Bool.random(using: &generator) { refreshes = [] }
-        case .scheduleRetry(let delay, let number): retries.append((now + delay, number))
+        case .scheduleRetry(let delay, let timer): retries.append((now + delay, timer))
         case .scheduleTick(let delay):
             check(tick == nil, "two ticks at once")
             tick = now + delay
@@ -55,7 +55,7 @@ extension ModelRun {
             }
             if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
             (retries, tick, mark, refreshes) = ([], nil, nil, [])
-        case .openPartial, .beginPartial, .updateRepresentation, .recordPartial, .rollBackPartial, .savePartial,
+        case .openPartial, .startPartial, .updateRepresentation, .recordPartial, .rollBackPartial, .savePartial,
             .closePartial,
             .confirmCredentials, .discardPartial, .finishPartial:
             storeQueue.append(action)
@@ -66,9 +66,9 @@ extension ModelRun {
         let action = storeQueue.removeFirst()
         switch action {
         case .openPartial: take("opened", machine.opened(store.open(using: &generator), at: now))
-        case .beginPartial(let representation, let number):
+        case .startPartial(let representation, let number):
             let result = store.begin(representation, using: &generator)
-            take("began", machine.began(result, exchange: number, at: now))
+            take("began", machine.partialStarted(result, exchange: number, at: now))
         case .updateRepresentation(let representation): store.updateRepresentation(representation)
         case .confirmCredentials: break
         case .savePartial(let received):
@@ -83,8 +83,8 @@ extension ModelRun {
         case .recordPartial(let received, let number):
             take("recorded", machine.prepared(store.record(received, using: &generator), exchange: number, at: now))
         case .rollBackPartial(let received): store.rollBack(to: received)
-        case .finishPartial(let length, let representation):
-            let isChecked = representation.unverifiedFrom != nil && machine.settings.checksum != nil
+        case .finishPartial(let length, let representation, let checksum):
+            let isChecked = representation.unverifiedFrom != nil && checksum != nil
             let error = store.finish(length: length, checked: isChecked)
             take("finished", machine.finished(error.map(Result.failure) ?? .success([:]), at: now))
         default: preconditionFailure("\(action) is not the store's")
@@ -98,11 +98,12 @@ extension ModelRun {
             tick = nil
             take("tick", machine.tick(at: now))
         } else if let index = retries.firstIndex(where: { $0.due == due }) {
-            let number = retries.remove(at: index).number
-            let (isDue, before) = (machine.state == .backingOff(number), machine.state)
-            let waitsLong = machine.state == .refreshing(number) && store.isOpen
-            take("retry \(number)", machine.retryDue(number: number, at: now))
-            check((isDue || waitsLong) == (machine.state != before), "a superseded delay ended another, or none ended")
+            let timer = retries.remove(at: index).timer
+            let (isDue, before) = (machine.state.timer == timer, machine.phase)
+            let actions = machine.retryDue(timer, at: now)
+            check(isDue || actions.isEmpty && machine.phase == before, "a superseded delay ended another")
+            check(!isDue || machine.state.timer != timer, "a delay did not end")
+            take("retry \(timer)", actions)
         } else {
             mark = nil
             take("mark", machine.markDue(at: now))

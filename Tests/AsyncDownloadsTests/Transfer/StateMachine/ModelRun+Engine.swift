@@ -35,20 +35,19 @@ extension ModelRun {
         exchange?.isInCallback = true
         defer { leaveCallback() }
         let head = ResponseHead(status: StatusCode(response.status), headers: response.headers)
-        take(
-            "head \(response.status) \(response.headers)",
-            machine.headArrived(head, exchange: current.number, at: now, date: .sample))
+        let (reply, actions) = machine.headArrived(head, exchange: current.number, at: now, date: .sample)
+        take("head \(response.status) \(response.headers)", actions)
         let representation: Representation
-        switch machine.headReply(exchange: current.number) {
+        switch reply {
         case .proceed: return
         case .holdBack:
             exchange?.isHeldBack = true
             return
-        case .begin(let new): representation = new
+        case .start(let new): representation = new
         }
         interrupt()
         let result = store.begin(representation, using: &generator)
-        take("began at once", machine.began(result, exchange: current.number, at: now))
+        take("began at once", machine.partialStarted(result, exchange: current.number, at: now))
     }
 
     private mutating func body() {
@@ -69,24 +68,27 @@ extension ModelRun {
         deliver(left.prefix(count), current.number)
     }
 
-    private mutating func deliver(_ bytes: ArraySlice<ModelByte>, _ number: Int) {
+    private mutating func deliver(_ bytes: ArraySlice<ModelByte>, _ number: ExchangeID) {
         exchange?.isInCallback = true
         defer { leaveCallback() }
         let decision = machine.bytesArrived(bytes.count, exchange: number, at: now)
         history.append("\(bytes.count) bytes: \(decision)")
-        if case .compare(let skipping, let count, let offset) = decision {
-            let wanted = bytes.dropFirst(skipping).prefix(count)
-            return take("compared", machine.compared(store.holds(wanted, at: offset), exchange: number, at: now))
+        let part: ExchangeProgress.Part
+        switch decision {
+        case .ignore: return
+        case .compare(let wanted):
+            let isEqual = store.holds(bytes.dropFirst(wanted.skipped).prefix(wanted.count), at: wanted.offset)
+            return take("compared", machine.compared(isEqual, exchange: number, at: now))
+        case .write(let wanted): part = wanted
         }
-        guard case .write(let skipping, let count, let offset) = decision else { return }
         interrupt()
-        let wanted = bytes.dropFirst(skipping).prefix(count)
-        check(wanted.count == count, "more to write than arrived")
-        guard store.write(wanted, at: offset, using: &generator) else {
+        let wanted = bytes.dropFirst(part.skipped).prefix(part.count)
+        check(wanted.count == part.count, "more to write than arrived")
+        guard store.write(wanted, at: part.offset, using: &generator) else {
             return take("not written", machine.writeFailed(DownloadError(.diskFull), exchange: number, at: now))
         }
         interrupt()
-        take("wrote \(count)", machine.wrote(count, at: offset, exchange: number, at: now))
+        take("wrote \(part.count)", machine.wrote(part.count, at: part.offset, exchange: number, at: now))
     }
 
     private mutating func leaveCallback() {

@@ -11,7 +11,7 @@ struct ModelRun {
 
     /// An exchange of the engine's.
     struct Exchange {
-        let number: Int
+        let number: ExchangeID
         let request: ExchangeRequest
         var response: ModelResponse?
         var position = 0
@@ -45,15 +45,15 @@ struct ModelRun {
     private(set) var restarts: Set<RestartReason> = []
 
     var permit = Permit.none
-    var permitNumber = 0
+    var permitNumber = PermitRequestID(rawValue: 0)
     /// The other host that a permit is to be used for.
     var movingHost: String?
     var actions: [TransferAction] = []
     var storeQueue: [TransferAction] = []
     /// The timers of every delay, also of those that were cut short.
-    var retries: [(due: Duration, number: Int)] = []
+    var retries: [(due: Duration, timer: TimerID)] = []
     /// The fresh URLs that were asked for, also those that nobody waits for any more.
-    var refreshes: [Int] = []
+    var refreshes: [RefreshID] = []
     var tick: Duration?
     var mark: Duration?
     private var lastProgress: Int64 = 0
@@ -79,7 +79,7 @@ struct ModelRun {
         machine = TransferStateMachine(settings: settings, seed: seed)
         server = ModelServer(faults: faults, passing: passing, using: &generator)
         store = ModelStore(faults: passing || faults == 0 ? 0 : Int.random(in: 0...2, using: &generator))
-        machine.demands.isRefreshable = Bool.random(using: &generator)
+        machine.setRefreshable(Bool.random(using: &generator))
         isPassing = passing
         self.generator = generator
         self.commands = commands
@@ -141,12 +141,12 @@ struct ModelRun {
 
     /// Notes what was decided: events are told at once, everything else waits its turn.
     mutating func take(_ input: String, _ decided: [TransferAction]) {
-        history.append("\(now) \(input): \(decided.map(\.summary)), \(machine.state)")
+        history.append("\(now) \(input): \(decided.map(\.summary)), \(machine.phase)")
         check(ending == nil || decided.isEmpty, "actions after the end")
         for action in decided {
             if case .emit(let event) = action { hear(event) } else { actions.append(action) }
         }
-        check(!store.isOpen || store.holds(machine.received), "more received than written")
+        check(!store.isOpen || store.holds(machine.bytes.intervals), "more received than written")
     }
 
     private mutating func hear(_ event: DownloadEvent) {
@@ -161,7 +161,7 @@ struct ModelRun {
             check(received >= lastProgress, "rule 56: progress went backwards")
             if case .paused = event { check(received <= store.keptCount, "rule 54: paused with more than is kept") }
         case .verifying:
-            check(lastProgress == machine.received.count, "rule 57: the last progress was not told")
+            check(lastProgress == machine.bytes.count, "rule 57: the last progress was not told")
         default:
             break
         }
@@ -178,7 +178,7 @@ struct ModelRun {
         }
     }
 
-    private mutating func freshAddress() -> TransferStateMachine.Address {
+    private mutating func freshAddress() -> SourceAddress.Replacement {
         let delay = Bool.random(using: &generator) ? Duration.seconds(Int.random(in: -2...9, using: &generator)) : nil
         let url =
             Bool.random(using: &generator) ? URL.sample("https://a.example/new") : .sample("https://b.example/new")
@@ -187,13 +187,15 @@ struct ModelRun {
 
     private mutating func callerRefreshes() {
         let number = refreshes.removeFirst()
-        let isAwaited = machine.state == .refreshing(number) || machine.state == .closing(.refreshing(number))
-        let before = machine.state
+        let isAwaited = machine.state.refresh == number
         let isFailure = !isPassing && Int.random(in: 0..<4, using: &generator) == 0
-        let result: Result<TransferStateMachine.Address, DownloadError> =
+        let result: Result<SourceAddress.Replacement, DownloadError> =
             isFailure ? .failure(DownloadError(.urlRefreshFailed)) : .success(freshAddress())
-        take("refreshed \(number)", machine.refreshed(result, number: number, at: now))
-        check((machine.state == before) != isAwaited, "a superseded fresh URL was taken, or none was")
+        let before = machine.phase
+        let actions = machine.refreshed(result, number, at: now)
+        check(isAwaited || actions.isEmpty && machine.phase == before, "a superseded fresh URL was taken")
+        take("refreshed \(number)", actions)
+        if isAwaited { check(machine.state.refresh != number, "a fresh URL was not taken") }
     }
 
     /// Lets somebody else come between two steps of a callback.
@@ -213,8 +215,8 @@ struct ModelRun {
 
     /// Nothing can happen any more: the transfer must be over, or paused, with nothing open.
     private mutating func checkRest() {
-        check(machine.state == .ended || machine.state == .paused, "rests in \(machine.state)")
-        check((ending != nil) == (machine.state == .ended), "an end without an ending")
+        check(machine.phase == .ended || machine.phase == .paused, "rests in \(machine.phase)")
+        check((ending != nil) == (machine.phase == .ended), "an end without an ending")
         check(permit == .none, "rests with a permit")
         check(!store.isOpen, "rests with an open partial")
         check(exchange == nil, "rests with an exchange")
@@ -227,9 +229,19 @@ struct ModelRun {
         take("late", machine.tick(at: now))
         take("late", machine.markDue(at: now))
         take("late", machine.permitGranted(permitNumber, at: now))
-        take("late", machine.retryDue(number: 1, at: now))
+        take("late", machine.retryDue(1, at: now))
         take("late", machine.replaceAddress(.init(url: .sample("https://c.example/")), at: now))
         take("late", machine.purge(at: now))
         take("late", machine.saved())
+    }
+}
+
+extension TransferStateMachine.State {
+    /// The fresh URL that is awaited.
+    fileprivate var refresh: RefreshID? {
+        switch self {
+        case .refreshing(let id, _), .closing(.refreshing(let id)): id
+        default: nil
+        }
     }
 }

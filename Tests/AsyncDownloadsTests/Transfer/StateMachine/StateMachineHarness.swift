@@ -32,8 +32,10 @@ struct StateMachineHarness {
     /// What the last mark said to be written.
     private(set) var marked = IntervalSet()
     /// The exchange whose end was not reported yet.
-    private(set) var exchange: Int?
-    private var retry: (due: Duration, number: Int)?
+    private(set) var exchange: ExchangeID?
+    private var retry: (due: Duration, timer: TimerID)?
+    /// What the callback of the last head had to do before it returned.
+    private(set) var reply = TransferStateMachine.HeadReply.proceed
     private var tick: Duration?
     private var mark: Duration?
     private var unanswered: [TransferAction] = []
@@ -100,21 +102,20 @@ extension StateMachineHarness {
     /// The head of the exchange under way.
     mutating func head(_ status: Int, _ fields: HeaderFields = [:]) {
         let head = ResponseHead(status: StatusCode(status), headers: fields)
-        feed(machine.headArrived(head, exchange: exchange ?? 0, at: now, date: .sample))
-        if case .begin(let representation) = machine.headReply(exchange: exchange ?? 0) {
-            feed([.beginPartial(representation, exchange: exchange ?? 0)])
-        }
+        let id = exchange ?? 0
+        let (reply, actions) = machine.headArrived(head, exchange: id, at: now, date: .sample)
+        self.reply = reply
+        feed(actions)
+        if case .start(let representation) = reply { feed([.startPartial(representation, exchange: id)]) }
     }
 
     /// Bytes of the exchange under way, written at once; answers what was written, nil for nothing.
     @discardableResult
     mutating func bytes(_ count: Int) -> Range<Int64>? {
         let number = exchange ?? 0
-        guard case .write(_, let wanted, let offset) = machine.bytesArrived(count, exchange: number, at: now) else {
-            return nil
-        }
-        feed(machine.wrote(wanted, at: offset, exchange: number, at: now))
-        return offset..<offset + Int64(wanted)
+        guard case .write(let part) = machine.bytesArrived(count, exchange: number, at: now) else { return nil }
+        feed(machine.wrote(part.count, at: part.offset, exchange: number, at: now))
+        return part.offset..<part.offset + Int64(part.count)
     }
 
     /// The end of the exchange under way.
@@ -145,7 +146,7 @@ extension StateMachineHarness {
                 feed(machine.tick(at: now))
             } else if let retry, retry.due == due {
                 self.retry = nil
-                feed(machine.retryDue(number: retry.number, at: now))
+                feed(machine.retryDue(retry.timer, at: now))
             } else {
                 mark = nil
                 feed(machine.markDue(at: now))
@@ -179,7 +180,7 @@ extension StateMachineHarness {
         switch action {
         case .emit(let event): told.append(event.summary)
         case .scheduleTick(let delay): tick = now + delay
-        case .scheduleRetry(let delay, let number): retry = (now + delay, number)
+        case .scheduleRetry(let delay, let timer): retry = (now + delay, timer)
         case .scheduleMark(let delay): mark = now + delay
         case .markPartial(let received): marked = received
         case .startExchange(let number, let request):
@@ -198,7 +199,7 @@ extension StateMachineHarness {
         switch action {
         case .requestPermit, .movePermit: !automatic.contains(.permit)
         case .openPartial: !automatic.contains(.opening)
-        case .beginPartial, .recordPartial: !automatic.contains(.beginning)
+        case .startPartial, .recordPartial: !automatic.contains(.beginning)
         case .savePartial: !automatic.contains(.saving)
         case .closePartial, .discardPartial: !automatic.contains(.closing)
         case .finishPartial: !automatic.contains(.finishing)
@@ -213,12 +214,12 @@ extension StateMachineHarness {
         case .movePermit(_, let number):
             return hasRoom ? machine.permitGranted(number, at: now) : machine.moveRefused(number, at: now)
         case .openPartial: return machine.opened(finding, at: now)
-        case .beginPartial(_, let number): return machine.began(beginning, exchange: number, at: now)
+        case .startPartial(_, let id): return machine.partialStarted(beginning, exchange: id, at: now)
         case .recordPartial(_, let number): return machine.prepared(beginning, exchange: number, at: now)
         case .savePartial: return machine.saved()
         case .closePartial(let saved):
             // What the next opening finds, unless the test says something else.
-            if let saved, let representation = machine.representation {
+            if let saved, let representation = machine.bytes.representation {
                 let kept = kept ?? saved
                 finding = .success(kept.isEmpty ? .nothing : .bytes(representation, kept))
             }
@@ -236,6 +237,43 @@ extension StateMachineHarness {
         default: return nil
         }
     }
+}
+
+extension TransferStateMachine {
+    /// Changes whether a subscriber can be asked for a fresh URL.
+    mutating func setRefreshable(_ isRefreshable: Bool) {
+        var demands = demands
+        demands.isRefreshable = isRefreshable
+        setDemands(demands)
+    }
+}
+
+extension TransferStateMachine.State {
+    /// The delay that is awaited.
+    var timer: TimerID? {
+        switch self {
+        case .backingOff(let timer, _): timer
+        case .refreshing(_, let timer): timer
+        default: nil
+        }
+    }
+}
+
+extension ExchangeSet {
+    /// The exchange of a transfer over one connection.
+    var first: ExchangeProgress? { all.first?.exchange }
+}
+
+extension ExchangeID: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: Int) { self.init(rawValue: value) }
+}
+
+extension TimerID: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: Int) { self.init(rawValue: value) }
+}
+
+extension RefreshID: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: Int) { self.init(rawValue: value) }
 }
 
 extension URL {

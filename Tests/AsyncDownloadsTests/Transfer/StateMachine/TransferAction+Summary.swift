@@ -8,7 +8,7 @@ extension TransferAction {
         case .movePermit(let host, _): "move to \(host)"
         case .releasePermit: "release the permit"
         case .openPartial: "open"
-        case .beginPartial(let representation, let number):
+        case .startPartial(let representation, let number):
             "begin \(representation.length.map(String.init) ?? "?") for \(number)"
         case .updateRepresentation: "updateRepresentation"
         case .useCredentials: "use other credentials"
@@ -20,7 +20,7 @@ extension TransferAction {
         case .savePartial(let received): "save \(received.count)"
         case .closePartial(let received): received.map { "close with \($0.count)" } ?? "close"
         case .discardPartial: "discard"
-        case .finishPartial(let length, _): "finish \(length)"
+        case .finishPartial(let length, _, _): "finish \(length)"
         case .startExchange(let number, let request): "exchange \(number) \(request.headers["Range"] ?? "whole")"
         case .cancelExchange(let number): "cancel \(number)"
         case .abandonExchange(let number): "abandon \(number)"

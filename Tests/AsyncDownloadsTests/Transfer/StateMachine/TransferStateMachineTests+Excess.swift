@@ -11,7 +11,7 @@ struct TransferExcessTests {
     func wholeBody() {
         var harness = StateMachineHarness.receiving()
         #expect(harness.bytes(80) == 50..<100)
-        #expect(harness.machine.received.isEmpty)
+        #expect(harness.machine.bytes.intervals.isEmpty)
         #expect(harness.done == ["retract to 0", "cancel 1", "close", "release the permit"])
         #expect(harness.log == ["restarted excessBytes 100", "retrying 1 malformedResponse"])
         harness.pass(.seconds(60))
@@ -24,7 +24,7 @@ struct TransferExcessTests {
         harness.head(206, Self.part)
         harness.bytes(4)
         #expect(harness.bytes(7) == 54..<60)
-        #expect(harness.machine.received == IntervalSet(0..<50))
+        #expect(harness.machine.bytes.intervals == IntervalSet(0..<50))
         #expect(harness.log.suffix(2) == ["restarted excessBytes 10", "retrying 1 malformedResponse"])
         harness.pass(.seconds(60))
         #expect(harness.done.last == "exchange 2 bytes=50-")
@@ -75,7 +75,10 @@ struct TransferExcessTests {
     func crossingStop() {
         var harness = StateMachineHarness.resuming()
         harness.head(206, Self.part)
-        guard case .write(_, 10, 50) = harness.machine.bytesArrived(11, exchange: 1, at: harness.now) else {
+        guard
+            case .write(.init(skipped: 0, count: 10, offset: 50)) = harness.machine.bytesArrived(
+                11, exchange: 1, at: harness.now)
+        else {
             Issue.record("the promised bytes are written")
             return
         }

@@ -32,7 +32,7 @@ struct TransferModelTests {
         for seed in share * 250..<(share + 1) * 250 {
             var run = ModelRun(seed: seed, faults: 12, commands: 8, passing: true)
             run.run()
-            if run.machine.state == .paused, run.violations.isEmpty {
+            if run.machine.phase == .paused, run.violations.isEmpty {
                 run.commands = 0
                 run.run()
             }

@@ -21,7 +21,7 @@ struct PacingTests {
 
     /// Answers the request under way with a part of `count` bytes.
     private static func deliver(_ count: Int, of length: String = "\(length)", to harness: inout StateMachineHarness) {
-        let first = harness.machine.received.prefixEnd
+        let first = harness.machine.bytes.intervals.prefixEnd
         let last = first + Int64(count) - 1
         harness.head(206, ["Content-Range": "bytes \(first)-\(last)/\(length)", "ETag": "\"v1\""])
         harness.bytes(count)
@@ -48,8 +48,8 @@ struct PacingTests {
             Array(repeating: nil, count: 7)
             + [100, 200, 400, 800, 1000, 1000, 1000].map { .milliseconds($0) }
         #expect(delays == expected)
-        #expect(harness.machine.state == .connecting)
-        #expect(harness.machine.received.count == 15)
+        #expect(harness.machine.phase == .connecting)
+        #expect(harness.machine.bytes.count == 15)
     }
 
     @Test("boundary 14: the delay is no failure: no retry is used or told, and the permit and the partial are kept")
@@ -57,8 +57,8 @@ struct PacingTests {
         let harness = Self.slowed { $0.retryPolicy = .never }
         #expect(harness.machine.awaitsTimer)
         #expect(harness.machine.isPartialOpen)
-        #expect(harness.machine.permitHost != nil)
-        #expect(harness.machine.retriesUsed == 0)
+        #expect(harness.machine.permit.host != nil)
+        #expect(harness.machine.budget.retriesUsed == 0)
         #expect(!harness.told.contains { $0.hasPrefix("retrying") })
         #expect(!harness.done.contains { $0.hasPrefix("release") || $0.hasPrefix("close") })
     }
@@ -78,7 +78,7 @@ struct PacingTests {
         harness.finding = .success(.bytes(.sample(length: Self.length), IntervalSet(0..<200_000)))
         harness.run()
         for _ in 0..<Self.burst {
-            let end = harness.machine.received.prefixEnd
+            let end = harness.machine.bytes.intervals.prefixEnd
             harness.head(206, ["Content-Range": "bytes 0-\(end)/\(Self.length)", "ETag": "\"v1\""])
             harness.bytes(Int(end) + 1)
             harness.end()
@@ -106,7 +106,7 @@ struct PacingTests {
         var harness = Self.harness { $0.windowLength = 10 }
         for _ in 0..<100 {
             Self.deliver(10, to: &harness)
-            #expect(harness.machine.state == .connecting)
+            #expect(harness.machine.phase == .connecting)
         }
     }
 
@@ -151,7 +151,7 @@ struct PacingTests {
     func stopping() {
         var paused = Self.slowed()
         paused.stop(.pause)
-        #expect(paused.machine.state == .paused)
+        #expect(paused.machine.phase == .paused)
         #expect(paused.log.last == "paused 9")
         var abandoned = Self.slowed()
         abandoned.stop(.abandon)

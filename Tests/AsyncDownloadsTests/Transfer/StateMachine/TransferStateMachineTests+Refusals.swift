@@ -39,7 +39,7 @@ struct TransferRefusalTests {
         harness.run()
         #expect(harness.done == ["ask for a permit", "open", "release the permit"])
         harness.stop(.pause)
-        #expect(harness.machine.state == .paused)
+        #expect(harness.machine.phase == .paused)
         #expect(harness.log.last == "paused 50")
     }
 

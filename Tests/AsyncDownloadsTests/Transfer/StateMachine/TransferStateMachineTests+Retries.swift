@@ -35,22 +35,22 @@ struct TransferRetryTests {
     /// A transfer with 50 bytes whose URL was refused, and a caller that looks for another one.
     private func refreshing() -> StateMachineHarness {
         var harness = StateMachineHarness.resuming()
-        harness.machine.demands.isRefreshable = true
+        harness.machine.setRefreshable(true)
         harness.head(403)
         harness.forget()
         return harness
     }
 
-    private static let fresh = TransferStateMachine.Address(url: .sample("https://a.example/fresh"))
+    private static let fresh = SourceAddress.Replacement(url: .sample("https://a.example/fresh"))
 
     @Test("a fresh URL that comes soon is used at once, with the permit and the partial that are there")
     func soon() {
         var harness = refreshing()
         harness.pass(.seconds(1))
-        harness.feed(harness.machine.refreshed(.success(Self.fresh), number: 1, at: harness.now))
+        harness.feed(harness.machine.refreshed(.success(Self.fresh), 1, at: harness.now))
         #expect(harness.done == ["exchange 2 bytes=50-"])
         harness.pass(.seconds(2))
-        #expect(harness.machine.state == .connecting)
+        #expect(harness.machine.phase == .connecting)
     }
 
     @Test("a caller that takes long to find a fresh URL keeps no permit, and may be asked again after the wait for one")
@@ -59,7 +59,7 @@ struct TransferRetryTests {
         harness.pass(.seconds(2))
         #expect(harness.done == ["close with 50", "release the permit"])
         harness.automatic.remove(.permit)
-        harness.feed(harness.machine.refreshed(.success(Self.fresh), number: 1, at: harness.now))
+        harness.feed(harness.machine.refreshed(.success(Self.fresh), 1, at: harness.now))
         harness.pass(.seconds(600))
         harness.catchUp()
         #expect(harness.done.suffix(3) == ["ask for a permit", "open", "exchange 2 bytes=50-"])
@@ -74,9 +74,9 @@ struct TransferRetryTests {
         harness.automatic.remove(.closing)
         harness.pass(.seconds(2))
         #expect(harness.done == ["close with 50"])
-        let answer: Result<TransferStateMachine.Address, DownloadError> =
+        let answer: Result<SourceAddress.Replacement, DownloadError> =
             isFound ? .success(Self.fresh) : .failure(DownloadError(.urlRefreshFailed))
-        harness.feed(harness.machine.refreshed(answer, number: 1, at: harness.now))
+        harness.feed(harness.machine.refreshed(answer, 1, at: harness.now))
         harness.catchUp()
         if isFound {
             #expect(harness.requests.last?.url == Self.fresh.url)
@@ -111,7 +111,7 @@ struct TransferRetryTests {
         #expect(harness.done == ["close with 50"])
         harness.stop(.pause)
         harness.catchUp()
-        #expect(harness.machine.state == .paused)
+        #expect(harness.machine.phase == .paused)
         #expect(harness.delay == nil)
     }
 

@@ -7,7 +7,7 @@ internal import Testing
 struct TransferStateTableTests {
     /// What callers and the clock may do at any time.
     enum Input: String, CaseIterable, Sendable {
-        case run, pause, park, discard, tick
+        case run, pause, abandon, discard, tick
     }
 
     /// Each state, and where each of ``Input`` leads from there before anything else answers; "" for nowhere.
@@ -15,9 +15,9 @@ struct TransferStateTableTests {
         (.ready, ["waiting", "paused", "ended", "opening", ""]),
         (.waiting, ["", "paused", "ended", "opening", ""]),
         (.opening, ["", "", "", "", ""]),
-        (.connecting, ["", "draining connect", "draining connect", "draining connect", "draining retry"]),
-        (.preparing, ["", "draining connect", "draining connect", "draining connect", ""]),
-        (.receiving, ["", "draining connect", "draining connect", "draining connect", "draining retry"]),
+        (.connecting, ["", "draining advance", "draining advance", "draining advance", "draining retry"]),
+        (.preparing, ["", "draining advance", "draining advance", "draining advance", ""]),
+        (.receiving, ["", "draining advance", "draining advance", "draining advance", "draining retry"]),
         (.drainingToConnect, ["", "", "", "", ""]),
         (.drainingToRetry, ["", "", "", "", ""]),
         (.drainingToFail, ["", "", "", "", ""]),
@@ -58,7 +58,7 @@ struct TransferStateTableTests {
                 harness.stop(.abandon)
                 harness.catchUp()
                 harness.end(.cancelled)
-                #expect(harness.machine.state == .ended, "\(first), \(second)")
+                #expect(harness.machine.phase == .ended, "\(first), \(second)")
                 #expect(harness.endings.count == 1, "\(first), \(second)")
             }
         }
@@ -73,7 +73,7 @@ struct TransferStateTableTests {
     @Test("a discard is final: nobody joins it, and nothing takes it back", arguments: ReachableState.allCases)
     func discardIsFinal(_ standing: ReachableState) {
         var harness = standing.harness()
-        guard harness.machine.state != .ended, harness.machine.state != .finishing else { return }
+        guard harness.machine.phase != .ended, harness.machine.phase != .finishing else { return }
         harness.stop(.discard)
         #expect(!harness.machine.isJoinable)
         for intent in [TransferStateMachine.Intent.pause, .abandon] { harness.stop(intent) }
@@ -95,7 +95,7 @@ struct TransferStateTableTests {
 /// A state, reached by the shortest way, with nothing answered that was not needed for it.
 enum ReachableState: String, CaseIterable, Sendable {
     case ready, waiting, opening, connecting, preparing, receiving
-    case drainingToConnect = "draining connect"
+    case drainingToConnect = "draining advance"
     case drainingToRetry = "draining retry"
     case drainingToFail = "draining fail"
     case closingToRetry = "closing retrying"
@@ -141,7 +141,7 @@ enum ReachableState: String, CaseIterable, Sendable {
         switch self {
         case .backingOff, .backingOffBriefly, .closingToRetry: harness.lose()
         case .refreshing, .refreshingForLong:
-            harness.machine.demands.isRefreshable = true
+            harness.machine.setRefreshable(true)
             harness.lose()
             harness.pass(harness.delay ?? .zero)
             harness.head(403)
@@ -164,11 +164,15 @@ extension TransferStateMachine {
         case .closing(.retrying): "closing retrying"
         case .backingOff where isPartialOpen: "backingOff with a permit"
         case .refreshing: isPartialOpen ? "refreshing with a permit" : "refreshing"
-        case .draining(let next): "draining \(next)"
-        case .closing(let closing): "closing \(closing)"
+        case .draining(.advance): "draining advance"
+        case .draining(.refresh): "draining refresh"
+        case .draining(.retry): "draining retry"
+        case .draining(.fail): "draining fail"
+        case .closing(.keeping): "closing keeping"
+        case .closing(.failing): "closing failing"
+        case .closing(.discarding): "closing discarding"
         case .backingOff: "backingOff"
-        case .preparing: "preparing"
-        default: "\(state)"
+        default: phase.rawValue
         }
     }
 }

@@ -48,7 +48,7 @@ struct TransferTimeTests {
         harness.head(200, ["Content-Length": "100"])
         harness.pass(.seconds(60))
         harness.catchUp()
-        #expect(harness.machine.state == .receiving)
+        #expect(harness.machine.phase == .receiving)
         #expect(harness.failure == nil)
     }
 
@@ -87,8 +87,8 @@ struct TransferTimeTests {
         harness.feed(harness.machine.wrote(10, at: 50, exchange: 1, at: harness.now))
         harness.pass(.seconds(5))
         #expect(harness.done.contains("abandon 1"))
-        #expect(harness.machine.state == .paused)
-        #expect(harness.machine.received.count == 60)
+        #expect(harness.machine.phase == .paused)
+        #expect(harness.machine.bytes.count == 60)
     }
 
     @Test("a stall is told as a speed that falls")

@@ -36,7 +36,7 @@ struct WindowTests {
     @Test("what is on disk is resumed by a window, and that is told once")
     func resumption() {
         var harness = StateMachineHarness.resuming { $0.windowLength = 40 }
-        #expect(harness.machine.exchange?.asked.fields["Range"] == "bytes=50-89")
+        #expect(harness.machine.exchanges.first?.request.fields["Range"] == "bytes=50-89")
         Self.deliver(50, 89, to: &harness)
         Self.deliver(90, 99, to: &harness)
         #expect(harness.log == ["started 100 resumable", "resumed 50", "verifying"])
@@ -129,7 +129,7 @@ struct WindowTests {
         harness.head(206)
         #expect(harness.log.last == "retrying 1 malformedResponse")
         harness.pass(.seconds(60))
-        #expect(harness.machine.exchange?.asked.fields["Range"] == "bytes=40-79")
+        #expect(harness.machine.exchanges.first?.request.fields["Range"] == "bytes=40-79")
         harness.head(206)
         #expect(harness.log.last == "restarted invalidPartialResponse 40")
         #expect(harness.done.last == "exchange 4 whole")
@@ -151,7 +151,7 @@ struct WindowTests {
         var harness = Self.harness()
         harness.head(206)
         harness.pass(.seconds(60))
-        #expect(harness.machine.exchange?.asked.fields["Range"] == "bytes=0-39")
+        #expect(harness.machine.exchanges.first?.request.fields["Range"] == "bytes=0-39")
         harness.head(206)
         #expect(harness.done.last == "exchange 3 whole")
         #expect(!harness.log.contains { $0.hasPrefix("restarted") })

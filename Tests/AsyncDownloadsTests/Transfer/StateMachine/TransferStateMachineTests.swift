@@ -20,7 +20,7 @@ struct TransferStateMachineTests {
         harness.forget()
         harness.end()
         #expect(harness.done == ["finish 100", "release the permit", "end finished"])
-        #expect(harness.machine.state == .ended)
+        #expect(harness.machine.phase == .ended)
     }
 
     @Test("the subscribers hear of each step once")
@@ -79,7 +79,7 @@ struct TransferStateMachineTests {
         harness.end()
         #expect(harness.failure == nil)
         #expect(harness.requests.isEmpty)
-        #expect(harness.machine.state == .ended)
+        #expect(harness.machine.phase == .ended)
     }
 
     @Test("rule 12: what is complete by record is finished without a request")
@@ -107,8 +107,8 @@ struct TransferStateMachineTests {
         var representation = Representation.sample()
         representation.contentCoding = "gzip"
         let harness = StateMachineHarness.resuming(representation)
-        #expect(harness.machine.received.isEmpty)
-        #expect(harness.machine.exchange?.asked == .everything)
+        #expect(harness.machine.bytes.intervals.isEmpty)
+        #expect(harness.machine.exchanges.first?.request == .everything)
     }
 
     @Test("what was found and cannot be used is told, with its reason")
@@ -123,7 +123,7 @@ struct TransferStateMachineTests {
     @Test("rule 27: 412 restarts from zero once, then it is reported")
     func preconditionFailed() {
         var harness = StateMachineHarness.resuming { $0.windowLength = 40 }
-        #expect(harness.machine.exchange?.asked.fields["If-Match"] == "\"v1\"")
+        #expect(harness.machine.exchanges.first?.request.fields["If-Match"] == "\"v1\"")
         harness.head(412)
         #expect(harness.log == ["restarted contentChanged 50"])
         #expect(harness.done == ["cancel 1", "exchange 2 bytes=0-39"])
@@ -198,7 +198,7 @@ struct TransferStateMachineTests {
         harness.head(200)
         harness.bytes(70)
         harness.lose()
-        #expect(harness.machine.state == .backingOff(1))
+        #expect(harness.machine.state.timer == 1)
         harness.pass(.seconds(60))
         #expect(harness.log == ["started ?", "retrying 1 connectionLost", "waiting", "restarted noValidator 70"])
     }
@@ -216,18 +216,18 @@ struct TransferStateMachineTests {
         var harness = StateMachineHarness.connecting()
         harness.automatic.remove(.beginning)
         harness.head(200, whole)
-        #expect(harness.machine.headReply(exchange: 1).length == 100)
+        #expect(harness.reply.length == 100)
         harness = StateMachineHarness.resuming(.sample(tag: "\"v0\""))
         harness.automatic.remove(.beginning)
         harness.head(200, whole)
-        #expect(harness.machine.headReply(exchange: 1) == .holdBack)
+        #expect(harness.reply == .holdBack)
         #expect(harness.done == ["begin 100 for 1"])
         harness.catchUp()
         harness.lose()
         harness.pass(.seconds(60))
         harness.automatic.remove(.beginning)
         harness.head(200, whole)
-        #expect(harness.machine.headReply(exchange: 2).length == 100)
+        #expect(harness.reply.length == 100)
     }
 
     @Test("an end that comes while the store makes room is kept until it has")
@@ -266,7 +266,7 @@ struct TransferStateMachineTests {
         harness.automatic.remove(.finishing)
         harness.bytes(50)
         harness.end()
-        #expect(harness.machine.state == .finishing)
+        #expect(harness.machine.phase == .finishing)
         harness.feed(harness.machine.finished(.failure(DownloadError(.permissionDenied)), at: .zero))
         #expect(harness.failure?.code == .permissionDenied)
     }
@@ -276,9 +276,9 @@ struct TransferStateMachineTests {
         var harness = StateMachineHarness()
         let location = PartialLocation(
             directory: "/d", baseName: "f", request: RequestRecord(url: "u", destination: "f"))
-        harness.machine.revive(
+        harness.machine.restore(
             UnfinishedPartial(location: location, representation: .sample(), received: IntervalSet(0..<50)))
-        #expect(harness.machine.state == .paused)
+        #expect(harness.machine.phase == .paused)
         #expect(harness.machine.progress.receivedByteCount == 50)
         #expect(harness.machine.progress.expectedByteCount == 100)
         harness.finding = .success(.bytes(.sample(), IntervalSet(0..<50)))
@@ -290,7 +290,7 @@ struct TransferStateMachineTests {
 extension TransferStateMachine.HeadReply {
     /// The length of the representation that is to begin.
     fileprivate var length: Int64? {
-        if case .begin(let representation) = self { representation.length } else { nil }
+        if case .start(let representation) = self { representation.length } else { nil }
     }
 }
 

@@ -1,0 +1,42 @@
+/// A number that identifies one thing of a transfer and is never used again.
+protocol SerialIdentifier: Hashable, Sendable, CustomStringConvertible {
+    /// The number, counted from 1.
+    var rawValue: Int { get }
+
+    init(rawValue: Int)
+}
+
+extension SerialIdentifier {
+    var description: String { "\(rawValue)" }
+}
+
+/// Identifies one exchange of a transfer.
+struct ExchangeID: SerialIdentifier {
+    let rawValue: Int
+}
+
+/// Identifies one request for a permit.
+struct PermitRequestID: SerialIdentifier {
+    let rawValue: Int
+}
+
+/// Identifies one delay.
+struct TimerID: SerialIdentifier {
+    let rawValue: Int
+}
+
+/// Identifies one request for a fresh URL.
+struct RefreshID: SerialIdentifier {
+    let rawValue: Int
+}
+
+/// Creates identifiers, each one once.
+struct SerialNumbers<ID: SerialIdentifier>: Sendable {
+    private var last = 0
+
+    /// Returns an identifier that was not returned before.
+    mutating func next() -> ID {
+        last += 1
+        return ID(rawValue: last)
+    }
+}

@@ -1,0 +1,68 @@
+/// How often a transfer may still fail and restart.
+struct RetryBudget: Sendable {
+    /// An attempt that follows a failure.
+    struct Attempt: Sendable {
+        /// Which retry it is, counted from 1.
+        let number: Int
+        let delay: Duration
+        /// The longest delay that could have been drawn.
+        let longestDelay: Duration
+    }
+
+    private(set) var retriesUsed = 0
+    /// The most bytes that the transfer ever had.
+    private var mostReceived: Int64 = 0
+    private var forcedRestartCount = 0
+    private var excessCount = 0
+    private var jitter: SplitMix64
+
+    init(seed: UInt64) {
+        jitter = SplitMix64(seed: seed)
+    }
+
+    /// Records bytes that were found, which no attempt has to bring again.
+    mutating func found(_ count: Int64) {
+        mostReceived = max(mostReceived, count)
+    }
+
+    /// Records that bytes of an earlier restart were found after all.
+    mutating func restartsUndone() {
+        forcedRestartCount = 0
+    }
+
+    /// Counts a failure, and returns the attempt that follows; nil if none does.
+    mutating func nextAttempt(
+        after error: DownloadError, policy: RetryPolicy, received: Int64
+    ) -> Attempt? {
+        if received > mostReceived {
+            // Rule 37: an attempt that brought new bytes doesn't count as a failure.
+            mostReceived = received
+            retriesUsed = 0
+        }
+        guard error.isRetryable, retriesUsed < policy.maximumRetries else { return nil }
+        retriesUsed += 1
+        return Attempt(
+            number: retriesUsed,
+            delay: policy.delay(
+                beforeRetry: retriesUsed, jitter: jitter.nextFraction(), retryAfter: error.retryAfter),
+            longestDelay: policy.delay(beforeRetry: retriesUsed, jitter: 1, retryAfter: error.retryAfter))
+    }
+
+    /// Counts a restart that a response forces, and returns how many there were before.
+    ///
+    /// Rule 27: one is a change, and two are a resource that cannot be downloaded, or with bounded requests one that cannot be
+    /// downloaded in parts.
+    ///
+    /// - Returns: nil if the restart would be one too many.
+    mutating func forceRestart(isBounded: Bool) -> Int? {
+        guard forcedRestartCount < 1 || isBounded else { return nil }
+        forcedRestartCount += 1
+        return forcedRestartCount - 1
+    }
+
+    /// Counts a response that brought more bytes than it promised, and returns whether it was the first one.
+    mutating func countExcess() -> Bool {
+        excessCount += 1
+        return excessCount == 1
+    }
+}

@@ -1,0 +1,163 @@
+internal import Foundation
+
+/// Where a resource is requested: the URL, the redirects from there, the headers, and fresh URLs.
+struct SourceAddress: Sendable {
+    /// A URL that replaces the present one, with times on the machine's clock.
+    struct Replacement: Sendable, Hashable {
+        var url: URL
+        /// nil keeps the present headers.
+        var headers: CallerHeaders?
+        var expiresAt: Duration?
+    }
+
+    /// How many URLs of the resource are remembered.
+    ///
+    /// A URL that was forgotten may be offered once more, which costs one request.
+    private static let maximumKnownURLCount = 100
+
+    private let requestedURL: URL
+    private(set) var redirects: RedirectChain
+    /// The headers of the request, or those that came with a fresh URL.
+    private(set) var headers: CallerHeaders
+    /// When the URL expires.
+    private var expiresAt: Duration?
+    /// The URLs of the resource that were used or offered, including those that are of no use any more.
+    private var knownURLs: Set<URL>
+    /// Where a later subscriber has requested the resource.
+    private var offer: Replacement?
+    /// How many fresh URLs were requested since a URL has answered.
+    private var refreshCount = 0
+    /// When the present URL came from a refresh.
+    private var refreshedAt: Duration?
+    /// Whether the bytes came from another URL, so that the next response has to prove that it is of the same object.
+    private(set) var requiresVerification = false
+
+    init(url: URL, headers: CallerHeaders) {
+        requestedURL = url
+        redirects = RedirectChain(origin: url)
+        self.headers = headers
+        knownURLs = [url]
+    }
+
+    /// The host that the next request goes to.
+    var host: String { redirects.host }
+
+    /// The URL that the next request goes to.
+    var url: URL { redirects.current }
+
+    /// The URL before redirects.
+    var origin: URL { redirects.origin }
+}
+
+// MARK: - Replacements
+
+extension SourceAddress {
+    /// Uses another URL from now on.
+    mutating func replace(by new: Replacement) {
+        // A server that refuses again and again has every fresh URL added here.
+        if knownURLs.count >= Self.maximumKnownURLCount { knownURLs = [requestedURL] }
+        knownURLs.insert(new.url)
+        offer = nil
+        redirects.replaceOrigin(new.url, trusting: new.headers != nil)
+        if let headers = new.headers { self.headers = headers }
+        expiresAt = new.expiresAt
+        requiresVerification = true
+    }
+
+    /// Remembers a URL that a later subscriber has requested; the present exchange isn't disturbed.
+    mutating func offer(_ new: Replacement) {
+        // Requests of one account may bring a newer token for a known URL.
+        let hasNewHeaders = new.headers.map { $0.fields.sortedByName != headers.fields.sortedByName } ?? false
+        guard knownURLs.insert(new.url).inserted || hasNewHeaders else { return }
+        offer = new
+    }
+
+    /// Returns the offered URL, if there is one; it is to be used now.
+    mutating func takeOffer() -> Replacement? {
+        defer { offer = nil }
+        return offer
+    }
+
+    /// Requires the next response to prove that it is of the object whose bytes came from another URL.
+    mutating func requireVerification() {
+        requiresVerification = true
+    }
+
+    /// Records that the present URL has answered with bytes of the object.
+    mutating func answered() {
+        comparisonAnswered()
+        requiresVerification = false
+    }
+
+    /// Records that the present URL has answered with bytes that are only compared.
+    mutating func comparisonAnswered() {
+        redirects.isProven = true
+        refreshCount = 0
+    }
+}
+
+// MARK: - Expiration and refresh
+
+extension SourceAddress {
+    /// Sets when the URL expires.
+    mutating func expire(at time: Duration) {
+        expiresAt = time
+    }
+
+    /// Whether the URL has expired.
+    func hasExpired(at now: Duration) -> Bool { expiresAt.map { now >= $0 } ?? false }
+
+    /// Whether a refusal with `status` may be answered by a fresh URL.
+    func canRefresh(after status: StatusCode) -> Bool {
+        refreshCount < 1 && [401, 403, 410].contains(status.code)
+    }
+
+    /// Counts a request for a fresh URL.
+    mutating func refreshRequested() {
+        refreshCount += 1
+    }
+
+    /// Lets the next refusal ask for a fresh URL again.
+    mutating func allowRefresh() {
+        refreshCount = 0
+    }
+
+    /// Records that the present URL came from a refresh.
+    mutating func refreshed(at now: Duration) {
+        refreshedAt = now
+        // A URL that has expired on arrival is used nevertheless: the clocks may differ.
+        if hasExpired(at: now) { expiresAt = nil }
+    }
+
+    /// Prepares the next request: a fresh URL that has waited longer than `limit` may be refreshed again.
+    mutating func willRequest(at now: Duration, freshFor limit: Duration) {
+        if let refreshedAt, now - refreshedAt > limit { refreshCount = 0 }
+        refreshedAt = nil
+    }
+}
+
+// MARK: - Redirects
+
+extension SourceAddress {
+    /// Follows a redirect, or returns why not.
+    mutating func follow(_ location: String?) -> DownloadError? { redirects.follow(location) }
+
+    /// Returns to the URL before redirects.
+    mutating func reset() {
+        redirects.reset()
+    }
+
+    /// Returns to the URL before redirects if the target may have expired.
+    ///
+    /// - Returns: Whether it has returned.
+    mutating func returnToOrigin(after status: StatusCode, hasBytes: Bool) -> Bool {
+        guard redirects.hasExpired(status), hasBytes || redirects.hasWaited else { return false }
+        redirects.returnToOrigin()
+        return true
+    }
+
+    /// Records that the target of a redirect has to wait for a permit.
+    mutating func targetWaits() {
+        redirects.hasWaited = true
+    }
+}

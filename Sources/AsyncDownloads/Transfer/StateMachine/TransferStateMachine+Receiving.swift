@@ -1,0 +1,202 @@
+/// The bodies of exchanges, and their ends.
+extension TransferStateMachine {
+    /// Handles that the store has emptied the partial file for the representation that the exchange brings.
+    mutating func partialStarted(
+        _ result: Result<Void, DownloadError>, exchange id: ExchangeID, at now: Duration
+    ) -> [TransferAction] {
+        if case .success = result { bytes.partialEmptied() }
+        return prepared(result, exchange: id, at: now)
+    }
+
+    /// Handles that the store is ready for the body of the exchange, or could not be.
+    mutating func prepared(
+        _ result: Result<Void, DownloadError>, exchange id: ExchangeID, at now: Duration
+    ) -> [TransferAction] {
+        // The race of the store with a stop; the store's queue keeps what follows in order.
+        guard case .exchanging = state, exchanges[id]?.isHeldBack == true else { return [] }
+        switch result {
+        case .failure(let error):
+            return drain(error.code == .tooManyOpenFiles ? .retry(error) : .fail(error), at: now)
+        case .success:
+            let earlyEnd = exchanges.update(id) { $0.prepared(at: now) } ?? nil
+            meter.start(at: now)
+            if let earlyEnd { return exchangeEnded(earlyEnd, exchange: id, at: now) }
+            return [.openGate(exchange: id)]
+        }
+    }
+
+    /// What happens to bytes that arrived.
+    enum BytesDecision: Sendable, Hashable {
+        /// Write the part, and report `wrote`.
+        case write(ExchangeProgress.Part)
+        /// Compare the part with the bytes on disk, and report `compared`.
+        case compare(ExchangeProgress.Part)
+        /// Ignore the bytes: they belong to a superseded exchange, or to a body of no use.
+        case ignore
+    }
+
+    /// Handles `count` bytes of an exchange.
+    mutating func bytesArrived(_ count: Int, exchange id: ExchangeID, at now: Duration) -> BytesDecision {
+        guard case .exchanging = state, exchanges[id]?.isReceiving == true else { return .ignore }
+        meter.add(count)
+        let limit = demands.byteLimit
+        let part = exchanges.update(id) { exchange in
+            let part = exchange.receive(count, limit: limit, at: now)
+            return exchange.compares ? BytesDecision.compare(part) : .write(part)
+        }
+        return part ?? .ignore
+    }
+
+    /// Handles that the part at `offset` is written.
+    mutating func wrote(
+        _ count: Int, at offset: Int64, exchange id: ExchangeID, at now: Duration
+    ) -> [TransferAction] {
+        exchanges.update(id) { $0.finishWrite(at: now) }
+        guard let exchange = exchanges[id] else { return [] }
+        bytes.wrote(offset..<offset + Int64(count), counts: !exchange.hasFailed)
+        // Bytes that an engine has delivered although it was asked to wait are written first.
+        if exchange.isWriting { return [] }
+        if exchange.exceedsPromise { return exceeded(exchange, at: now) }
+        // The race of a write with a stop: the bytes count, and nothing more happens here.
+        guard case .exchanging = state, exchange.isReceiving else { return [] }
+        let actions = reportWritten(count, at: now)
+        guard exchange.hasOverflowed else { return actions }
+        let limit = demands.byteLimit ?? bytes.count
+        return actions + drain(.fail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed")), at: now)
+    }
+
+    private mutating func reportWritten(_ count: Int, at now: Duration) -> [TransferAction] {
+        var actions: [TransferAction] = []
+        if bytes.isResumable, checkpoints.wrote(count, at: now) { actions.append(.savePartial(bytes.intervals)) }
+        let emitsProgress = meter.shouldEmit(at: now)
+        // Bytes that are reported to a subscriber survive a kill.
+        switch marks.wrote(count, at: now, isReported: emitsProgress) {
+        case .now: actions.append(.markPartial(bytes.intervals))
+        case .after(let delay): actions.append(.scheduleMark(delay))
+        case nil: break
+        }
+        if emitsProgress { actions.append(.emit(.progress(progress))) }
+        return actions
+    }
+
+    /// Handles that a part could not be written.
+    mutating func writeFailed(
+        _ error: DownloadError, exchange id: ExchangeID, at now: Duration
+    ) -> [TransferAction] {
+        exchanges.update(id) { $0.failWrite() }
+        guard case .exchanging = state, exchanges[id]?.isReceiving == true else { return [] }
+        return drain(.fail(error), at: now)
+    }
+}
+
+// MARK: - The end of an exchange
+
+extension TransferStateMachine {
+    /// Handles the end of an exchange, after which nothing of it arrives.
+    mutating func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
+        guard let exchange = exchanges[id] else {
+            preconditionFailure("exchange \(id) ended twice, or was never started")
+        }
+        switch state {
+        case .draining(let followUp):
+            _ = exchanges.remove(id)
+            return exchanges.isEmpty ? proceed(followUp, at: now) : []
+        case .exchanging:
+            return ended(exchange, id, end, at: now)
+        case .ready, .waiting, .opening, .refreshing, .backingOff, .closing, .paused, .finishing, .ended:
+            preconditionFailure("exchange ended in \(phase)")
+        }
+    }
+
+    private mutating func ended(
+        _ exchange: ExchangeProgress, _ id: ExchangeID, _ end: ExchangeEnd, at now: Duration
+    ) -> [TransferAction] {
+        switch exchange.phase {
+        case .preparing:
+            exchanges.update(id) { $0.endEarly(end) }
+            return []
+        case .endedEarly:
+            preconditionFailure("exchange \(id) ended twice")
+        case .connecting:
+            _ = exchanges.remove(id)
+            return failed(failure(of: end) ?? DownloadError(.connectionLost, "no response"), at: now)
+        case .receiving:
+            _ = exchanges.remove(id)
+            if let error = failure(of: end) ?? shortfall(exchange) { return failed(error, at: now) }
+            let verification = exchange.compares ? comparisonEnded(exchange) : []
+            guard exchanges.isEmpty else { return verification }
+            if let delay = delay(after: exchange) { return verification + wait(for: delay, isPaced: true) }
+            return verification + proceed(.advance, at: now)
+        }
+    }
+
+    /// How long the next request has to wait after an exchange that ended in order; nil for not at all.
+    private mutating func delay(after exchange: ExchangeProgress) -> Duration? {
+        if !exchange.compares, bytes.isComplete { return nil }
+        let isComplete = exchange.request.range?.last.map { exchange.position > $0 } ?? false
+        return pacing.delay(
+            afterAnswerOf: exchange.position - exchange.request.start, isComplete: isComplete)
+    }
+
+    private mutating func failed(_ error: DownloadError, at now: Duration) -> [TransferAction] {
+        strategy.interrupted()
+        return drain(error.isRetryable ? .retry(error) : .fail(error), at: now)
+    }
+
+    private func failure(of end: ExchangeEnd) -> DownloadError? {
+        switch end {
+        case .complete: nil
+        case .cancelled: DownloadError(.connectionLost, "the engine canceled the exchange")
+        case .failed(let error): error
+        }
+    }
+
+    /// The error for a body that ended in order and too early; settles a length that the head didn't promise (rule 47).
+    private mutating func shortfall(_ exchange: ExchangeProgress) -> DownloadError? {
+        guard let end = exchange.end else {
+            bytes.settleLength(exchange.position)
+            return nil
+        }
+        guard exchange.position < end else { return nil }
+        return DownloadError(.connectionLost, "\(end - exchange.position) bytes short of what the head promised")
+    }
+}
+
+// MARK: - Draining
+
+extension TransferStateMachine {
+    /// Awaits the ends of all exchanges before anything else happens.
+    ///
+    /// - Parameter canceling: Whether the exchanges are canceled; short bodies are left to complete instead.
+    mutating func drain(
+        _ followUp: DrainFollowUp, canceling: Bool = true, at now: Duration
+    ) -> [TransferAction] {
+        let running = exchanges.all
+        // A body that is held back must flow again, or its end would never arrive.
+        let gates = running.filter(\.exchange.isHeldBack).map { TransferAction.openGate(exchange: $0.id) }
+        if case .retry = followUp { strategy.interrupted() }
+        if running.contains(where: \.exchange.isReceiving) { strategy.interrupted() }
+        state = .draining(followUp)
+        exchanges.removeEnded()
+        if exchanges.isEmpty { return gates + proceed(followUp, at: now) }
+        return (canceling ? cancelExchanges(at: now) : []) + gates
+    }
+
+    /// Cancels every exchange.
+    mutating func cancelExchanges(at now: Duration) -> [TransferAction] {
+        exchanges.updateAll { $1.cancel(at: now) }
+        return exchanges.all.map { .cancelExchange($0.id) }
+    }
+
+    /// Continues after all exchanges have ended, unless the subscribers want something else.
+    private mutating func proceed(_ followUp: DrainFollowUp, at now: Duration) -> [TransferAction] {
+        if case .fail(let error) = followUp { return fail(error, at: now) }
+        guard intent == .run else { return applyIntent(at: now) }
+        switch followUp {
+        case .advance: return advance(at: now)
+        case .refresh(let status): return refresh(.status(status.code), at: now)
+        case .retry(let error): return retry(error, at: now)
+        case .fail: preconditionFailure("a failure is handled above")
+        }
+    }
+}

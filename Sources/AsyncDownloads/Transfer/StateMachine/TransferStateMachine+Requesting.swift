@@ -1,0 +1,219 @@
+internal import Foundation
+
+/// What is requested next, and what the heads of responses lead to.
+extension TransferStateMachine {
+    /// Takes the next step: finishes if every byte is on disk, and otherwise starts the exchange for the next missing bytes.
+    mutating func advance(at now: Duration) -> [TransferAction] {
+        var actions = rollBackUnverified()
+        if bytes.comparison == nil, bytes.isComplete, let representation = bytes.representation {
+            return actions + finish(representation, at: now)
+        }
+        // A URL that has waited for a permit may be too old by now.
+        address.willRequest(at: now, freshFor: Self.longestRefreshWithPermit)
+        if demands.isRefreshable, address.hasExpired(at: now) { return actions + refresh(.expired, at: now) }
+        // Rule 58: the limit is that of the host of the request, which a redirect or a fresh URL changes.
+        if permit.host != address.host {
+            let request = permit.request(for: address.host)
+            state = .waiting(request)
+            return actions + [.movePermit(host: address.host, request)]
+        }
+        actions += recordCredentials()
+        if let comparison = startComparison(at: now) { return actions + comparison }
+        if !bytes.intervals.isEmpty, !bytes.isResumable { actions += restart(.noValidator) }
+        let range = strategy.range(from: bytes.intervals.prefixEnd, validator: bytes.representation?.validator)
+        return actions + startExchange(range, at: now)
+    }
+
+    /// Starts an exchange for these bytes.
+    ///
+    /// - Parameter compares: Whether the bytes are compared with those on disk.
+    mutating func startExchange(
+        _ range: RequestedRange, compares: Bool = false, at now: Duration
+    ) -> [TransferAction] {
+        let id = exchanges.add(ExchangeProgress(request: range, compares: compares, at: now))
+        state = .exchanging
+        let fields = address.redirects.headers(address.headers, adding: range.fields)
+        return [.startExchange(id, ExchangeRequest(url: address.url, headers: fields))] + keepTicking()
+    }
+
+    /// Handles the head of an exchange, after which its body may flow as the reply says.
+    mutating func headArrived(
+        _ head: ResponseHead, exchange id: ExchangeID, at now: Duration, date: HTTPDate
+    ) -> (reply: HeadReply, actions: [TransferAction]) {
+        // The race of a head with the cancellation of its exchange.
+        guard case .exchanging = state, let exchange = exchanges[id], case .connecting = exchange.phase else {
+            return (.proceed, [])
+        }
+        exchanges.update(id) { $0.keepAlive(at: now) }
+        let interpreter = ResponseInterpreter(
+            asked: exchange.request, known: bytes.representation, received: bytes.intervals.prefixEnd,
+            url: address.url.absoluteString, decodesContent: settings.decodesContent, date: date,
+            requiresVerification: address.requiresVerification, mayDropCondition: strategy.mayDropCondition,
+            toleratesChange: toleratesChange)
+        let actions =
+            exchange.compares
+            ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
+            : handle(interpreter.decide(head), head, id, at: now)
+        return (reply(to: id), actions)
+    }
+
+    /// What the callback that reported a head has to do before it returns.
+    enum HeadReply: Sendable, Hashable {
+        /// Let the body flow, or complete.
+        case proceed
+        /// Start an empty partial file for this representation, report `partialStarted`, and let the body flow.
+        case start(Representation)
+        /// Hold the body back until `openGate`.
+        case holdBack
+    }
+
+    private func reply(to id: ExchangeID) -> HeadReply {
+        guard case .exchanging = state, case .preparing(let preparation) = exchanges[id]?.phase else { return .proceed }
+        return switch preparation {
+        case .starting(let representation): .start(representation)
+        case .store: .holdBack
+        }
+    }
+
+    /// Does what the head was found to mean.
+    mutating func handle(
+        _ decision: ResponseDecision, _ head: ResponseHead, _ id: ExchangeID, at now: Duration
+    ) -> [TransferAction] {
+        switch decision {
+        case .append(let continuation):
+            return append(continuation, id, at: now)
+        case .begin(let representation, let end, let reason):
+            return start(representation, end: end, reason: reason, id, at: now)
+        case .complete(let length):
+            bytes.settleLength(length)
+            return confirmImport() + drain(.advance, at: now)
+        case .retryRequest(.unbounded):
+            strategy.useUnbounded()
+            return drain(.advance, at: now)
+        case .retryRequest(.withoutCondition):
+            strategy.dropCondition()
+            return drain(.advance, at: now)
+        case .retryRequest(.everything(let reason)):
+            return requestEverything(reason, at: now)
+        case .redirect(let location):
+            if let error = address.follow(location) { return drain(.fail(error), at: now) }
+            return drain(.advance, canceling: !hasShortBody(head), at: now)
+        case .fail(let failure):
+            return refused(failure, head, at: now)
+        }
+    }
+
+    private mutating func append(
+        _ continuation: ResponseDecision.Continuation, _ id: ExchangeID, at now: Duration
+    ) -> [TransferAction] {
+        let new = continuation.representation
+        if let error = tooLarge(new.length) { return drain(.fail(error), at: now) }
+        let old = bytes.representation
+        if old?.validator != new.validator { strategy.restoreCondition() }
+        let becomesUnverified = old?.unverifiedFrom != new.unverifiedFrom
+        bytes.continued(as: new)
+        var actions: [TransferAction] = old != new ? [.updateRepresentation(new)] : []
+        actions += confirmImport()
+        exchanges.update(id) {
+            $0.accept(
+                skipping: continuation.skipped, end: continuation.end, preparation: becomesUnverified ? .store : nil)
+        }
+        strategy.rangeAnswered()
+        address.answered()
+        if !becomesUnverified { meter.start(at: now) }
+        actions += emitStart()
+        // The next window of an undisturbed download isn't a resumption.
+        if !strategy.continuesWindows { actions.append(.emit(.resumed(fromOffset: bytes.intervals.prefixEnd))) }
+        strategy.bodyStarted()
+        // The record is written before a byte arrives that it would present as verified.
+        return actions + (becomesUnverified ? [.recordPartial(bytes.intervals, exchange: id)] : [])
+    }
+
+    private mutating func start(
+        _ new: Representation, end: Int64?, reason: RestartReason?, _ id: ExchangeID, at now: Duration
+    ) -> [TransferAction] {
+        if let error = tooLarge(new.length ?? end) { return drain(.fail(error), at: now) }
+        var actions = restart(reason ?? .contentChanged)
+        bytes.started(new)
+        let replacesBytes = bytes.isPartialFilled
+        exchanges.update(id) { $0.acceptWhole(end: end, preparation: replacesBytes ? .store : .starting(new)) }
+        checkpoints.reset()
+        address.answered()
+        strategy.bodyStarted()
+        actions += emitStart()
+        return actions + (replacesBytes ? [.startPartial(new, exchange: id)] : [])
+    }
+
+    /// Removes the file that bytes were imported from, since a server has confirmed them.
+    private mutating func confirmImport() -> [TransferAction] {
+        bytes.confirmImport()
+        guard awaitsImportConfirmation else { return [] }
+        awaitsImportConfirmation = false
+        return [.removeImportedFile]
+    }
+
+    private mutating func emitStart() -> [TransferAction] {
+        guard !hasEmittedStart else { return [] }
+        hasEmittedStart = true
+        return [
+            .emit(
+                .started(expectedByteCount: bytes.representation?.length, isResumable: bytes.isResumable))
+        ]
+    }
+
+    /// Discards the bytes and requests all of them again.
+    mutating func requestEverything(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
+        guard let restartsBefore = budget.forceRestart(isBounded: strategy.isBounded) else {
+            return drain(.fail(DownloadError(.contentChanged, "\(reason), again after a restart")), at: now)
+        }
+        if reason != .contentChanged || restartsBefore > 0 { strategy.useUnbounded() }
+        return restart(reason) + drain(.advance, at: now)
+    }
+
+    /// Discards the bytes; the store does so when the new representation starts.
+    mutating func restart(_ reason: RestartReason) -> [TransferAction] {
+        let discarded = bytes.discard()
+        strategy.restoreCondition()
+        return discarded > 0 ? [.emit(.restarted(reason: reason, discardedByteCount: discarded))] : []
+    }
+
+    private mutating func refused(
+        _ failure: ResponseDecision.Failure, _ head: ResponseHead, at now: Duration
+    ) -> [TransferAction] {
+        // One wrong answer may be an accident of a proxy, for which no bytes are discarded; a second one is not.
+        if failure.blamesRange, !strategy.countFault() {
+            strategy.useUnbounded()
+            return bytes.intervals.isEmpty
+                ? drain(.advance, at: now) : requestEverything(.invalidPartialResponse, at: now)
+        }
+        let canceling = !hasShortBody(head)
+        // Signed targets of redirects are valid for minutes; the original URL leads to a new one.
+        if address.returnToOrigin(after: head.status, hasBytes: !bytes.intervals.isEmpty) {
+            return drain(.advance, canceling: canceling, at: now)
+        }
+        if [401, 403, 410].contains(head.status.code), let offer = address.takeOffer() {
+            replace(by: offer)
+            address.allowRefresh()
+            return drain(.advance, canceling: canceling, at: now)
+        }
+        if demands.isRefreshable, address.canRefresh(after: head.status) {
+            return drain(.refresh(head.status), canceling: canceling, at: now)
+        }
+        let error = DownloadError(
+            failure.code, failure.detail, statusCode: head.status.code, isRetryable: failure.isRetryable,
+            retryAfter: failure.retryAfter)
+        return drain(failure.isRetryable ? .retry(error) : .fail(error), canceling: canceling, at: now)
+    }
+
+    /// Whether the body is short enough to let it complete, which keeps the connection.
+    private func hasShortBody(_ head: ResponseHead) -> Bool {
+        guard case .value(let length) = ContentLength(head.headers) else { return false }
+        return length <= 16 << 10
+    }
+
+    /// The error of a body of this length if no subscriber accepts it.
+    func tooLarge(_ length: Int64?) -> DownloadError? {
+        guard let limit = demands.byteLimit, let length, length > limit else { return nil }
+        return DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
+    }
+}

@@ -1,0 +1,162 @@
+internal import Foundation
+
+/// Delays between attempts, and URLs that replace the present one.
+extension TransferStateMachine {
+    /// Counts a failure, and waits for the next attempt or ends the transfer.
+    mutating func retry(_ error: DownloadError, at now: Duration) -> [TransferAction] {
+        guard let attempt = nextAttempt(after: error) else { return fail(error, at: now) }
+        address.reset()
+        // While descriptors are short nothing useful can be opened, so those of this transfer are released.
+        let keepsPermit = attempt.longestDelay <= Self.longestDelayWithPermit && error.code != .tooManyOpenFiles
+        return [emission(of: attempt, error)] + backOff(for: attempt.delay, keepsPermit: keepsPermit, at: now)
+    }
+
+    private mutating func nextAttempt(after error: DownloadError) -> RetryBudget.Attempt? {
+        budget.nextAttempt(after: error, policy: demands.retryPolicy, received: bytes.count)
+    }
+
+    private func emission(of attempt: RetryBudget.Attempt, _ error: DownloadError) -> TransferAction {
+        .emit(.retrying(attempt: attempt.number, delay: attempt.delay, error: error))
+    }
+
+    /// The permit and the open partial file are kept where the retry policy draws no delay longer than this, and in the
+    /// delays of ``RequestPacing``, in which the server is responding.
+    ///
+    /// A permit goes with an open partial file, so that there are never more open files than permits: downloads that wait for
+    /// a network would otherwise take every descriptor of the process.
+    static let longestDelayWithPermit = Duration.milliseconds(250)
+
+    mutating func backOff(for delay: Duration, keepsPermit: Bool, at now: Duration) -> [TransferAction] {
+        if isPartialOpen, !keepsPermit { return close(.retrying(at: now + delay), at: now) }
+        return (isPartialOpen ? [] : releasePermit()) + wait(for: delay)
+    }
+
+    /// Waits for the next attempt, or for the next request of the present attempt.
+    mutating func wait(for delay: Duration, isPaced: Bool = false) -> [TransferAction] {
+        meter.stop()
+        let timer = timers.next()
+        state = .backingOff(timer, isPaced: isPaced)
+        return [.scheduleRetry(delay, timer)]
+    }
+
+    /// Handles the end of a delay.
+    mutating func retryDue(_ timer: TimerID, at now: Duration) -> [TransferAction] {
+        switch state {
+        // The fresh URL takes long.
+        case .refreshing(let id, let permitTimer) where permitTimer == timer:
+            return close(.refreshing(id), at: now)
+        case .backingOff(timer, _):
+            return connectAgain(at: now)
+        // The race of a timer with a stop or with a later delay.
+        default:
+            return []
+        }
+    }
+
+    /// Continues after a delay or a refresh, with the permit that was kept or with a new one.
+    private mutating func connectAgain(at now: Duration) -> [TransferAction] {
+        isPartialOpen ? advance(at: now) : requestPermit()
+    }
+}
+
+// MARK: - Other URLs
+
+extension TransferStateMachine {
+    /// Sets when the URL of the request expires.
+    mutating func setExpiration(at time: Duration) {
+        address.expire(at: time)
+    }
+
+    /// Remembers where a later subscriber has requested the resource.
+    mutating func offer(_ replacement: SourceAddress.Replacement) {
+        address.offer(replacement)
+    }
+
+    /// Requests the resource from another URL at once, as a subscriber asks.
+    ///
+    /// The bytes are kept; a response from another URL has to prove that it is of the same object.
+    mutating func replaceAddress(_ replacement: SourceAddress.Replacement, at now: Duration) -> [TransferAction] {
+        guard intent != .discard else { return [] }
+        switch state {
+        case .ended, .finishing: return []
+        default: break
+        }
+        replace(by: replacement)
+        // The subscriber knows more than a server that has refused.
+        address.allowRefresh()
+        switch state {
+        case .exchanging:
+            return drain(.advance, at: now)
+        case .draining(.retry), .draining(.refresh):
+            state = .draining(.advance)
+            return []
+        case .backingOff:
+            return connectAgain(at: now)
+        case .refreshing:
+            return [.cancelRefresh] + connectAgain(at: now)
+        case .closing(.retrying), .closing(.refreshing):
+            state = .closing(.keeping)
+            return []
+        // Ending, or using the URL with the next request.
+        case .ready, .waiting, .opening, .draining, .closing, .paused, .finishing, .ended:
+            return []
+        }
+    }
+
+    mutating func replace(by replacement: SourceAddress.Replacement) {
+        let secretsBefore = address.headers.secretFields.sortedByName
+        address.replace(by: replacement)
+        strategy.addressChanged()
+        guard address.headers.secretFields.sortedByName != secretsBefore else { return }
+        hasRecordedCredentials = false
+        // Without an account, nothing says that the headers are of the same user.
+        if settings.account == nil { bytes.credentialsChanged(isChecksumExpected: settings.checksum != nil) }
+    }
+
+    /// Requests a fresh URL; no exchange runs.
+    mutating func refresh(_ reason: URLRefresh.Reason, at now: Duration) -> [TransferAction] {
+        address.refreshRequested()
+        let (id, timer) = (refreshes.next(), timers.next())
+        state = .refreshing(id, permitTimer: timer)
+        let context = URLRefresh.Context(url: address.origin, reason: reason, receivedByteCount: bytes.count)
+        return [.refreshURL(context, id), .scheduleRetry(Self.longestRefreshWithPermit, timer)]
+    }
+
+    /// How long the permit and the open partial file are kept while a subscriber determines a fresh URL.
+    static let longestRefreshWithPermit = Duration.seconds(2)
+
+    /// Handles the fresh URL, or the reason why there is none.
+    mutating func refreshed(
+        _ result: Result<SourceAddress.Replacement, DownloadError>, _ id: RefreshID, at now: Duration
+    ) -> [TransferAction] {
+        switch (state, result) {
+        case (.refreshing(id, _), .success(let replacement)):
+            accept(replacement, at: now)
+            return connectAgain(at: now)
+        case (.refreshing(id, _), .failure(let error)):
+            // The next attempt finds the URL refused or expired, and asks again.
+            address.allowRefresh()
+            return retry(error, at: now)
+        case (.closing(.refreshing(id)), .success(let replacement)):
+            accept(replacement, at: now)
+            state = .closing(.keeping)
+            return []
+        case (.closing(.refreshing(id)), .failure(let error)):
+            address.allowRefresh()
+            guard let attempt = nextAttempt(after: error) else {
+                state = .closing(.failing(error))
+                return []
+            }
+            state = .closing(.retrying(at: now + attempt.delay))
+            return [emission(of: attempt, error)]
+        // The race of a fresh URL with a stop or with another URL.
+        default:
+            return []
+        }
+    }
+
+    private mutating func accept(_ replacement: SourceAddress.Replacement, at now: Duration) {
+        replace(by: replacement)
+        address.refreshed(at: now)
+    }
+}
