@@ -16,8 +16,7 @@ import Testing
         #expect(executed == Array(0..<1000))
     }
 
-    /// Dispatch has at most 255 threads for blocking work, so with dispatch queues the last sessions would wait
-    /// forever.
+    /// Dispatch has at most 255 threads for blocking work, so with its queues the last sessions would wait forever.
     @Test func `Dispatch continues while more sessions are blocked than it has threads`() async {
         let (began, continuation) = AsyncStream.makeStream(of: Void.self)
         let release = DispatchSemaphore(value: 0)
