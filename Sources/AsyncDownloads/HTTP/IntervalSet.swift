@@ -1,36 +1,36 @@
-/// Which bytes of a file are there: disjoint, non-touching half-open ranges in ascending order.
+/// A set of byte positions in a file, stored as half-open ranges in ascending order that neither overlap nor touch.
 package struct IntervalSet: Sendable, Hashable {
-    /// The ranges, ascending; no two touch.
+    /// The ranges in ascending order; no two of them overlap or touch.
     package private(set) var ranges: [Range<Int64>] = []
 
-    /// The empty set.
+    /// Creates an empty set.
     package init() {}
 
-    /// The set of one range; empty where the range is.
+    /// Creates the set of the positions in `range`.
     package init(_ range: Range<Int64>) {
         insert(range)
     }
 
-    /// How many bytes are there.
+    /// The number of bytes in the set.
     package var count: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
-    /// Whether nothing is there.
+    /// Whether the set contains no byte.
     package var isEmpty: Bool { ranges.isEmpty }
 
-    /// One past the last byte that is there, or 0.
+    /// The position after the last byte in the set, or 0 for an empty set.
     package var upperBound: Int64 { ranges.last?.upperBound ?? 0 }
 
-    /// The number of bytes from offset 0 without a gap: where a sequential download goes on.
+    /// The number of bytes from offset 0 to the first gap: the position at which a sequential download resumes.
     package var prefixEnd: Int64 {
         guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound
     }
 
-    /// Adds the bytes of `range`, joining what touches.
+    /// Adds the bytes of `range`, and merges ranges that overlap or touch.
     package mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
         if let last = ranges.last, last.upperBound == range.lowerBound {
-            // The way of every sequential download, so it must not search.
+            // A sequential download always extends the last range, so this case avoids the search.
             ranges[ranges.count - 1] = last.lowerBound..<range.upperBound
             return
         }
@@ -45,7 +45,7 @@ package struct IntervalSet: Sendable, Hashable {
         ranges.replaceSubrange(start..<end, with: CollectionOfOne(joined))
     }
 
-    /// Removes every byte at or above `limit`.
+    /// Removes every byte at or after `limit`.
     package mutating func truncate(to limit: Int64) {
         ranges = ranges.compactMap { range in
             guard range.lowerBound < limit else { return nil }
@@ -53,7 +53,7 @@ package struct IntervalSet: Sendable, Hashable {
         }
     }
 
-    /// The first range that is missing below `length`, or nil when nothing is.
+    /// Returns the first missing range below `length`, or `nil` if no byte is missing.
     package func firstGap(below length: Int64) -> Range<Int64>? {
         var position: Int64 = 0
         for range in ranges {
@@ -65,24 +65,24 @@ package struct IntervalSet: Sendable, Hashable {
         return position..<min(next, length)
     }
 
-    /// Whether every byte below `length` is there.
+    /// Returns whether the set contains every byte below `length`.
     package func isComplete(below length: Int64) -> Bool { firstGap(below: length) == nil }
 }
 
 extension IntervalSet: Codable {
-    /// Reads an array of `[lower, upper]` pairs; anything but ascending, non-empty pairs is refused.
+    /// Decodes an array of `[lower, upper]` pairs, which must be nonempty and ascending and must not touch.
     package init(from decoder: any Decoder) throws {
         let pairs = try [[Int64]](from: decoder)
         for pair in pairs {
             guard pair.count == 2, pair[0] >= 0, pair[0] < pair[1], pair[0] > (ranges.last?.upperBound ?? -1) else {
                 throw DecodingError.dataCorrupted(
-                    .init(codingPath: decoder.codingPath, debugDescription: "intervals must ascend"))
+                    .init(codingPath: decoder.codingPath, debugDescription: "not an ascending list of intervals"))
             }
             ranges.append(pair[0]..<pair[1])
         }
     }
 
-    /// Writes an array of `[lower, upper]` pairs.
+    /// Encodes an array of `[lower, upper]` pairs.
     package func encode(to encoder: any Encoder) throws {
         try ranges.map { [$0.lowerBound, $0.upperBound] }.encode(to: encoder)
     }

@@ -6,11 +6,13 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// Whether the process, or the system, has as many files and sockets open as it may.
+/// A test of whether the process or the system has reached its limit of open file descriptors.
 ///
-/// For engines, which do not tell why they could make no socket, or end the process.
+/// Engines don't report why they couldn't create a socket, or end the process.
 enum DescriptorShortage {
-    /// Why `count` descriptors more cannot be open at once, or nil where they can (`EMFILE`, `ENFILE` of open(2)).
+    /// Returns an error if `count` more descriptors can't be opened, or `nil` if they can.
+    ///
+    /// Only `EMFILE` and `ENFILE` of open(2) count as a shortage.
     static func error(opening count: Int = 1) -> DownloadError? {
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { _ = close(descriptor) } }

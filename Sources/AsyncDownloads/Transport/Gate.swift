@@ -1,4 +1,4 @@
-/// A one-shot latch: whoever waits for it is called once it is open, at once if it is open already.
+/// A latch that opens once and then runs the closures that wait for it.
 package final class Gate: Sendable {
     private enum State {
         case shut([@Sendable () -> Void])
@@ -9,9 +9,7 @@ package final class Gate: Sendable {
 
     package init() {}
 
-    /// Opens the gate; later calls do nothing.
-    ///
-    /// The waiting bodies run on the caller's thread.
+    /// Opens the gate and runs the waiting closures on the calling thread; later calls do nothing.
     package func open() {
         let waiting: [@Sendable () -> Void] = state.withLock { state in
             guard case .shut(let bodies) = state else { return [] }
@@ -21,7 +19,7 @@ package final class Gate: Sendable {
         for body in waiting { body() }
     }
 
-    /// Calls `body` once, when the gate is open.
+    /// Calls `body` once: when the gate opens, on the thread that opens it, or at once if the gate is open.
     package func whenOpen(_ body: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             guard case .shut(let bodies) = state else { return true }

@@ -1,30 +1,32 @@
 package import struct Foundation.URL
 
-/// An engine that performs HTTP exchanges (port).
+/// The port to an HTTP engine, which performs exchanges.
 ///
-/// An adapter follows no redirect, retries nothing, caches nothing, keeps no cookies and asks for no compression: all
-/// of that is decided above it. It calls an exchange's handler in order and never concurrently, on a thread of its own,
-/// and reports an end only after the callbacks before it have returned: ``Exchange/cancel()`` may be called inside one.
-/// A transfer survives an engine that does otherwise (``ExchangeReceiver``).
+/// An adapter doesn't follow redirects, retry, cache, store cookies, or request compression; higher layers decide about
+/// all of these. It calls an exchange's handler in order and never concurrently, on a thread of the engine. It reports
+/// the end of an exchange only after the callbacks before it have returned; ``Exchange/cancel()`` may be called inside
+/// one. A transfer tolerates an engine that violates these rules (``ExchangeReceiver``).
 package protocol Transport: Sendable {
-    /// The most bytes that one exchange should ask for, where the engine cannot hold a fast server back; else nil.
+    /// The largest number of bytes that one exchange should request; `nil` if the engine can hold back a fast server.
     var windowLength: Int64? { get }
 
-    /// Whether the engine decodes content codings, so that a coded body's length says nothing of what arrives.
+    /// Whether the engine decodes content codings, so that the declared length of a coded body isn't that of its bytes.
     var decodesContent: Bool { get }
 
-    /// Begins an exchange; failures to begin are reported through `handler` as well.
+    /// Starts an exchange; a failure to start it is also reported through `handler`.
     ///
-    /// The handler may be called before this returns.
+    /// The handler may be called before this function returns.
     func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange
 
-    /// Ends every exchange and frees the engine; no exchange is started afterwards.
+    /// Ends all exchanges and releases the engine; no exchange can be started afterward.
     func shutdown() async
 }
 
-/// One GET request, ready to be sent.
+/// A GET request that is ready to be sent.
 package struct ExchangeRequest: Sendable, Hashable {
+    /// The URL of the request.
     package var url: URL
+    /// All header fields that the package sends.
     package var headers: HeaderFields
 
     package init(url: URL, headers: HeaderFields) {
@@ -35,15 +37,16 @@ package struct ExchangeRequest: Sendable, Hashable {
 
 /// A running exchange.
 package protocol Exchange: Sendable {
-    /// Ends the exchange soon; any number of times, from any thread, also inside a callback of its handler.
+    /// Cancels the exchange, which ends soon afterward.
     ///
-    /// The handler still gets its one end, after this has returned or on another thread.
+    /// The function can be called several times, from any thread, and inside a callback of the exchange's handler. The
+    /// handler still receives exactly one end, after this function has returned or on another thread.
     func cancel()
 
-    /// How long the thread that calls this exchange's handler has spent in callbacks of any handler so far.
+    /// The total time that the thread that calls this exchange's handler has spent in callbacks of any handler.
     ///
-    /// It includes a callback that is in progress. Nothing can be delivered during callbacks of other exchanges of the
-    /// same thread.
+    /// The time includes a callback in progress. An exchange can't receive anything during the callbacks of other
+    /// exchanges on the same thread.
     var callbackTime: Duration { get }
 }
 
@@ -51,32 +54,34 @@ extension Exchange {
     package var callbackTime: Duration { .zero }
 }
 
-/// Receives what an exchange brings: at most one head, then bytes, then exactly one end.
+/// The receiver of an exchange's events: at most one head, then bytes, then exactly one end.
 package protocol ExchangeHandler: AnyObject, Sendable {
-    /// The final response's head; interim responses (1xx) are not reported.
+    /// Receives the head of the final response; interim responses (1xx) aren't reported.
     func exchangeReceivedHead(_ head: ResponseHead) -> Readiness
 
-    /// The next bytes of the body, valid during the call only.
+    /// Receives the next bytes of the body, which are valid only during the call.
     func exchangeReceivedBytes(_ bytes: UnsafeRawBufferPointer) -> Readiness
 
-    /// The last call. Nothing of the exchange is touched by the engine afterwards.
+    /// Receives the end of the exchange; the engine calls no function of the handler afterward.
     func exchangeEnded(_ end: ExchangeEnd)
 }
 
-/// Whether the engine may deliver more.
+/// A handler's readiness to receive more events of its exchange.
 package enum Readiness: Sendable {
-    /// At once.
+    /// The handler can receive the next event at once.
     case ready
-    /// When the gate opens; until then the engine reads nothing, or keeps at most one window in memory.
+    /// The handler can receive the next event when the gate opens.
+    ///
+    /// Until then, the engine reads nothing, or keeps at most one window of bytes in memory.
     case notYet(Gate)
 }
 
-/// How an exchange ended.
+/// The way in which an exchange ended.
 package enum ExchangeEnd: Sendable {
-    /// The body ended as its framing promised.
+    /// The body ended as its framing declares.
     case complete
-    /// It was cancelled from here.
+    /// The exchange was canceled with ``Exchange/cancel()``.
     case cancelled
-    /// It failed; ``DownloadError/isRetryable`` says whether for a passing reason.
+    /// The exchange failed; ``DownloadError/isRetryable`` says whether the same request may succeed later.
     case failed(DownloadError)
 }

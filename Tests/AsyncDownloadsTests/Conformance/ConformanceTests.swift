@@ -4,49 +4,55 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// The rules of resumption over a real server, on every engine: a row of a table is a case.
+/// Tests of the rules of resumption against a server, on every engine; each row of a table is a test case.
 @Suite(.endsWhenHung(minutes: 12))
 struct ConformanceTests {
     @Test(arguments: Engine.allCases, Scenario.plain)
-    func `servers that behave, or stop half-way`(_ engine: Engine, _ scenario: Scenario) async throws {
+    func `a download completes with a correct or interrupting server`(
+        _ engine: Engine, _ scenario: Scenario
+    ) async throws {
         try await prove(scenario, on: engine)
     }
 
     @Test(arguments: Engine.allCases, Scenario.changes)
-    func `objects that change, and servers that ignore what they are asked`(
+    func `a download follows objects that change and servers that ignore ranges or conditions`(
         _ engine: Engine, _ scenario: Scenario
     ) async throws {
         try await prove(scenario, on: engine)
     }
 
     @Test(arguments: Engine.allCases, Scenario.lies)
-    func `partial responses that must not be believed`(_ engine: Engine, _ scenario: Scenario) async throws {
+    func `a download uses only valid partial responses`(_ engine: Engine, _ scenario: Scenario) async throws {
         try await prove(scenario, on: engine)
     }
 
     @Test(arguments: Engine.allCases, Scenario.bodies)
-    func `bodies that are cut, torn, coded or too long`(_ engine: Engine, _ scenario: Scenario) async throws {
+    func `a download detects bodies that are truncated, coded, or too long`(
+        _ engine: Engine, _ scenario: Scenario
+    ) async throws {
         try await prove(scenario, on: engine)
     }
 
     @Test(arguments: Engine.allCases, Scenario.statuses)
-    func `statuses that pass, and statuses that do not`(_ engine: Engine, _ scenario: Scenario) async throws {
+    func `a download retries temporary statuses and ends with final ones`(
+        _ engine: Engine, _ scenario: Scenario
+    ) async throws {
         try await prove(scenario, on: engine)
     }
 
     @Test(arguments: Engine.allCases, Scenario.sequences)
-    func `one trouble after another`(_ engine: Engine, _ scenario: Scenario) async throws {
+    func `a download survives several faults in succession`(_ engine: Engine, _ scenario: Scenario) async throws {
         try await prove(scenario, on: engine)
     }
 
     @Test(arguments: Engine.allCases, Scenario.windows)
-    func `files in several parts`(_ engine: Engine, _ scenario: Scenario) async throws {
+    func `a download combines a file from several segments`(_ engine: Engine, _ scenario: Scenario) async throws {
         try await prove(scenario, on: engine)
     }
 
     private func prove(_ scenario: Scenario, on engine: Engine) async throws {
         if let reason = scenario.impossible[engine] {
-            print("\(scenario.testDescription), on \(engine.rawValue): cannot be kept. \(reason)")
+            print("\(scenario.testDescription), on \(engine.rawValue): not run. \(reason)")
             return
         }
         try await TestEnvironment.with(engine) { environment async throws in

@@ -1,7 +1,7 @@
 import AsyncDownloads
 import LoopbackServer
 
-/// A thousand bytes, and the same put into gzip's format without being compressed (RFC 1951, 3.2.4 and RFC 1952, 2.3).
+/// A content of 1000 bytes, and its gzip coding without compression (RFC 1951, 3.2.4, and RFC 1952, 2.3).
 enum GzipSample {
     static let content = Content(seed: 6, length: 1000)
 
@@ -9,7 +9,7 @@ enum GzipSample {
         let bytes = content.bytes(in: 0..<content.length)
         let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
         let length = littleEndian(UInt32(bytes.count))
-        // One last block that is stored: its length, and its length inverted.
+        // A single stored block: the flag of the last block, the length, and the inverted length.
         let block: [UInt8] = [1] + length.prefix(2) + length.prefix(2).map { ~$0 } + bytes
         return header + block + littleEndian(checksum(of: bytes)) + length
     }()

@@ -4,12 +4,12 @@ import Testing
 
 /// The rules in `Documentation.docc/Development/ResumptionRules.md`, compared with the tests that prove them.
 ///
-/// This suite does not check the rules themselves; it fails if a rule has lost its tests, or if a number is cited that the
-/// document does not have. Rules 8, 21, 52, 53 and 58 also concern several connections for one file. They are proven with the
-/// segments that one connection fetches in succession, and with the limit on connections.
+/// This suite does not check the rules themselves; it fails if a rule has lost its tests, or if a number is cited that
+/// the document does not have. Rules 8, 21, 52, 53 and 58 also concern several connections for one file. They are
+/// proven with the segments that one connection fetches in succession, and with the limit on connections.
 @Suite(.endsWhenHung)
 struct RuleCoverageTests {
-    /// A file of tests, and the rules that it proves besides the rows of the conformance tables.
+    /// A test file and the rules that it proves in addition to the rows of the conformance tables.
     struct Proof: Sendable, CustomTestStringConvertible {
         let file: String
         let rules: [Int]
@@ -70,7 +70,7 @@ struct RuleCoverageTests {
 
     private static let root = tests.deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The numbers of the rules in the order of the document.
+    /// Returns the numbers of the rules in the order of the document.
     private static func documentedRules() throws -> [Int] {
         let document = root.appending(path: "Documentation.docc/Development/ResumptionRules.md")
         let text = try String(contentsOf: document, encoding: .utf8)
@@ -106,7 +106,7 @@ struct RuleCoverageTests {
     }
 
     @Test
-    func `each row of the conformance tables is there for a rule, and has a name of its own`() {
+    func `each row of the conformance tables proves a rule and has a unique name`() {
         #expect(Self.rows.allSatisfy { !$0.rules.isEmpty })
         #expect(Set(Self.rows.map(\.name)).count == Self.rows.count)
     }
@@ -117,7 +117,7 @@ struct RuleCoverageTests {
         #expect(Set(proof.rules).subtracting(Self.citations(in: text)) == [])
     }
 
-    /// The numbers behind the word, such as in "rules 1, 3 to 5 and 7".
+    /// Returns the numbers after the word "rule" or "rules", as in "rules 1, 3 to 5 and 7".
     static func citations(in text: String) -> Set<Int> {
         var numbers: Set<Int> = []
         for citation in text.matches(of: /[Rr]ules? (\d+(?:(?:, | and | to )\d+)*)/) {
@@ -140,7 +140,7 @@ struct RuleCoverageTests {
         ("(rules 38 to 40, 46)", [38, 39, 40, 46]),
         ("rule of thumb 3", []), ("no rules", []),
     ])
-    func `citations are read as people do`(_ text: String, _ numbers: [Int]) {
+    func `lists and ranges of numbers in a citation are recognized`(_ text: String, _ numbers: [Int]) {
         #expect(Self.citations(in: text) == Set(numbers))
     }
 }

@@ -2,49 +2,50 @@ import AsyncDownloads
 import LoopbackServer
 
 extension Scenario {
-    /// Partial responses that must not be believed.
+    /// Partial responses that must not be trusted.
     static let lies: [Scenario] = [
-        lie([14], "a partial response without Content-Range", .contentRange(nil)),
-        lie([14], "an unparsable Content-Range", .contentRange("bytes what")),
-        lie(
-            [13], "an overflowing Content-Range",
+        rejected([14], "a part without Content-Range", .contentRange(nil)),
+        rejected([14], "a part with a malformed Content-Range", .contentRange("bytes what")),
+        rejected(
+            [13], "a part with an overflowing Content-Range",
             .contentRange("bytes 100000-99999999999999999999/99999999999999999999")),
-        lie([15], "a later start", .rangeShift(10)),
-        lie([16], "a last position before the first", .contentRange("bytes 299999-100000/300000")),
-        lie([16], "a complete length within the range", .contentRange("bytes 100000-299999/200000")),
-        lie([17], "another unit", .contentRange("lines 100000-299999/300000")),
-        lie([20], "Content-Length against Content-Range", .contentRange("bytes 100000-299998/300000")),
-        lie([24], "several parts", .multipartByteRanges),
+        rejected([15], "a part that begins later", .rangeShift(10)),
+        rejected([16], "a part with reversed positions", .contentRange("bytes 299999-100000/300000")),
+        rejected([16], "a part with a complete length within it", .contentRange("bytes 100000-299999/200000")),
+        rejected([17], "a part with another unit", .contentRange("lines 100000-299999/300000")),
+        rejected([20], "a part with a contradictory Content-Length", .contentRange("bytes 100000-299998/300000")),
+        rejected([24], "a response with several parts", .multipartByteRanges),
         Scenario(
-            rules: [14], name: "partial responses that are wrong every time: from the beginning, as a whole",
+            rules: [14], name: "repeated invalid partial responses restart the file without a range",
             resource: interrupted([.contentRange(nil)], then: [.contentRange(nil)]), outcome: .file(content),
             restarts: [.invalidPartialResponse]),
-        lie([15, 29], "a later start, in chunks", .rangeShift(10)).on { $0.framing = .chunked },
-        lie([14, 29], "no Content-Range, in chunks", .contentRange(nil)).on { $0.framing = .chunked },
+        rejected([15, 29], "a chunked part that begins later", .rangeShift(10)).on { $0.framing = .chunked },
+        rejected([14, 29], "a chunked part without Content-Range", .contentRange(nil)).on { $0.framing = .chunked },
         Scenario(
-            rules: [18], name: "a complete length that the server does not know is no other length",
+            rules: [18], name: "an unknown complete length does not mean another object",
             resource: interrupted([.contentRange("bytes 100000-299999/*")]), outcome: .file(content),
             offsets: [0, cut], resumptions: [cut]),
         Scenario(
-            rules: [25], name: "a part that nobody asked for", resource: scripted([[.unrequestedPartial()]]),
+            rules: [25], name: "a part is rejected if no range was requested",
+            resource: scripted([[.unrequestedPartial()]]),
             outcome: .failure(.malformedResponse), offsets: [0]
-        ).exceptOnLinuxURLSession("every request has a Range there, since nothing holds a whole body back"),
+        ).exceptOnLinuxURLSession("Every request has a Range field, because the engine cannot hold back a whole body."),
         Scenario(
-            rules: [25], name: "a part from the middle that nobody asked for",
+            rules: [25], name: "a part from the middle is rejected if no range was requested",
             resource: scripted([[.unrequestedPartial(from: cut)]]), outcome: .failure(.malformedResponse), offsets: [0]
-        ).exceptOnLinuxURLSession("every request has a Range there, since nothing holds a whole body back"),
+        ).exceptOnLinuxURLSession("Every request has a Range field, because the engine cannot hold back a whole body."),
         Scenario(
-            rules: [28], name: "a part under a content coding",
+            rules: [28], name: "a part with a content coding restarts the file",
             resource: interrupted([.header("Content-Encoding", "gzip")]),
             outcome: .file(content), restarts: [.contentCodingChanged]),
         Scenario(
-            rules: [15], name: "an earlier start: what is there already is passed over",
+            rules: [15], name: "the beginning of a part is skipped if it was received before",
             resource: interrupted([.rangeShift(-10)]), outcome: .file(content), offsets: [0, cut], resumptions: [cut]),
     ]
 
-    private static func lie(_ rules: [Int], _ name: String, _ fault: Fault) -> Scenario {
+    private static func rejected(_ rules: [Int], _ name: String, _ fault: Fault) -> Scenario {
         Scenario(
-            rules: rules, name: "\(name): refused, and asked again", resource: interrupted([fault]),
+            rules: rules, name: "\(name) is rejected and requested again", resource: interrupted([fault]),
             outcome: .file(content), offsets: [0, cut, cut], resumptions: [cut])
     }
 }

@@ -2,70 +2,76 @@ import AsyncDownloads
 import LoopbackServer
 
 extension Scenario {
-    /// Servers that behave, or stop half-way.
+    /// Correct servers, and servers that interrupt a body.
     static let plain: [Scenario] = [
         Scenario(
-            rules: [29], name: "a body of known length", resource: Resource(content, entityTag: tag),
+            rules: [29], name: "a body of known length completes", resource: Resource(content, entityTag: tag),
             outcome: .file(content), offsets: [0]),
         Scenario(
-            rules: [47], name: "an empty file", resource: Resource(Content(seed: 1, length: 0), entityTag: tag),
+            rules: [47], name: "an empty file completes",
+            resource: Resource(Content(seed: 1, length: 0), entityTag: tag),
             outcome: .file(Content(seed: 1, length: 0))),
         Scenario(
-            rules: [47], name: "a chunked body of unknown length", resource: Resource(content, entityTag: tag),
+            rules: [47], name: "a chunked body of unknown length completes",
+            resource: Resource(content, entityTag: tag),
             outcome: .file(content)
         ).on {
             $0.framing = .chunked; $0.ranges = .ignored
         },
         Scenario(
-            rules: [47], name: "a body that ends with the connection", resource: Resource(content, entityTag: tag),
+            rules: [47], name: "a body that ends with the connection completes",
+            resource: Resource(content, entityTag: tag),
             outcome: .file(content)
         ).on {
             $0.framing = .closeDelimited; $0.ranges = .ignored
         },
         Scenario(
-            rules: [1, 2, 4, 19, 29], name: "a cut body is continued", resource: interrupted(.plain),
+            rules: [1, 2, 4, 19, 29], name: "a truncated body is resumed", resource: interrupted(.plain),
             outcome: .file(content), offsets: [0, cut], resumptions: [cut]),
         Scenario(
-            rules: [33], name: "ranges work without being announced", resource: interrupted(.plain),
+            rules: [33], name: "ranges are used without Accept-Ranges", resource: interrupted(.plain),
             outcome: .file(content), offsets: [0, cut], resumptions: [cut]
         ).on { $0.ranges = .unannounced },
         Scenario(
-            rules: [19], name: "a partial response shorter than asked, and the rest",
+            rules: [19], name: "a partial response shorter than requested is followed by the rest",
             resource: interrupted([.shortRange(50_000)]),
             outcome: .file(content), offsets: [0, cut, cut + 50_000], resumptions: nil),
         Scenario(
-            rules: [3], name: "a strong date serves where there is no entity tag", resource: interrupted(.plain),
+            rules: [3], name: "a strong date is the validator without an entity tag", resource: interrupted(.plain),
             outcome: .file(content), offsets: [0, cut], resumptions: [cut]
         ).on {
             $0.entityTag = nil
             $0.lastModified = "Fri, 16 Apr 2010 17:23:13 GMT"
         },
         Scenario(
-            rules: [2, 5], name: "a weak entity tag proves nothing: from the beginning", resource: interrupted(.plain),
+            rules: [2, 5], name: "a weak entity tag proves nothing, so the file restarts",
+            resource: interrupted(.plain),
             outcome: .file(content), offsets: [0, 0], restarts: [.noValidator]
         ).on { $0.entityTag = "W/\"v1\"" },
         Scenario(
-            rules: [5], name: "no validator: from the beginning", resource: interrupted(.plain),
+            rules: [5], name: "a file without a validator restarts", resource: interrupted(.plain),
             outcome: .file(content), offsets: [0, 0], restarts: [.noValidator]
         ).on { $0.entityTag = nil },
         Scenario(
-            rules: [2, 4], name: "an entity tag without quotes cannot be sent back: from the beginning",
+            rules: [2, 4], name: "an entity tag without quotation marks cannot be sent back, so the file restarts",
             resource: interrupted(.plain), outcome: .file(content), offsets: [0, 0], restarts: [.noValidator]
         ).on { $0.entityTag = "v1" },
         Scenario(
-            rules: [4], name: "an entity tag of odd characters is sent back byte for byte",
+            rules: [4], name: "an entity tag with unusual characters is sent back byte for byte",
             resource: interrupted(.plain), outcome: .file(content), offsets: [0, cut], resumptions: [cut]
         ).on { $0.entityTag = "\"!#$%&'()*+-./:;<=>?@[\\]^_`{|}~\"" },
         Scenario(
-            rules: [4], name: "an empty entity tag is one", resource: interrupted(.plain), outcome: .file(content),
+            rules: [4], name: "an empty entity tag is a validator",
+            resource: interrupted(.plain), outcome: .file(content),
             offsets: [0, cut], resumptions: [cut]
         ).on { $0.entityTag = "\"\"" },
         Scenario(
-            rules: [3], name: "an entity tag goes before a date", resource: interrupted(.plain),
+            rules: [3], name: "an entity tag takes precedence over a date", resource: interrupted(.plain),
             outcome: .file(content), offsets: [0, cut], resumptions: [cut]
         ).on { $0.lastModified = "Fri, 16 Apr 2010 17:23:13 GMT" },
         Scenario(
-            rules: [3], name: "a date of this very second is weak", resource: interrupted(.plain),
+            rules: [3], name: "a modification date in the second of the response is weak",
+            resource: interrupted(.plain),
             outcome: .file(content), offsets: [0, 0], restarts: [.noValidator]
         ).on {
             $0.entityTag = nil

@@ -2,7 +2,7 @@ import AsyncDownloads
 import LoopbackServer
 
 extension Scenario {
-    /// Statuses that may pass, statuses that will not, and how long to wait.
+    /// Temporary statuses, final statuses, and `Retry-After`.
     static let statuses: [Scenario] =
         passingStatuses.flatMap(passing) + finalStatuses.map(refusing) + filelessStatuses.map(fileless) + others
 
@@ -13,38 +13,39 @@ extension Scenario {
     private static let filelessStatuses: [Int] = [201, 202, 204, 205, 207, 226, 300, 304]
 
     private static let others: [Scenario] = [
-        fileless(305).exceptOnLinuxURLSession("URLSession reports no head of such a response"),
+        fileless(305).exceptOnLinuxURLSession("URLSession does not report the head of such a response."),
         Scenario(
-            rules: [36], name: "401 that asks for credentials is final",
+            rules: [36], name: "401 with an authentication challenge is final",
             resource: scripted([[.status(401, headers: ["WWW-Authenticate": "Basic realm=\"x\""])]]),
             outcome: .failure(.httpStatus), offsets: [0]),
         Scenario(
-            rules: [31], name: "an error page never reaches the file, nor costs its bytes",
+            rules: [31], name: "an error page is not written to the file, and the bytes are kept",
             resource: interrupted([.status(403, body: "no")]), outcome: .failure(.httpStatus, kept: cut...cut),
             offsets: [0, cut]),
         Scenario(
-            rules: [31], name: "a captive portal's page never reaches the file, nor costs its bytes",
+            rules: [31], name: "a page of a captive portal is not written to the file, and the bytes are kept",
             resource: interrupted([.status(200, headers: ["Content-Type": "text/html"], body: "<html>pay</html>")]),
             outcome: .file(content), resumptions: [cut]),
         Scenario(
-            rules: [37], name: "Retry-After of no seconds", resource: scripted([[.retryAfter("0")]]),
+            rules: [37], name: "Retry-After with zero seconds permits an immediate retry",
+            resource: scripted([[.retryAfter("0")]]),
             outcome: .file(content), offsets: [0, 0]),
         Scenario(
-            rules: [37], name: "Retry-After by a date that has passed",
+            rules: [37], name: "Retry-After with a past date permits an immediate retry",
             resource: scripted([[.retryAfter("Fri, 16 Apr 2010 17:23:13 GMT", status: 429)]]),
             outcome: .file(content), offsets: [0, 0]),
         Scenario(
-            rules: [37], name: "Retry-After that is neither", resource: scripted([[.retryAfter("soon")]]),
+            rules: [37], name: "a malformed Retry-After is ignored", resource: scripted([[.retryAfter("soon")]]),
             outcome: .file(content), offsets: [0, 0]),
     ]
 
     private static func passing(_ status: Int) -> [Scenario] {
         [
             Scenario(
-                rules: [36], name: "\(status), then the file", resource: scripted([[.status(status, body: "wait")]]),
+                rules: [36], name: "\(status) is retried", resource: scripted([[.status(status, body: "wait")]]),
                 outcome: .file(content), offsets: [0, 0]),
             Scenario(
-                rules: [36, 31], name: "\(status) in the middle costs no byte",
+                rules: [36, 31], name: "\(status) in response to a range keeps the received bytes",
                 resource: interrupted([.status(status, body: "wait")]), outcome: .file(content),
                 offsets: [0, cut, cut], resumptions: [cut]),
         ]
@@ -58,7 +59,7 @@ extension Scenario {
 
     private static func fileless(_ status: Int) -> Scenario {
         Scenario(
-            rules: [32], name: "\(status) is no file", resource: scripted([[.status(status)]]),
+            rules: [32], name: "\(status) does not contain the file", resource: scripted([[.status(status)]]),
             outcome: .failure(.httpStatus), offsets: [0])
     }
 }

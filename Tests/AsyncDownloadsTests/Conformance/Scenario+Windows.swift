@@ -2,34 +2,43 @@ import AsyncDownloads
 import LoopbackServer
 
 extension Scenario {
-    /// Files longer than one part, on engines that ask for parts: several requests of one object.
+    /// Files that consist of several segments, on engines that fetch segments.
     ///
-    /// What several connections of one file have to keep (rules 8, 21, 52 and 53) is kept by the parts of one.
+    /// The rules for several connections to one file (rules 8, 21, 52 and 53) are proven with the segments that one
+    /// connection fetches in succession.
     static let windows: [Scenario] = [
         windowed(
-            [8, 23], "a whole body in answer to a part is cut off, and the rest asked for in one piece", [.ignoreRange]
+            [8, 23], "a whole body in response to a segment is ended, and one exchange requests the rest",
+            [.ignoreRange]
         ) {
             $0.offsets = [0, window, window]
         },
-        windowed([8, 27, 52], "the object changes between two parts", [.replaceContent(longer, entityTag: "\"v2\"")]) {
+        windowed(
+            [8, 27, 52], "an object that changes between two segments restarts",
+            [.replaceContent(longer, entityTag: "\"v2\"")]
+        ) {
             $0.outcome = .file(longer)
             $0.restarts = [.contentChanged]
         },
-        windowed([21, 52], "another entity tag in the second part", [.entityTag("\"v2\"")]) {
+        windowed([21, 52], "another entity tag in the second segment restarts the file", [.entityTag("\"v2\"")]) {
             $0.restarts = [.contentChanged]
         },
-        windowed([21, 52], "a weak entity tag in the second part", [.entityTag("W/\"v1\"")]) {
+        windowed([21, 52], "a weak entity tag in the second segment restarts the file", [.entityTag("W/\"v1\"")]) {
             $0.restarts = [.contentChanged]
         },
-        windowed([18, 52], "another complete length in the second part", [.contentRange(otherLength)]) {
+        windowed(
+            [18, 52], "another complete length in the second segment restarts the file", [.contentRange(otherLength)]
+        ) {
             $0.restarts = [.contentChanged]
         },
-        windowed([53, 15], "a part that repeats the end of the one before", [.rangeShift(-1000)]) { _ in },
-        windowed([53, 15], "a part that leaves a gap", [.rangeShift(1000)]) { $0.resumptions = [window] },
-        windowed([19], "a part that goes beyond what was asked for", [.header("Content-Range", beyond)]) {
+        windowed([53, 15], "bytes of the previous segment are skipped", [.rangeShift(-1000)]) { _ in },
+        windowed([53, 15], "a segment after a gap is rejected", [.rangeShift(1000)]) { $0.resumptions = [window] },
+        windowed(
+            [19], "a segment that extends beyond the requested range is rejected", [.header("Content-Range", beyond)]
+        ) {
             $0.resumptions = [window]
         },
-        windowed([52, 53, 29], "a part that is cut", [.cut(after: 1_000_000)]) {
+        windowed([52, 53, 29], "a truncated segment is resumed", [.cut(after: 1_000_000)]) {
             $0.resumptions = [window + 1_000_000]
         },
     ]
@@ -48,7 +57,7 @@ extension Scenario {
             outcome: .file(long))
         change(&scenario)
         for engine in Engine.allCases where engine.asksForRestAtOnce {
-            scenario.impossible[engine] = "It asks for everything at once: the parts are those of interrupted bodies"
+            scenario.impossible[engine] = "The engine requests all remaining bytes at once and does not use segments."
         }
         return scenario
     }

@@ -2,31 +2,33 @@ import AsyncDownloads
 import LoopbackServer
 import Testing
 
-/// One row of the conformance tables: what a server does, and what has to come of it on every engine.
+/// A row of the conformance tables: the behavior of a server and the expected outcome on every engine.
 struct Scenario: Sendable, CustomTestStringConvertible {
     enum Outcome: Sendable {
-        /// The content, byte for byte.
+        /// The file contains this content, byte for byte.
         case file(Content)
-        /// These bytes as the server coded them, or the content where the engine decodes it.
+        /// The file contains these coded bytes, or the content if the engine decodes it.
         case coded([UInt8], of: Content)
-        /// This error, and this many bytes kept at least.
+        /// The download fails with this error, and the number of kept bytes is in the range.
         case failure(DownloadError.Code, kept: ClosedRange<Int64> = 0...0)
     }
 
-    /// The numbers of the rules of resumption that it proves.
+    /// The numbers of the rules of resumption that the row proves.
     var rules: [Int]
     var name: String
     var resource: Resource
     var outcome: Outcome
-    /// The first byte asked for by each request; nil where it does not matter, or differs between engines.
+    /// The first position that each request asks for; `nil` if it is irrelevant or differs between engines.
     var offsets: [Int64]?
-    /// Why bytes were given up; nil where it depends on how much the engine had read.
+    /// The reasons of the restarts; `nil` if they depend on how much the engine has read.
     var restarts: [RestartReason]? = []
-    /// Offsets that the server confirmed; nil where it depends on how much the engine had read.
+    /// The offsets at which the server confirmed a resumption; `nil` if they depend on how much the engine has read.
     var resumptions: [Int64]? = []
-    /// How many requests for a rest carry no condition, on engines that ask for the rest in one piece (rule 34).
+    /// The number of requests for remaining bytes without a condition, on engines that request all of these at once.
+    ///
+    /// See rule 34.
     var unconditionalCount = 0
-    /// Engines on which it cannot be run, with the platform's reason.
+    /// The engines on which the row can't run, with the platform's reason.
     var impossible: [Engine: String] = [:]
 
     var testDescription: String { "rules \(rules.map(String.init).joined(separator: ", ")): \(name)" }
@@ -39,17 +41,17 @@ extension Scenario {
     static let changed = Content(seed: 2, length: length + 7)
     static let tag = "\"v1\""
 
-    /// The object whose first response is cut, and whose second answer is `second`.
+    /// Returns a resource whose first response is truncated and whose second response is `second`.
     static func interrupted(_ second: Step, then rest: Step...) -> Resource {
         scripted([[.cut(after: cut)], second] + rest)
     }
 
-    /// The object whose requests are answered by the script, and plainly after it.
+    /// Returns a resource that responds according to the script, and without faults after it.
     static func scripted(_ script: [Step]) -> Resource {
         Resource(content, entityTag: tag, script: script)
     }
 
-    /// Every validator that the resource ever has, as it may be sent back.
+    /// Every validator that the resource has at any time, as a client may send it back.
     var validators: Set<String> {
         var validators: [String?] = [resource.entityTag ?? resource.lastModified]
         for case .replaceContent(_, let tag, let date) in resource.script.flatMap(\.faults) {
@@ -58,7 +60,7 @@ extension Scenario {
         return Set(validators.compactMap { $0 })
     }
 
-    /// Keeps a case from URLSession on Linux, for this reason.
+    /// Returns the row without URLSession on Linux, for the given reason.
     func exceptOnLinuxURLSession(_ reason: String) -> Self {
         var copy = self
         #if canImport(FoundationNetworking)
@@ -67,6 +69,7 @@ extension Scenario {
         return copy
     }
 
+    /// Returns the row with a change to its resource.
     func on(_ change: (inout Resource) -> Void) -> Self {
         var copy = self
         change(&copy.resource)

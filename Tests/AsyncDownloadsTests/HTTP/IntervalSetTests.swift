@@ -4,11 +4,11 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The set of bytes that are there, against a model that knows of each byte.
+/// Tests of the interval set against a model that stores each position separately.
 @Suite("IntervalSet", .endsWhenHung)
 struct IntervalSetTests {
-    @Test("agrees with a set of single bytes", arguments: UInt64(0)..<50)
-    func model(seed: UInt64) {
+    @Test(arguments: UInt64(0)..<50)
+    func `an interval set has the same content as a set of single positions`(seed: UInt64) {
         var generator = SplitMix64(seed: seed)
         var intervals = IntervalSet()
         var bytes: Set<Int64> = []
@@ -42,8 +42,7 @@ struct IntervalSetTests {
         #expect(intervals.isComplete(below: limit) == missing.isEmpty)
     }
 
-    @Test("is written as pairs and read back")
-    func coding() throws {
+    @Test func `an interval set is encoded as pairs and decoded from them`() throws {
         var intervals = IntervalSet(0..<10)
         intervals.insert(20..<30)
         let data = try JSONEncoder().encode(intervals)
@@ -51,10 +50,8 @@ struct IntervalSetTests {
         #expect(try JSONDecoder().decode(IntervalSet.self, from: data) == intervals)
     }
 
-    @Test(
-        "is not read from what is no ascending list of ranges",
-        arguments: ["[[0]]", "[[5,5]]", "[[5,4]]", "[[-1,4]]", "[[0,5],[5,9]]", "[[8,9],[0,5]]", "[[0,1,2]]", "{}"])
-    func refused(text: String) {
+    @Test(arguments: ["[[0]]", "[[5,5]]", "[[5,4]]", "[[-1,4]]", "[[0,5],[5,9]]", "[[8,9],[0,5]]", "[[0,1,2]]", "{}"])
+    func `anything but an ascending list of nonempty intervals is rejected`(text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(IntervalSet.self, from: Data(text.utf8)) }
     }
 }

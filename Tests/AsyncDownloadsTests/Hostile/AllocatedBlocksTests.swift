@@ -4,14 +4,14 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Blocks of the disk that are set aside for bytes that have not arrived.
+/// Tests of the disk blocks that are allocated for bytes that haven't arrived.
 @Suite(.endsWhenHung)
 struct AllocatedBlocksTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test func `boundary 3: a length that a server claims takes no more than a step of the disk`() throws {
+    @Test func `boundary 3: a declared length allocates at most one step of disk space`() throws {
         var partial: any Partial = try DiskStore().open(directory.location)
         try partial.begin(large(2 << 30))
         #expect(try allocated() == 0, "nothing was received")
@@ -27,7 +27,7 @@ struct AllocatedBlocksTests {
         #expect(try directory.contents.isEmpty)
     }
 
-    @Test func `boundary 3: the steps stay ahead of the bytes, and end with the file`() {
+    @Test func `boundary 3: allocated space stays ahead of the bytes and ends with the file`() {
         let (step, length) = (BlockAllocation.step, 5 * BlockAllocation.step / 2)
         var allocation = BlockAllocation()
         #expect(allocation.extend(for: 0..<10, length: length) == 0..<10 + step)
@@ -44,7 +44,7 @@ struct AllocatedBlocksTests {
         #expect(unknown.extend(for: 0..<10, length: 1000) == nil, "a small file")
     }
 
-    @Test func `boundary 3: where nothing was received nothing is kept`() throws {
+    @Test func `boundary 3: nothing is kept if nothing was received`() throws {
         let partial = try DiskStore().open(directory.location)
         var representation = large(1 << 30)
         representation.validator = Validator(rawValue: "\"a\"")
@@ -55,7 +55,7 @@ struct AllocatedBlocksTests {
     }
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/shm"), "needs a file system in memory"))
-    func `boundary 3: nothing is allocated ahead in memory`() throws {
+    func `boundary 3: no space is allocated in advance on a file system in memory`() throws {
         let memory = try TemporaryDirectory(in: "/dev/shm")
         let partial = try DiskStore().open(memory.location)
         try partial.begin(large(1 << 30))
@@ -64,7 +64,7 @@ struct AllocatedBlocksTests {
         partial.discard()
     }
 
-    @Test func `boundary 3: a download whose rest finds no room fails before it writes`() throws {
+    @Test func `boundary 3: a download fails before it writes if its remaining bytes do not fit`() throws {
         let first = try DiskStore().open(directory.location)
         try first.begin(large(1 << 30))
         try first.write(.first, 0..<1000)
@@ -90,7 +90,7 @@ struct AllocatedBlocksTests {
         return representation
     }
 
-    /// How many bytes of the volume the partial file takes.
+    /// Returns the number of bytes that the partial file takes on its volume.
     private func allocated(in directory: TemporaryDirectory? = nil) throws -> Int64 {
         var status = stat()
         #expect(lstat(try (directory ?? self.directory).partialPath, &status) == 0)

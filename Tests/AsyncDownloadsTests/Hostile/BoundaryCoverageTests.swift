@@ -2,16 +2,16 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The table of boundaries in `SECURITY.md`, held against the tests.
+/// The table of boundaries in `SECURITY.md`, compared with the names of the tests.
 @Suite(.endsWhenHung)
 struct BoundaryCoverageTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `each boundary that is promised has tests that are named after it`() throws {
+    @Test func `each documented boundary has tests with its number in their names`() throws {
         let table = try String(contentsOf: Self.root.appending(path: "SECURITY.md"), encoding: .utf8)
-        let promised = Set(table.matches(of: /(?m)^\| (\d+) \|/).compactMap { Int($0.1) })
-        #expect(promised == Set(1...20))
+        let documented = Set(table.matches(of: /(?m)^\| (\d+) \|/).compactMap { Int($0.1) })
+        #expect(documented == Set(1...20))
         var tested: Set<Int> = []
         for folder in ["Tests/AsyncDownloadsTests", "Tests/BatchTests", "Tests/LoopbackServerTests"] {
             let path = Self.root.appending(path: folder).path
@@ -21,7 +21,7 @@ struct BoundaryCoverageTests {
                 tested.formUnion(text.matches(of: #/["`]boundary (\d+): /#).compactMap { Int($0.1) })
             }
         }
-        #expect(promised.subtracting(tested) == [])
-        #expect(tested.subtracting(promised) == [])
+        #expect(documented.subtracting(tested) == [])
+        #expect(tested.subtracting(documented) == [])
     }
 }

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Names that a server or a URL gives, where something has them already.
+/// Tests of names that a server or a URL supplies and that already exist at the destination.
 @Suite(.endsWhenHung)
 struct ChosenNameTests {
     private static let content = Content(seed: 41, length: 100_000)
@@ -26,12 +26,12 @@ struct ChosenNameTests {
 
     @Test func `boundary 2: a suggested name never replaces a file`() async throws {
         try await TestEnvironment.with { environment async throws in
-            let precious = environment.directory.appending(path: "Makefile")
-            try Data("all:".utf8).write(to: precious)
-            try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: precious.path)
+            let existing = environment.directory.appending(path: "Makefile")
+            try Data("all:".utf8).write(to: existing)
+            try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: existing.path)
             serve(environment, at: "/x", as: "Makefile")
             #expect(try await download(environment, "/x") == "Makefile-1")
-            #expect(try Data(contentsOf: precious) == Data("all:".utf8))
+            #expect(try Data(contentsOf: existing) == Data("all:".utf8))
             #expect(try environment.holds(Self.content, at: "Makefile-1"))
             #expect(try environment.leftovers == ["Makefile", "Makefile-1"])
         }
@@ -47,7 +47,7 @@ struct ChosenNameTests {
             let names = try environment.leftovers
             #expect(names == ["name-1.bin", "name-2.bin", "name-3.bin", "name-4.bin", "name-5.bin", "name.bin"])
             let numbers = try names.map { try inode(environment, $0) }
-            // In another order than the first time.
+            // The order differs from that of the first run.
             let second = Downloader(configuration: environment.downloader.configuration)
             for index in [4, 0, 5, 2, 1, 3] {
                 let name = try await download(environment, "/\(index)", with: second)
@@ -59,9 +59,7 @@ struct ChosenNameTests {
         }
     }
 
-    @Test func `boundary 2: one process that suggests one name twice gets two files, and one resource one`()
-        async throws
-    {
+    @Test func `boundary 2: two resources with the same suggested name get two files`() async throws {
         try await TestEnvironment.with { environment async throws in
             serve(environment, at: "/a", as: "name")
             serve(environment, at: "/b", as: "name")
@@ -77,7 +75,7 @@ struct ChosenNameTests {
         }
     }
 
-    @Test func `boundary 2: processes that race for one name lose no file`() async throws {
+    @Test func `boundary 2: processes that compete for a name lose no file`() async throws {
         try await TestEnvironment.with { environment async throws in
             let contents = (0..<24).map { Content(seed: UInt64(60 + $0), length: 30_000) }
             for (index, content) in contents.enumerated() {
@@ -85,7 +83,7 @@ struct ChosenNameTests {
             }
             let names = try await withThrowingTaskGroup(of: (Int, String).self) { group in
                 for index in contents.indices {
-                    // Each with a memory of its own, as another process has.
+                    // Each downloader has its own state in memory, like one in another process.
                     let downloader = Downloader(configuration: environment.downloader.configuration)
                     group.addTask {
                         let name = try await download(environment, "/\(index)", with: downloader)
@@ -101,7 +99,7 @@ struct ChosenNameTests {
         }
     }
 
-    @Test func `boundary 2: names from the URL are the caller's, and replace`() async throws {
+    @Test func `boundary 2: a name from the URL counts as the caller's and replaces a file`() async throws {
         try await TestEnvironment.with { environment async throws in
             try Data("old".utf8).write(to: environment.directory.appending(path: "x"))
             serve(environment, at: "/x", as: nil)
@@ -128,12 +126,12 @@ struct ChosenNameTests {
             #expect(try await download(environment, "/2/a.txt") == "a-1.txt")
             #expect(try await download(environment, "/3/a-1.txt") == "a-1-1.txt")
             #expect(try environment.holds(contents[1], at: "a-1.txt"))
-            // The resource's own file may be replaced, somebody else's at that name may not.
+            // The file of the same resource may be replaced; another file with that name may not.
             serve(environment, contents[0], at: "/2/a.txt", as: nil)
             #expect(try await download(environment, "/2/a.txt") == "a-1.txt")
             let numbered = environment.directory.appending(path: "a-1.txt")
             if isWrittenInPlace {
-                // As many bytes as before, in the same file.
+                // The file and its length stay the same.
                 let handle = try FileHandle(forWritingTo: numbered)
                 try handle.write(contentsOf: Data("mine".utf8))
                 try handle.close()
@@ -147,7 +145,7 @@ struct ChosenNameTests {
         }
     }
 
-    @Test func `boundary 9: many files of one name cost the same each`() throws {
+    @Test func `boundary 9: the cost of a file does not grow with the number of files with its name`() throws {
         let directory = try TemporaryDirectory()
         let files = CallCountingFileSystem()
         let store = DiskStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
@@ -172,7 +170,7 @@ struct ChosenNameTests {
         #expect(files.lookups.withLock { $0 } < 30 * 2 * count)
     }
 
-    @Test func `boundary 9: a second run finds its files among many of one name, once for each`() throws {
+    @Test func `boundary 9: a second run finds its files among many with the same name at constant cost`() throws {
         let directory = try TemporaryDirectory()
         let count = 1000
         for run in 0..<2 {
@@ -197,11 +195,11 @@ struct ChosenNameTests {
         }
     }
 
-    /// How the name of a second file comes about.
+    /// The source of the name of the second file.
     enum Naming: String, CaseIterable, Sendable { case suggested, fromURL, callers }
 
     @Test(arguments: Naming.allCases)
-    func `boundary 10: on a volume that folds names two files stay two`(_ naming: Naming) async throws {
+    func `boundary 10: two files stay separate on a volume that folds names`(_ naming: Naming) async throws {
         try await TestEnvironment.with { environment async throws in
             let second = Content(seed: 42, length: 100_000)
             let store = DiskStore(disk: FoldingFileSystem(), durability: .processCrash, bootID: nil)
@@ -234,12 +232,12 @@ struct ChosenNameTests {
         }
     }
 
-    @Test func `boundary 10: on a volume that does not, names that differ in case are two names`() async throws {
+    @Test func `boundary 10: names that differ in case are different on a case-sensitive volume`() async throws {
         try await TestEnvironment.with { environment async throws in
             serve(environment, at: "/README", as: nil)
             serve(environment, Content(seed: 42, length: 100_000), at: "/readme", as: nil)
             #expect(try await download(environment, "/README") == "README")
-            // As the volume of the temporary directory has it.
+            // The volume of the temporary directory may be case-insensitive.
             let folds = FileManager.default.fileExists(atPath: environment.directory.path.uppercased())
             #expect(try await download(environment, "/readme") == (folds ? "readme-1" : "readme"))
         }
@@ -257,7 +255,7 @@ struct ChosenNameTests {
     }
 
     @Test(arguments: [AbandonmentPolicy.pause, .finish, .discard])
-    func `boundary 13: a named destination that is a directory fails before anything is fetched`(
+    func `boundary 13: a download to a directory's path fails before the first request`(
         _ policy: AbandonmentPolicy
     ) async throws {
         try await TestEnvironment.with(configure: { $0.abandonmentPolicy = policy }) { environment async throws in
@@ -271,7 +269,7 @@ struct ChosenNameTests {
         }
     }
 
-    @Test func `boundary 2: a kill after the rename is recognized by the recorded name`() throws {
+    @Test func `boundary 2: the recorded name shows that a process was killed after the rename`() throws {
         let directory = try TemporaryDirectory()
         var location = directory.location
         location.request.destination = "."
@@ -287,7 +285,7 @@ struct ChosenNameTests {
             isFree: { _ in true })
         #expect(try partial.place(at: [target], length: 1000)[0].get() == "\(directory.path)/name-1.bin")
         #expect(directory.bytes(at: "\(directory.path)/name-1.bin") == SampleObject.first.bytes())
-        // The checkpoint as a kill would have left it.
+        // The checkpoint as it is after a kill.
         let bytes = files.bytes.withLock { $0 }
         #expect(try Checkpoint.decode(bytes).checkpoint.chosenName == "name-1.bin")
         let handle = try files.open(PartialNames(location).checkpoint, .new)
@@ -304,7 +302,7 @@ struct ChosenNameTests {
     }
 }
 
-/// Keeps the checkpoint as it is when a file gets its chosen name.
+/// A file system that copies the checkpoint at the moment when a file gets its chosen name.
 private final class CheckpointKeepingFileSystem: ForwardingFileSystem {
     let path: String
     let bytes = Mutex<[UInt8]>([])
@@ -319,7 +317,7 @@ private final class CheckpointKeepingFileSystem: ForwardingFileSystem {
     }
 }
 
-/// Counts the calls that look for names or open files.
+/// A file system that counts the calls that look up names or open files.
 private final class CallCountingFileSystem: ForwardingFileSystem {
     let lookups = Mutex(0)
 
@@ -334,9 +332,9 @@ private final class CallCountingFileSystem: ForwardingFileSystem {
     }
 }
 
-/// The real file system as one that takes names for the same that differ in case only.
+/// A case-insensitive file system on top of the real one.
 private struct FoldingFileSystem: ForwardingFileSystem {
-    /// Hidden files have names that nobody else gives.
+    /// Returns the path with its last component in lower case, unless that is the unique name of a hidden file.
     private func folded(_ path: String) -> String {
         let name = PartialNames.lastComponent(of: path)
         guard !name.hasPrefix("."), !name.hasPrefix("async-downloads-") else { return path }

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Files that are copied or listed.
+/// Tests of the permissions of copied files and of the cost of listing.
 @Suite(.endsWhenHung)
 struct CopiesAndListsTests {
     private let directory: TemporaryDirectory
@@ -12,7 +12,7 @@ struct CopiesAndListsTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test func `boundary 20: a copy is its owner's alone from the first moment`() throws {
+    @Test func `boundary 20: a copy is accessible only to its owner from the beginning`() throws {
         let path = "\(directory.path)/source"
         try directory.put([1, 2, 3], at: path)
         let source = try disk.open(path, .reading)
@@ -22,7 +22,7 @@ struct CopiesAndListsTests {
         disk.close(copy)
     }
 
-    @Test func `boundary 20: listing takes one look at the names, however many checkpoints there are`() throws {
+    @Test func `boundary 20: the number of directory reads does not grow with the number of checkpoints`() throws {
         for number in 0..<50 {
             var location = directory.location
             location.baseName = "\(number)"
@@ -35,7 +35,7 @@ struct CopiesAndListsTests {
     }
 }
 
-/// Counts how often names are listed.
+/// A file system that counts how often the names in a directory are listed.
 private struct NameCountingFileSystem: ForwardingFileSystem {
     let count = Counter()
 

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Bytes that were received with other credentials than those of the present request.
+/// Tests of bytes that were received with other credentials than those of the present request.
 @Suite(.endsWhenHung)
 struct CredentialsChangedTests {
     private static let content = Content(seed: 35, length: 400_000)
@@ -15,7 +15,7 @@ struct CredentialsChangedTests {
 
     private static let mine: AsyncDownloads.HeaderFields = ["Authorization": "Bearer mine"]
 
-    /// How the bytes on disk were received, how the rest is asked for, and what has to be fetched again.
+    /// A change of credentials between the bytes on disk and a new request, and the number of bytes to fetch.
     struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var before: AsyncDownloads.HeaderFields = ["Authorization": "Bearer another"]
@@ -24,7 +24,7 @@ struct CredentialsChangedTests {
         var account: String?
         var hasChecksum = false
         var hasDigest = false
-        /// How many bytes are fetched.
+        /// The number of bytes that are fetched.
         var fetched = CredentialsChangedTests.content.length - cut + 2 * probe
     }
 
@@ -32,26 +32,27 @@ struct CredentialsChangedTests {
 
     static let changes: [Change] = [
         Change(testDescription: "another value"),
-        Change(testDescription: "credentials where there were none", before: [:]),
-        Change(testDescription: "none where there were credentials", headers: [:]),
+        Change(testDescription: "credentials instead of none", before: [:]),
+        Change(testDescription: "none instead of credentials", headers: [:]),
         Change(testDescription: "none at all", before: [:], headers: [:], fetched: rest),
         Change(
-            testDescription: "another name of one's own", before: ["X-AuthToken": "a"], headers: ["X-AuthToken": "b"]),
+            testDescription: "another value of a custom header", before: ["X-AuthToken": "a"],
+            headers: ["X-AuthToken": "b"]),
         Change(testDescription: "a checksum", hasChecksum: true, fetched: rest),
-        Change(testDescription: "an equal digest of the server's", hasDigest: true, fetched: rest),
+        Change(testDescription: "an equal digest from the server", hasDigest: true, fetched: rest),
         Change(testDescription: "the same account", accountBefore: "7", account: "7", fetched: rest),
         Change(testDescription: "another account", accountBefore: "7", account: "8", fetched: content.length),
     ]
 
     @Test(arguments: Engine.allCases, changes)
-    func `boundary 5: bytes of other credentials are continued when they are proven`(
+    func `boundary 5: bytes of other credentials are resumed if they are proven`(
         _ engine: Engine, _ change: Change
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"revision\"")
             if change.hasDigest { resource.headers = ["Repr-Digest": Self.content.reprDigest] }
             environment.server.serve(resource, at: "/one")
-            try leave(in: environment, change)
+            try createUnfinished(in: environment, change)
             var request = environment.request("/one")
             request.headers = change.headers
             request.account = change.account
@@ -66,16 +67,16 @@ struct CredentialsChangedTests {
     }
 
     @Test(arguments: Engine.allCases, ["first byte", "last byte", "checksum", "digest"])
-    func `boundary 5: bytes that are another user's are given up`(_ engine: Engine, _ kind: String) async throws {
+    func `boundary 5: bytes of another user are discarded`(_ engine: Engine, _ kind: String) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
-            // Tags are per revision, so that both users' objects have the same.
+            // The entity tag identifies a revision, so the objects of both users have the same tag.
             var resource = Resource(Self.other, entityTag: "\"revision\"")
             if kind == "digest" { resource.headers = ["Repr-Digest": Self.other.reprDigest] }
             environment.server.serve(resource, at: "/one")
             var change = Change(testDescription: "")
             change.hasDigest = kind == "digest"
-            try leave(in: environment, change) { bytes in
-                // Everything but one byte is equal.
+            try createUnfinished(in: environment, change) { bytes in
+                // All bytes except one are equal.
                 if kind == "first byte" || kind == "last byte" {
                     bytes = Array(Self.other.bytes(in: 0..<Self.cut))
                     bytes[kind == "first byte" ? 0 : bytes.count - 1] ^= 1
@@ -98,7 +99,7 @@ struct CredentialsChangedTests {
             var resource = Resource(Self.content, entityTag: "\"revision\"", script: [[.status(status)]])
             resource.repeatsLastStep = true
             environment.server.serve(resource, at: "/one")
-            try leave(in: environment, Change(testDescription: ""))
+            try createUnfinished(in: environment, Change(testDescription: ""))
             var request = environment.request("/one")
             request.headers = Self.mine
             request.retryPolicy = .never
@@ -126,12 +127,12 @@ struct CredentialsChangedTests {
     }
 
     @Test(arguments: [[:], mine], [[.status(503)], [.cut(after: 0)]] as [Step])
-    func `boundary 5: a proof that did not come to its end is due again`(
+    func `boundary 5: an interrupted proof is repeated`(
         _ headers: AsyncDownloads.HeaderFields, _ step: Step
     ) async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.other, entityTag: "\"revision\"", script: [step]), at: "/one")
-            try leave(in: environment, Change(testDescription: ""))
+            try createUnfinished(in: environment, Change(testDescription: ""))
             var request = environment.request("/one")
             request.headers = headers
             request.retryPolicy = .never
@@ -143,7 +144,7 @@ struct CredentialsChangedTests {
     }
 
     @Test(arguments: [0, 200_000])
-    func `boundary 14: an object that has shrunk is not asked for its bytes again and again`(
+    func `boundary 14: the bytes of a shrunken object are not requested repeatedly`(
         _ length: Int64
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -151,7 +152,7 @@ struct CredentialsChangedTests {
             var resource = Resource(small, entityTag: "\"revision\"")
             resource.honoursIfMatch = false
             environment.server.serve(resource, at: "/one")
-            try leave(in: environment, Change(testDescription: ""))
+            try createUnfinished(in: environment, Change(testDescription: ""))
             var request = environment.request("/one")
             request.headers = Self.mine
             let log = await EventLog(of: environment.downloader.start(request))
@@ -161,12 +162,12 @@ struct CredentialsChangedTests {
         }
     }
 
-    @Test func `boundary 14: a comparison does not take an endless body`() async throws {
+    @Test func `boundary 14: a comparison does not read an endless body`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"revision\"", script: [[.chunkedWithoutEnd, .extraBytes(5000)]]),
                 at: "/one")
-            try leave(in: environment, Change(testDescription: ""))
+            try createUnfinished(in: environment, Change(testDescription: ""))
             var request = environment.request("/one")
             request.headers = Self.mine
             #expect(await EventLog(of: environment.downloader.start(request)).error == nil)
@@ -174,7 +175,7 @@ struct CredentialsChangedTests {
         }
     }
 
-    @Test func `boundary 5: headers of a fresh URL count as the request's own do`() async throws {
+    @Test func `boundary 5: headers of a fresh URL count like those of the request`() async throws {
         try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.status(401)], [.cut(after: Self.cut)]]
             environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
@@ -182,7 +183,7 @@ struct CredentialsChangedTests {
             request.retryPolicy = .never
             request.refreshURL = URLRefresh { FreshURL($0.url, headers: Self.mine) }
             #expect(await EventLog(of: environment.downloader.start(request)).error?.retainedByteCount == Self.cut)
-            // Another user, by a refresh of his own.
+            // The refresh now supplies the credentials of another user.
             environment.server.serve(
                 Resource(Self.other, entityTag: "\"revision\"", script: [[.status(401)]]), at: "/one")
             request.refreshURL = URLRefresh { FreshURL($0.url, headers: ["Authorization": "Bearer another"]) }
@@ -192,7 +193,7 @@ struct CredentialsChangedTests {
         }
     }
 
-    @Test func `boundary 5: other headers half-way need a proof`() async throws {
+    @Test func `boundary 5: a change of headers during a transfer requires a proof`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"revision\"", script: [[.stall(after: Self.cut)]]), at: "/one")
@@ -209,7 +210,7 @@ struct CredentialsChangedTests {
         }
     }
 
-    @Test func `boundary 5: bytes that a checksum was to prove are not their first user's any more`() async throws {
+    @Test func `boundary 5: bytes that waited for a checksum no longer belong to their first user`() async throws {
         try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.cut(after: 100_000)], [.cut(after: 100_000)]]
             environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
@@ -229,7 +230,7 @@ struct CredentialsChangedTests {
     @Test func `boundary 5: a whole file of other credentials is compared before it is used`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
-            try leave(in: environment, Change(testDescription: ""), count: Self.content.length)
+            try createUnfinished(in: environment, Change(testDescription: ""), count: Self.content.length)
             var request = environment.request("/one")
             request.headers = Self.mine
             let file = try await environment.downloader.download(request)
@@ -239,7 +240,7 @@ struct CredentialsChangedTests {
     }
 
     @Test(arguments: [nil, "7"])
-    func `boundary 5: a body in memory is of its user, and without an account never on disk`(
+    func `boundary 5: a body in memory belongs to its user and is never written to disk without an account`(
         _ account: String?
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -259,7 +260,7 @@ struct CredentialsChangedTests {
         }
     }
 
-    @Test func `boundary 5: a body that was left in memory is not continued with other credentials`() async throws {
+    @Test func `boundary 5: an unfinished body in memory is not resumed with other credentials`() async throws {
         try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.cut(after: Self.cut)]]
             environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
@@ -294,8 +295,8 @@ struct CredentialsChangedTests {
         }
     }
 
-    /// Leaves an unfinished download as another process does.
-    private func leave(
+    /// Creates an unfinished download like that of another process.
+    private func createUnfinished(
         in environment: TestEnvironment, _ change: Change, count: Int64 = cut,
         _ edit: (inout [UInt8]) -> Void = { _ in }
     ) throws {
@@ -304,7 +305,7 @@ struct CredentialsChangedTests {
             url: url, hasSecretHeaders: !change.before.isEmpty, destination: "file.bin", account: change.accountBefore)
         let location = PartialLocation(
             directory: environment.directory.path, baseName: "file.bin", request: record,
-            // Of another process: not even the same value is known here.
+            // Random, because this process doesn't know the values of another process.
             secretHeaders: change.before.isEmpty ? [:] : ["Authorization": UUID().uuidString])
         let partial = try DiskStore(durability: .processCrash).open(location)
         let digests = change.hasDigest ? [Self.content.sha256] : nil

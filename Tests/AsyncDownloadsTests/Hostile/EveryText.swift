@@ -1,4 +1,4 @@
-/// Every text that the standard library makes of a value.
+/// Returns every text that the standard library can create from a value.
 func everyText(of value: some Any) -> [String] {
     var dumped = ""
     dump(value, to: &dumped)

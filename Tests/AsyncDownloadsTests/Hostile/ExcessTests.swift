@@ -4,12 +4,12 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// Servers that send too much, or promise it, or send next to nothing.
+/// Tests of servers that send or declare too many bytes, or send very few.
 @Suite(.endsWhenHung)
 struct ExcessTests {
     private let content = Content(seed: 23, length: 50_000)
 
-    /// Heads of 10 MB; 206 so that nothing else is wrong with them.
+    /// A way to send a head of 10 MB.
     enum Flood: String, CaseIterable, Sendable {
         case oneField, manyFields, oneName
 
@@ -27,7 +27,7 @@ struct ExcessTests {
     }
 
     @Test(arguments: Engine.allCases, Flood.allCases)
-    func `ten megabytes of head are refused`(_ engine: Engine, _ flood: Flood) async throws {
+    func `a head of ten megabytes is rejected`(_ engine: Engine, _ flood: Flood) async throws {
         try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             var resource = Resource(content, entityTag: "\"a\"")
             flood.apply(to: &resource)
@@ -46,7 +46,7 @@ struct ExcessTests {
     ]
 
     @Test(arguments: Engine.allCases, framings)
-    func `an endless body ends at the limit, and so does the file`(
+    func `an endless body and its file end at the limit`(
         _ engine: Engine, _ framing: (Resource.Framing, Resource.RangeSupport)
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -58,7 +58,7 @@ struct ExcessTests {
             request.maximumByteCount = 3_000_001
             request.retryPolicy = .never
             let error = await EventLog(of: environment.downloader.start(request)).error
-            // A partial response says how long it is, so that more of it is a lie rather than too much.
+            // A partial response declares its length, so excess bytes make it malformed rather than too large.
             let isPartial = environment.server.requests(at: "/one").contains { $0.status == 206 }
             #expect(error?.code == (isPartial ? .malformedResponse : .bodyTooLarge), "\(String(describing: error))")
             let names = try environment.leftovers
@@ -72,7 +72,7 @@ struct ExcessTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `an endless body without a limit goes on until it is discarded, and leaves nothing`(
+    func `an endless body without a limit continues until it is discarded, and no file remains`(
         _ engine: Engine
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -101,7 +101,7 @@ struct ExcessTests {
             ("-1", [.malformedResponse, .connectionLost]),
             ("5, 6", [.malformedResponse, .connectionLost]),
         ] as [(String, [DownloadError.Code])])
-    func `rules 13 and 44: a length beyond all disks is refused before a byte is kept`(
+    func `rules 13 and 44: a length that no disk can store is rejected before a byte is kept`(
         _ engine: Engine, _ length: (String, [DownloadError.Code])
     ) async throws {
         try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
@@ -116,7 +116,7 @@ struct ExcessTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 30: what follows the promised length is not in the file`(_ engine: Engine) async throws {
+    func `rule 30: bytes after the declared length are not in the file`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(content, entityTag: "\"a\"", script: [[.extraBytes(100_000)]]), at: "/one")
@@ -127,7 +127,7 @@ struct ExcessTests {
     }
 
     @Test(arguments: Engine.allCases, [[100], [103], [103, 102, 103]])
-    func `interim responses are no responses, however many`(_ engine: Engine, _ statuses: [Int]) async throws {
+    func `interim responses are ignored, whatever their number`(_ engine: Engine, _ statuses: [Int]) async throws {
         try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             let script = [Step(statuses.map(Fault.interim))]
             environment.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/one")
@@ -137,7 +137,7 @@ struct ExcessTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 59: a drip within the idle timeout goes on, and the deadline ends it`(_ engine: Engine) async throws {
+    func `rule 59: a slow body within the idle timeout continues until the deadline`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
         try await TestEnvironment.with(engine, time: time) { environment async throws in
             let drops = Array(stride(from: Int64(1000), through: 10_000, by: 1000))
@@ -152,7 +152,7 @@ struct ExcessTests {
                 for try await event in download.events {
                     if case .progress(let progress) = event, progress.receivedByteCount >= drop { break }
                 }
-                // A byte in time each time: never the 30 seconds of silence, but 290 in all.
+                // Each part arrives before 30 seconds have passed without bytes, and all take 290 seconds.
                 time.advance(by: .seconds(29))
                 if drop != drops.last { environment.server.release("/one") }
             }

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Whose files are used, and what files of others may not do.
+/// Tests of the owners of files that may be used, and of files of other owners.
 @Suite(.endsWhenHung)
 struct FileOwnerTests {
     private let directory: TemporaryDirectory
@@ -12,13 +12,15 @@ struct FileOwnerTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// File systems that give files an owner of their own.
+    /// A file system that replaces the owner of files.
     enum Owners: String, CaseIterable, Sendable {
         case squashed, mounted
     }
 
     @Test(arguments: Owners.allCases)
-    func `boundary 11: files are own that have the owner of a file just created there`(_ owners: Owners) throws {
+    func `boundary 11: a file belongs to the user if it has the owner of a file just created there`(
+        _ owners: Owners
+    ) throws {
         var files = PretendingFileSystem(locks: .working(after: {}))
         files.ownership = { _ in owners == .squashed ? (65_534, 0o600) : (1234, 0o777) }
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
@@ -44,7 +46,7 @@ struct FileOwnerTests {
     }
 
     @Test(arguments: [false, true])
-    func `boundary 11: a lock that another user holds shuts nobody out`(_ canBeOpened: Bool) throws {
+    func `boundary 11: a lock of another user does not block a download`(_ canBeOpened: Bool) throws {
         let path = directory.names.lock
         let planted = try disk.open(path, .new)
         #expect(try disk.lock(planted))
@@ -64,7 +66,7 @@ struct FileOwnerTests {
     }
 
     @Test(arguments: [FileFailure.Kind.noSpace, .tooManyOpenFiles])
-    func `boundary 11: what cannot be found out is no reason to give bytes up`(_ kind: FileFailure.Kind) throws {
+    func `boundary 11: bytes are not discarded if their owner cannot be determined`(_ kind: FileFailure.Kind) throws {
         let isShort = Mutex(false)
         var files = PretendingFileSystem(locks: .working(after: {}))
         files.ownership = { _ in (65_534, 0o600) }
@@ -81,7 +83,7 @@ struct FileOwnerTests {
         partial.close()
     }
 
-    @Test func `boundary 11: two users never meet in one file`() {
+    @Test func `boundary 11: two users never use the same file`() {
         let names = [0, 1000].map { PartialNames(directory.location, user: $0) }
         #expect(names[0].lock != names[1].lock)
         #expect(names[0].checkpoint != names[1].checkpoint)

@@ -4,7 +4,7 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// Redirects that lead out of http, round in circles, or to others with the caller's credentials (rule 11).
+/// Tests of redirects to other schemes, of long chains, and of redirects to other origins with credentials (rule 11).
 @Suite(.endsWhenHung)
 struct HostileRedirectTests {
     private let content = Content(seed: 24, length: 50_000)
@@ -20,14 +20,15 @@ struct HostileRedirectTests {
     ]
 
     @Test(arguments: Engine.allCases, refused)
-    func `a redirect out of http is refused, and its target not told`(
+    func `a redirect to another scheme is refused, and its target is not reported`(
         _ engine: Engine, _ location: String?
     ) async throws {
         try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             let fault = location.map { Fault.redirect(location: $0) } ?? .status(302)
             environment.server.serve(Resource(content, script: [[fault]]), at: "/a")
             let error = await EventLog(of: environment.downloader.start(environment.request("/a"))).error
-            // URLSession on Linux cannot read a field of white space alone, and fails before there is a response.
+            // URLSession on Linux can't parse a field that contains only white space, and fails before it reports a
+            // head.
             let isUnreadable = engine == .urlSession && location == " "
             #expect(error?.code == (isUnreadable ? .connectionLost : .redirectRefused), "\(String(describing: error))")
             #expect(error?.description.contains("s3cret") == false)
@@ -37,7 +38,7 @@ struct HostileRedirectTests {
     }
 
     @Test(arguments: Engine.allCases, [20, 21])
-    func `twenty hops are followed, and no more`(_ engine: Engine, _ hops: Int) async throws {
+    func `at most twenty redirects are followed`(_ engine: Engine, _ hops: Int) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             for hop in 0..<hops {
                 environment.server.serve(
@@ -51,11 +52,13 @@ struct HostileRedirectTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 11: credentials do not cross origins, nor come back with the way`(_ engine: Engine) async throws {
+    func `rule 11: credentials are not sent to other origins, nor again after a redirect back`(
+        _ engine: Engine
+    ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             try await LoopbackServer.withServer { other async throws in
                 let back = environment.server.url("/c").absoluteString
-                // Without a scheme the target is still another origin: the port differs.
+                // Even without a scheme, the target has another origin, because the port differs.
                 let away = "//127.0.0.1:\(other.port)/b"
                 environment.server.serve(Resource(content, script: [[.redirect(location: "/same")]]), at: "/a")
                 environment.server.serve(Resource(content, script: [[.redirect(location: away)]]), at: "/same")
@@ -79,8 +82,8 @@ struct HostileRedirectTests {
         }
     }
 
-    /// Where https://a.example/ leads; the last is where the file is, if anywhere.
-    static let secureRoutes: [([String], DownloadError.Code?)] = [
+    /// Chains of redirects from https://a.example/ to the URL of the file, and the expected errors.
+    static let secureChains: [([String], DownloadError.Code?)] = [
         (["https://a.example/b"], nil),
         (["https://a.example:443/b"], nil),
         (["http://a.example/b"], .redirectRefused),
@@ -90,8 +93,8 @@ struct HostileRedirectTests {
         (["https://a.example:8443/c"], nil),
     ]
 
-    @Test(arguments: secureRoutes)
-    func `rule 11: from https nothing leads to http, and credentials stay with their origin`(
+    @Test(arguments: secureChains)
+    func `rule 11: a redirect from https to http is refused, and credentials are sent to their origin only`(
         _ redirects: [String], _ failure: DownloadError.Code?
     ) async throws {
         var heads: [String: ResponseHead] = [:]
@@ -99,12 +102,12 @@ struct HostileRedirectTests {
         let last = try #require(redirects.last)
         heads[last.replacing("HTTP:", with: "http:")] = .empty
         let transport = ScriptedTransport(heads)
-        let shelf = try TemporaryDirectory()
+        let directory = try TemporaryDirectory()
         let downloader = Downloader(
             configuration: .init(), transport: transport, store: DiskStore(durability: .processCrash),
             time: SystemTimeSource())
         let request = DownloadRequest(
-            from: try #require(URL(string: "https://a.example/")), to: URL(fileURLWithPath: shelf.destination),
+            from: try #require(URL(string: "https://a.example/")), to: URL(fileURLWithPath: directory.destination),
             headers: Self.headers)
         let error = await EventLog(of: downloader.start(request)).error
         #expect(error?.code == failure)

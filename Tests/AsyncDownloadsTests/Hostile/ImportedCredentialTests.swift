@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Tokens whose bytes were received with credentials, imported by requests with other ones.
+/// Tests of tokens whose bytes were received with other credentials than those of the importing request.
 @Suite(.endsWhenHung)
 struct ImportedCredentialTests {
     private static let content = Content(seed: 41, length: 400_000)
@@ -14,7 +14,7 @@ struct ImportedCredentialTests {
     private static let probe: Int64 = 64 << 10
 
     @Test(arguments: [[:], ["Authorization": "Bearer mine"]] as [AsyncDownloads.HeaderFields], [true, false])
-    func `boundary 5: a token's bytes of other credentials are continued when they are proven`(
+    func `boundary 5: a token's bytes of other credentials are resumed if they are proven`(
         _ headers: AsyncDownloads.HeaderFields, _ isEqual: Bool
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -52,7 +52,7 @@ struct ImportedCredentialTests {
     }
 
     @Test(arguments: [("7", "8"), (nil, "8")])
-    func `boundary 5: a token of another account is refused, and its file stays`(
+    func `boundary 5: a token of another account is rejected, and its file is kept`(
         _ account: String?, _ present: String
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -69,7 +69,9 @@ struct ImportedCredentialTests {
     }
 
     @Test(arguments: ["7", nil])
-    func `boundary 5: bytes of an account need proof only without it`(_ present: String?) async throws {
+    func `boundary 5: bytes of an account need a proof only if the request has no account`(
+        _ present: String?
+    ) async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"revision\""), at: "/one")
             let token = try token(environment, account: "7")

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// What a resume token may do to the file that it names.
+/// Tests of what happens to the file that a resume token names.
 @Suite(.endsWhenHung)
 struct ImportedFileTests {
     private static let content = Content(seed: 47, length: 300_000)
@@ -24,7 +24,7 @@ struct ImportedFileTests {
     private static let ownName = ".file.bin.0123456789abcdef-0123456789abcdef-0123456789abcdef.partial"
 
     @Test(arguments: ["thesis.odt", ".file.partial", ".file.bin.0123-0123.partial", ownName], [100_000, 300_000])
-    func `boundary 6: only a file of the package's own is removed, and only when a server has confirmed it`(
+    func `boundary 6: only a file of the package is removed, and only after a server has confirmed it`(
         _ name: String, _ count: Int64
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -42,11 +42,11 @@ struct ImportedFileTests {
     }
 
     @Test(arguments: [[.status(404)], [.closeBeforeHead()], [.status(200)]] as [Step], [100_000, 300_000])
-    func `boundary 6: without a confirmation the file stays, and nothing is placed`(
+    func `boundary 6: without a confirmation, the file is kept and nothing is placed`(
         _ step: Step, _ count: Int64
     ) async throws {
         try await TestEnvironment.with { environment async throws in
-            // The third answer is another object.
+            // The third response contains another object.
             let other = Content(seed: 48, length: 300_000)
             let isOther = step == [.status(200)]
             var resource = Resource(isOther ? other : Self.content, entityTag: isOther ? "\"b\"" : "\"a\"")

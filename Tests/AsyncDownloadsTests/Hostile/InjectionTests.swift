@@ -4,7 +4,7 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// Requests that try to say more to a server, or to a log, than one request: nothing of them is sent.
+/// Tests of requests whose texts would add lines to a request or to a log; nothing of them is sent.
 @Suite(.endsWhenHung)
 struct InjectionTests {
     static let fields: [(String, String)] = [
@@ -18,7 +18,9 @@ struct InjectionTests {
     ]
 
     @Test(arguments: Engine.allCases, fields)
-    func `a field that is none is refused, and not told`(_ engine: Engine, _ field: (String, String)) async throws {
+    func `a malformed header field is rejected and not reported`(
+        _ engine: Engine, _ field: (String, String)
+    ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var request = environment.request("/one")
             request.headers.append(field.1, for: field.0)
@@ -32,7 +34,7 @@ struct InjectionTests {
         }
     }
 
-    /// With the server's address for HOST.
+    /// Unusable URLs, in which HOST stands for the server's address.
     static let unusable = [
         "http://HOST%0d%0aInjected:x/one", "http://HOST%20/one", "http://HOST%00/one", "http://%31%32%37.0.0.1/one",
         "http://user:s3cret@HOST/one", "http://s3cret@HOST/one", "http://127.0.0.1:0/one", "http://127.0.0.1:65536/one",
@@ -41,9 +43,9 @@ struct InjectionTests {
     ]
 
     @Test(arguments: Engine.allCases, unusable)
-    func `a URL that leads elsewhere is refused`(_ engine: Engine, _ text: String) async throws {
+    func `a URL with an unusable scheme, host, or user is rejected`(_ engine: Engine, _ text: String) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
-            // What Foundation takes for no URL at all cannot be asked for.
+            // A text that Foundation doesn't accept as a URL can't be requested.
             guard let url = URL(string: text.replacing("HOST", with: "127.0.0.1:\(environment.server.port)")) else {
                 return
             }
@@ -63,7 +65,7 @@ struct InjectionTests {
             "/one%0d%0aInjected:%20x", "/one%20HTTP/1.1%0d%0aInjected:%20x", "/one%00", "/one?a=%0d%0aInjected:x",
             "/one two", "/one?a b", "/%2e%2e/one", "/öne",
         ])
-    func `escapes in a path or a query stay escapes`(_ engine: Engine, _ target: String) async throws {
+    func `escapes in a path or a query are sent unchanged`(_ engine: Engine, _ target: String) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             guard let url = URL(string: "http://127.0.0.1:\(environment.server.port)\(target)") else { return }
             _ = await environment.result(

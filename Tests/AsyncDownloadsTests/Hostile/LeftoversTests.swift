@@ -4,7 +4,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// What killed processes leave, and who removes it.
+/// Tests of the removal of files that remain after a process was killed.
 @Suite(.endsWhenHung)
 struct LeftoversTests {
     private let directory: TemporaryDirectory
@@ -14,17 +14,17 @@ struct LeftoversTests {
 
     private static let day: Int64 = 86_400
 
-    @Test func `boundary 12: what a killed process left of a body without a validator is removed`() throws {
-        try kill()
+    @Test func `boundary 12: files of a killed process are removed if the body had no validator`() throws {
+        try simulateKill()
         #expect(try directory.contents.count == 2)
-        #expect(try clean() == RemovedLeftovers(), "it is new")
+        #expect(try clean() == RemovedLeftovers(), "the files are new")
         try age()
         #expect(try clean() == RemovedLeftovers(fileCount: 2, byteCount: 300))
         #expect(try directory.contents.isEmpty)
     }
 
-    @Test func `boundary 12: the next run of the same download removes it`() throws {
-        try kill()
+    @Test func `boundary 12: the next run of the same download removes the files of a killed process`() throws {
+        try simulateKill()
         let partial = try DiskStore().open(directory.location)
         #expect(partial.finding == .nothing)
         try partial.begin(SampleObject.first.representation)
@@ -32,7 +32,7 @@ struct LeftoversTests {
         #expect(try directory.contents == ["file.zip"])
     }
 
-    @Test func `boundary 12: unfinished downloads, other files and those in use stay`() throws {
+    @Test func `boundary 12: unfinished downloads, other files, and files in use are kept`() throws {
         try DiskStore().leaveUnfinished(at: directory.location)
         let stem = directory.names.stem
         let orphan = "\(stem)-0123456789abcdef-0123456789abcdef.copy"
@@ -43,10 +43,10 @@ struct LeftoversTests {
             withIntermediateDirectories: false)
         try age()
         let owner = try DiskStore().open(directory.location)
-        #expect(try clean() == RemovedLeftovers(), "a process has it")
+        #expect(try clean() == RemovedLeftovers(), "the partial file is in use")
         owner.close()
         try age()
-        #expect(try clean() == RemovedLeftovers(), "opening has removed the copy, and all else stays")
+        #expect(try clean() == RemovedLeftovers(), "opening has removed the copy; other files are kept")
         try directory.put([1], at: "\(directory.path)/\(orphan)")
         try age()
         #expect(try clean() == RemovedLeftovers(fileCount: 1, byteCount: 1))
@@ -57,7 +57,7 @@ struct LeftoversTests {
     }
 
     @Test(arguments: ["", "{\"format\":3,\"crc32\":\"00000000\",\"record\":{}}\n"])
-    func `boundary 12: what no version can read is removed, what another version can stays`(_ text: String) throws {
+    func `boundary 12: an unreadable checkpoint is removed, and one of another version is kept`(_ text: String) throws {
         try DiskStore().leaveUnfinished(at: directory.location)
         try directory.put(text.utf8, at: directory.names.checkpoint)
         try age()
@@ -66,7 +66,7 @@ struct LeftoversTests {
         #expect(try directory.contents.count == 3 - count)
     }
 
-    @Test func `boundary 6: a file that bytes were imported from stays beside them`() throws {
+    @Test func `boundary 6: a file from which bytes were imported is kept`() throws {
         var imported = SampleObject.first.representation
         imported.isImported = true
         let partial = try DiskStore().open(directory.location)
@@ -80,8 +80,8 @@ struct LeftoversTests {
         #expect(directory.bytes(at: source) == [1])
     }
 
-    /// Leaves what a process leaves that is killed: 300 bytes and, without a validator, no checkpoint.
-    private func kill() throws {
+    /// Creates the files of a killed process: 300 bytes and, because they have no validator, no checkpoint.
+    private func simulateKill() throws {
         let names = directory.names
         let lock = try disk.open(names.lock, .new)
         let file = try disk.open(names.path(.new(), .partial), .new)
@@ -96,7 +96,7 @@ struct LeftoversTests {
             in: directory.path, writtenBefore: HTTPDate(secondsSinceEpoch: now - Self.day))
     }
 
-    /// Makes everything two days old.
+    /// Makes all files two days old.
     private func age() throws {
         let date = Date(timeIntervalSinceNow: -2 * Double(Self.day))
         for name in try directory.contents {

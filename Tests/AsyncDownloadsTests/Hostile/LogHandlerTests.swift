@@ -6,11 +6,11 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// A log backend that asks for the state of the download that it is told of.
+/// Tests of a log backend that uses a download while a line about it is logged.
 @Suite(.endsWhenHung)
 struct LogHandlerTests {
     @Test func `a log handler may use the download`() async throws {
-        // The backend has to be there before a downloader makes its log.
+        // The backend must be installed before a downloader creates its log.
         let recorder = LogRecorder.shared
         let mark = "log-handler-\(UUID())"
         try await LifecycleStage.with { stage async throws in

@@ -3,9 +3,9 @@ internal import Logging
 
 @testable import AsyncDownloads
 
-/// Everything that the package has logged in this process, since the recorder was installed.
+/// A log backend that records all lines that the package logs in this process.
 final class LogRecorder: Sendable {
-    /// Installed at its first use: the backend of a process can be chosen once.
+    /// The recorder, which is installed at its first use because a process can select its backend only once.
     static let shared: LogRecorder = {
         let recorder = LogRecorder()
         LoggingSystem.bootstrap { _ in Handler(recorder: recorder) }
@@ -24,7 +24,7 @@ final class LogRecorder: Sendable {
         for hook in hooks.withLock({ hooks in hooks.filter { line.contains($0.key) }.map(\.value) }) { hook() }
     }
 
-    /// The lines that contain `mark`.
+    /// Returns the recorded lines that contain `mark`.
     func lines(with mark: String) -> [String] {
         recorded.withLock { $0.filter { $0.contains(mark) } }
     }

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// What checkpoints claim after a rollback, and which marks are believed.
+/// Tests of what a checkpoint claims after a rollback, and of the marks that are trusted.
 @Suite(.endsWhenHung)
 struct MarksAndRollbacksTests {
     private let directory: TemporaryDirectory
@@ -12,7 +12,7 @@ struct MarksAndRollbacksTests {
     init() throws { directory = try TemporaryDirectory() }
 
     @Test(arguments: [Durability.powerLoss, .processCrash])
-    func `boundary 17: a rollback that finds no space is written in place`(_ durability: Durability) throws {
+    func `boundary 17: a rollback is written in place if the disk is full`(_ durability: Durability) throws {
         let full = Mutex(false)
         var files = PretendingFileSystem(locks: .pretended)
         files.refusal = { path, _ in path.hasSuffix(".temp") && full.withLock { $0 } ? .noSpace : nil }
@@ -25,7 +25,7 @@ struct MarksAndRollbacksTests {
         full.withLock { $0 = true }
         try partial.rollBack(to: IntervalSet(0..<200))
         #expect(try received(store) == IntervalSet(0..<200))
-        // Bytes that come later count by their own marks, and after another rollback not any more.
+        // Later bytes count if a later mark claims them, until the next rollback.
         partial.mark(IntervalSet(0..<450))
         #expect(try received(store) == IntervalSet(0..<450))
         try partial.rollBack(to: IntervalSet(0..<100))
@@ -39,7 +39,7 @@ struct MarksAndRollbacksTests {
         #expect(next.close() == IntervalSet(0..<60))
     }
 
-    @Test func `boundary 17: where nothing can be written the checkpoint goes`() throws {
+    @Test func `boundary 17: the checkpoint is removed if nothing can be written`() throws {
         let broken = Mutex(false)
         var files = PretendingFileSystem(locks: .pretended)
         files.refusal = { path, _ in path.hasSuffix(".temp") && broken.withLock { $0 } ? .noSpace : nil }
@@ -55,7 +55,7 @@ struct MarksAndRollbacksTests {
         #expect(try directory.contents.isEmpty)
     }
 
-    @Test func `boundary 19: no mark is written or believed on a network file system`() throws {
+    @Test func `boundary 19: no mark is written or trusted on a network file system`() throws {
         try mark(on: .disk)
         var files = PretendingFileSystem(locks: .pretended)
         files.volume = .other
@@ -68,10 +68,10 @@ struct MarksAndRollbacksTests {
         #expect(partial.close() == IntervalSet(0..<300))
         let local = DiskStore(
             disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "one")
-        #expect(try received(local) == IntervalSet(0..<500), "of the local process only")
+        #expect(try received(local) == IntervalSet(0..<500), "only for a process with a local file system")
     }
 
-    @Test func `boundary 19: on a network file system every checkpoint is synced`() throws {
+    @Test func `boundary 19: every checkpoint is synced on a network file system`() throws {
         var files = PretendingFileSystem(locks: .pretended)
         files.volume = .other
         let count = Counter()
@@ -86,11 +86,11 @@ struct MarksAndRollbacksTests {
         #expect(try Checkpoint.decode(bytes).checkpoint.session == nil)
     }
 
-    @Test func `boundary 19: a mark is believed after a sync, and never after one that failed`() throws {
+    @Test func `boundary 19: a mark is trusted after a sync, and never after a failed sync`() throws {
         try mark(on: .disk)
         var files = PretendingFileSystem(locks: .pretended)
         let failed = Counter()
-        // The system tells one descriptor once.
+        // The system reports a failed sync to one descriptor only, and once.
         files.syncing = { $0.hasSuffix(".partial") && failed.enter() == 1 ? .other : nil }
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
         for _ in 0..<2 {
@@ -98,10 +98,10 @@ struct MarksAndRollbacksTests {
             #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
             partial.close()
         }
-        #expect(failed.enter() == 2, "where there is no mark, nothing is synced")
+        #expect(failed.enter() == 2, "nothing is synced without a mark")
     }
 
-    @Test func `boundary 19: bytes that were never synced are not believed after a sync that failed`() throws {
+    @Test func `boundary 19: bytes that were never synced are not trusted after a failed sync`() throws {
         try DiskStore(disk: PretendingFileSystem(locks: .pretended), durability: .processCrash, bootID: "one")
             .leaveUnfinished(at: directory.location)
         var files = PretendingFileSystem(locks: .pretended)
@@ -110,7 +110,7 @@ struct MarksAndRollbacksTests {
         #expect(partial.finding == .unusable(.partialMissing, discarded: 300))
     }
 
-    /// Leaves 300 bytes in a checkpoint and 200 more in a mark.
+    /// Creates an unfinished download with 300 bytes in its checkpoint and 200 more in a mark.
     private func mark(on volume: VolumeKind) throws {
         var files = PretendingFileSystem(locks: .pretended)
         files.volume = volume

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Something that somebody else has put at the name of a file of this package's, and what it must not harm.
+/// A file, link, or directory that someone else has placed at the name of one of the package's files.
 enum PlantedFile: String, CaseIterable, Sendable {
     case linkToFile, danglingLink, linkToDirectory, hardLink, pipe, directory, unixSocket
 
-    /// What the links lead to: a file, a directory, and nothing.
+    /// The targets of the links: a file, a directory, and a missing file.
     struct Victims {
         let file: URL
         let folder: URL
@@ -19,7 +19,7 @@ enum PlantedFile: String, CaseIterable, Sendable {
             try Self.bytes.write(to: file)
         }
 
-        /// Whether all is as it was, but for names that were added to the file.
+        /// Whether the targets are unchanged, apart from further names of the file.
         var areUntouched: Bool {
             get throws {
                 try Data(contentsOf: file) == Self.bytes
@@ -29,10 +29,10 @@ enum PlantedFile: String, CaseIterable, Sendable {
         }
     }
 
-    /// Puts it at `path`, in place of what is there.
+    /// Creates the planted file at `path`, and removes an existing file.
     func plant(at path: String, _ victims: Victims) throws {
         let files = FileManager.default
-        // Not by asking whether it is there, which follows links.
+        // Removed without a test for existence, because that would follow links.
         try? files.removeItem(atPath: path)
         switch self {
         case .linkToFile: try files.createSymbolicLink(atPath: path, withDestinationPath: victims.file.path)
@@ -42,7 +42,7 @@ enum PlantedFile: String, CaseIterable, Sendable {
         case .pipe: try check(mkfifo(path, 0o600))
         case .directory: try files.createDirectory(atPath: path, withIntermediateDirectories: false)
         case .unixSocket:
-            // Not at its own name, which is longer than a socket's address may be.
+            // Bound under a short name first, because the path may be too long for a socket address.
             let short = victims.folder.deletingLastPathComponent().appending(path: "s").path
             try bindSocket(at: short)
             try files.moveItem(atPath: short, toPath: path)

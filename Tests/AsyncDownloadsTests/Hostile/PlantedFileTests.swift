@@ -4,17 +4,17 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// What others put at the names of the hidden files, or at the destination, is not followed, written to or waited for.
+/// Tests of planted files at the names of hidden files or at the destination, which must not be followed or written to.
 @Suite(.endsWhenHung)
 struct PlantedFileTests {
     private let content = Content(seed: 21, length: 300_000)
     private let cut: Int64 = 100_000
 
-    /// Where something is planted after an interruption, and which names are no longer found there.
+    /// The kind of hidden file whose name a planted file takes after an interruption.
     enum Place: String, CaseIterable, Sendable {
         case partial, checkpoint, lock, temporary
 
-        /// The name at which it is planted, among those that the interruption has left.
+        /// Returns the name of the planted file, given the names of the files after the interruption.
         func name(among names: [String]) throws -> String {
             switch self {
             case .partial: try #require(names.first { $0.hasSuffix(".partial") })
@@ -25,7 +25,7 @@ struct PlantedFileTests {
             }
         }
 
-        /// What is given up for it.
+        /// The expected restarts.
         var restarts: [RestartReason] {
             switch self {
             case .partial: [.partialMissing]
@@ -36,7 +36,7 @@ struct PlantedFileTests {
     }
 
     @Test(arguments: Place.allCases, PlantedFile.allCases)
-    func `boundary 11: what is planted at a hidden file's name costs the bytes at most`(
+    func `boundary 11: a planted hidden file costs no more than the received bytes`(
         _ place: Place, _ planted: PlantedFile
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -49,7 +49,7 @@ struct PlantedFileTests {
             #expect(try victims.areUntouched)
             #expect(log.restarts == place.restarts)
             #expect(try environment.holds(content))
-            // What is no file of one's own is not removed; nobody is shut out by it.
+            // A planted file isn't always removed, but it doesn't block the download.
             let stays = planted == .directory || place == .lock && planted != .hardLink
             let left = stays ? [(path as NSString).lastPathComponent] : []
             #expect(try environment.leftovers == left + ["file.bin", "v"])
@@ -57,7 +57,7 @@ struct PlantedFileTests {
     }
 
     @Test(arguments: PlantedFile.allCases)
-    func `what is planted while a checkpoint is made is not followed`(_ planted: PlantedFile) async throws {
+    func `a link that is planted during a checkpoint is not followed`(_ planted: PlantedFile) async throws {
         try await TestEnvironment.with { environment async throws in
             let victims = try PlantedFile.Victims(in: environment.directory.appending(path: "v"))
             environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: cut)]]), at: "/one")
@@ -77,7 +77,7 @@ struct PlantedFileTests {
     }
 
     @Test(arguments: [PlantedFile.pipe, .directory, .unixSocket])
-    func `rule 46: a destination that is no file is refused before the first byte`(
+    func `rule 46: a destination that is not a regular file is rejected before the first byte`(
         _ planted: PlantedFile
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -115,7 +115,7 @@ struct PlantedFileTests {
                 #expect(try environment.leftovers == ["file.bin", "v"])
             case .pipe, .directory, .unixSocket:
                 #expect(outcome.error?.code == .destinationUnusable)
-                // Nothing is lost: the place may be made free.
+                // The bytes are kept, because the caller may remove the planted file.
                 #expect(outcome.error?.retainedByteCount == content.length)
                 try FileManager.default.removeItem(atPath: path)
                 let again = await EventLog(of: environment.downloader.start(environment.request("/one")))

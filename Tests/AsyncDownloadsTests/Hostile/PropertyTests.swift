@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What fuzzers try for hours, for a moment in every run of the tests.
+/// A short run of the properties that the fuzzers check for hours.
 @Suite("Properties of the parsers", .endsWhenHung)
 struct PropertyTests {
-    @Test("hold for three thousand inputs made of what field values are made of", arguments: Property.all)
-    func generated(_ property: Property) {
+    @Test(arguments: Property.all)
+    func `a property holds for three thousand generated field values`(_ property: Property) {
         var generator = SplitMix64(seed: 9110)
         for _ in 0..<3000 {
             let input = generator.fieldValue()
@@ -15,8 +15,8 @@ struct PropertyTests {
         }
     }
 
-    @Test("hold for the fuzzers' seeds, and for each with a byte changed", arguments: Property.all)
-    func seeds(_ property: Property) throws {
+    @Test(arguments: Property.all)
+    func `a property holds for the seeds of its fuzzer, also with a changed byte`(_ property: Property) throws {
         let seeds = try Self.seeds(of: property)
         #expect(!seeds.isEmpty)
         var generator = SplitMix64(seed: 9112)
@@ -31,7 +31,7 @@ struct PropertyTests {
         }
     }
 
-    /// Their lines as they are: most have no escapes, and those that have become other inputs.
+    /// Returns the lines of a property's seed file, with `\n` and `\\` unescaped; other escapes are kept as they are.
     private static func seeds(of property: Property) throws -> [String] {
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let file = tests.deletingLastPathComponent().appending(path: "Fuzzing/Seeds/\(property.name).txt")

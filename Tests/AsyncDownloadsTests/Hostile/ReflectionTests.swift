@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What a log, a debugger or `dump` shows of the public types.
+/// Tests of the texts that a log, a debugger, or `dump` shows for public values.
 @Suite("Secrets in texts of public values", .endsWhenHung)
 struct ReflectionTests {
     private static let url = URL.sample("https://user:s3cret@host.example:8443/dir/file?token=s3cret#s3cret")
@@ -36,8 +36,7 @@ struct ReflectionTests {
         }
     }
 
-    @Test("boundary 15: no text of a value has a secret in it")
-    func values() throws {
+    @Test func `boundary 15: no text of a value contains a secret`() throws {
         Self.expectNoSecret(Self.headers)
         Self.expectNoSecret(Self.request)
         Self.expectNoSecret(Self.error)
@@ -53,8 +52,7 @@ struct ReflectionTests {
         Self.expectNoSecret(BatchOutcome(index: 0, request: Self.request, result: .success(Self.file)))
     }
 
-    @Test("boundary 15: no text of an event has a secret in it")
-    func events() {
+    @Test func `boundary 15: no text of an event contains a secret`() {
         for event: DownloadEvent in [
             .retrying(attempt: 1, delay: .seconds(1), error: Self.error), .finished(Self.file),
         ] {
@@ -62,8 +60,7 @@ struct ReflectionTests {
         }
     }
 
-    @Test("boundary 15: no text of a download, of its downloader or of what keeps its bytes has a secret in it")
-    func handles() async throws {
+    @Test func `boundary 15: no text of a download, a downloader, or a configuration contains a secret`() async throws {
         var configuration = Downloader.Configuration()
         configuration.memoryPressure = .none
         let downloader = Downloader(
@@ -82,8 +79,7 @@ struct ReflectionTests {
         await downloader.shutdown()
     }
 
-    @Test("boundary 15: an error of a session keeps its code, and no URL")
-    func underlyingError() throws {
+    @Test func `boundary 15: an error of a session keeps its code, but no URL`() throws {
         let underlying = try #require(Self.error.underlyingError)
         #expect((underlying as? URLError)?.code == .networkConnectionLost)
         Self.expectNoSecret(underlying)
@@ -94,8 +90,7 @@ struct ReflectionTests {
         for text in everyText(of: replaced) { #expect(!text.contains("s3cret"), "\(text)") }
     }
 
-    @Test("boundary 15: an error that is not a session's is what it was")
-    func otherErrors() throws {
+    @Test func `boundary 15: an error that is not from a session is unchanged`() throws {
         struct Own: Error, Equatable { let number: Int }
         let error = DownloadError(.urlRefreshFailed, underlyingError: Own(number: 5))
         #expect(error.underlyingError as? Own == Own(number: 5))

@@ -5,11 +5,11 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Bodies for memory that have to leave it.
+/// Tests of in-memory bodies that are discarded or written to disk.
 @Suite(.endsWhenHung)
 struct RefusedBodyTests {
     @Test(arguments: [false, true])
-    func `boundary 7: a body that is refused as too large is dropped`(_ isAnnounced: Bool) async throws {
+    func `boundary 7: a body that is rejected as too large is discarded`(_ isAnnounced: Bool) async throws {
         try await TestEnvironment.with { environment async throws in
             var configuration = environment.downloader.configuration
             configuration.partialBodies = PartialBodyStore(byteLimit: 0)
@@ -32,11 +32,11 @@ struct RefusedBodyTests {
     }
 
     @Test(arguments: [(3, Duration.seconds(1000)), (10, .zero)])
-    func `boundary 7: bodies on disk are limited in bytes and in age`(_ count: Int, _ age: Duration) throws {
+    func `boundary 7: bodies on disk are limited in total size and age`(_ count: Int, _ age: Duration) throws {
         let directory = try TemporaryDirectory()
         let bodies = PartialBodyStore(byteLimit: 0, diskByteLimit: Int64(count * 1000), diskAge: age)
         let store = DiskStore(durability: .processCrash)
-        // A file's bytes in the same directory are not a body's.
+        // The bytes of a file in the same directory don't count.
         let file = try store.open(directory.location)
         try file.begin(SampleObject.first.representation)
         try file.write(.first, 0..<300)
@@ -51,7 +51,7 @@ struct RefusedBodyTests {
             var body = MemoryBody(representation)
             SampleObject.first.bytes().withUnsafeBytes { body.write($0, at: 0) }
             bodies.keep(body, of: location, on: store)
-            // In the order in which they were written, to the second.
+            // Distinct dates in the order of writing, because dates have a resolution of one second.
             let date = Date(timeIntervalSinceNow: Double(number - 100))
             for name in try directory.contents where name.contains(PartialNames(location).stem) {
                 try FileManager.default.setAttributes(

@@ -5,17 +5,17 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Checkpoints that somebody else has put into a directory that is restored: an archive, or another user.
+/// Tests of checkpoints from an archive or another user in a directory that is restored.
 @Suite(.endsWhenHung)
 struct RestoringPlantedTests {
     private static let content = Content(seed: 31, length: 300_000)
     private static let cut: Int64 = 100_000
 
-    /// Where a checkpoint says that its file goes, and where it may really go, below the directory.
+    /// A destination in a checkpoint, and the expected path below the directory.
     struct Destination: Sendable, CustomTestStringConvertible {
         let record: String
         var choosesName = false
-        /// nil where the checkpoint must not be listed.
+        /// The expected path; `nil` if the checkpoint must not be listed.
         let name: String?
 
         var testDescription: String { "\(record)\(choosesName ? ", a directory" : "")" }
@@ -48,7 +48,7 @@ struct RestoringPlantedTests {
     ]
 
     @Test(arguments: destinations)
-    func `boundary 1: a planted checkpoint writes nothing outside of the directory`(
+    func `boundary 1: a planted checkpoint writes nothing outside the directory`(
         _ destination: Destination
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -59,7 +59,7 @@ struct RestoringPlantedTests {
                 at: unpacked.appending(path: "link"), withDestinationURL: victims.folder)
             let record = destination.record.replacing(
                 "/VICTIMS", with: environment.directory.appending(path: "victims").path)
-            try leave(in: unpacked, environment, destination: record, choosesName: destination.choosesName)
+            try createUnfinished(in: unpacked, environment, destination: record, choosesName: destination.choosesName)
             try Data().write(to: unpacked.appending(path: "plain"))
             let restored = try await environment.downloader.restore(in: unpacked)
             #expect(restored.count == (destination.name == nil ? 0 : 1))
@@ -76,15 +76,15 @@ struct RestoringPlantedTests {
         }
     }
 
-    /// What an archive cannot bring along, or somebody else has changed.
-    enum Stranger: String, CaseIterable, Sendable {
+    /// A change that an archive or another user causes, and that this user's processes never cause.
+    enum Tampering: String, CaseIterable, Sendable {
         case copiedPartial, partialWithTwoNames, writableCheckpoint, writablePartial, linkedPartial, renamedCheckpoint
     }
 
-    @Test(arguments: Stranger.allCases)
-    func `boundary 1: what this user's processes have not left so is not listed`(_ stranger: Stranger) async throws {
+    @Test(arguments: Tampering.allCases)
+    func `boundary 1: a download that was tampered with is not listed`(_ tampering: Tampering) async throws {
         try await TestEnvironment.with { environment async throws in
-            try leave(in: environment.directory, environment, destination: "file.bin")
+            try createUnfinished(in: environment.directory, environment, destination: "file.bin")
             let files = FileManager.default
             let names = try environment.leftovers
             let partial = environment.directory.appending(path: try #require(names.first { $0.hasSuffix(".partial") }))
@@ -93,7 +93,7 @@ struct RestoringPlantedTests {
                 path: try #require(names.first { $0.hasSuffix(".checkpoint") })
             )
             .path
-            switch stranger {
+            switch tampering {
             case .copiedPartial:
                 try files.copyItem(atPath: partial, toPath: partial + "x")
                 try files.removeItem(atPath: partial)
@@ -112,7 +112,7 @@ struct RestoringPlantedTests {
     }
 
     @Test(arguments: [0o700, 0o755, 0o777, 0o720])
-    func `boundary 1: absolute destinations count in a configured directory that only this user can write`(
+    func `boundary 1: absolute destinations are used only in a configured directory that others cannot write`(
         _ mode: Int
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -120,8 +120,8 @@ struct RestoringPlantedTests {
             try FileManager.default.createDirectory(at: partials, withIntermediateDirectories: true)
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: partials.path)
             let destination = environment.directory.appending(path: "file.bin").path
-            try leave(in: partials, environment, destination: destination)
-            #expect(try await environment.downloader.restore(in: partials).isEmpty, "it is not configured")
+            try createUnfinished(in: partials, environment, destination: destination)
+            #expect(try await environment.downloader.restore(in: partials).isEmpty, "the directory is not configured")
             var configuration = environment.downloader.configuration
             configuration.partialsDirectory = partials
             let configured = Downloader(configuration: configuration)
@@ -135,22 +135,22 @@ struct RestoringPlantedTests {
         }
     }
 
-    @Test func `boundary 1: a link that is planted after the list was made is not followed`() async throws {
+    @Test func `boundary 1: a link that is planted after listing is not followed`() async throws {
         try await TestEnvironment.with { environment async throws in
             let victims = try PlantedFile.Victims(in: environment.directory.appending(path: "victims"))
-            try leave(in: environment.directory, environment, destination: "sub/file.bin")
+            try createUnfinished(in: environment.directory, environment, destination: "sub/file.bin")
             let download = try #require(try await environment.downloader.restore(in: environment.directory).first)
             try FileManager.default.createSymbolicLink(
                 at: environment.directory.appending(path: "sub"), withDestinationURL: victims.folder)
             download.resume()
             let log = await EventLog(of: download)
             #expect(log.error?.code == .destinationUnusable)
-            #expect(log.error?.retainedByteCount == Self.content.length, "nothing is lost")
+            #expect(log.error?.retainedByteCount == Self.content.length, "the bytes are kept")
             #expect(try victims.areUntouched)
         }
     }
 
-    @Test func `boundary 18: a recorded path is never taken for a home directory`() async throws {
+    @Test func `boundary 18: a tilde in a recorded path never means a home directory`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: Self.cut)]]), at: "/one")
@@ -176,8 +176,8 @@ struct RestoringPlantedTests {
         }
     }
 
-    /// Leaves an unfinished download as this user's process does, with any destination in its checkpoint.
-    private func leave(
+    /// Creates an unfinished download of this user, with any destination in its checkpoint.
+    private func createUnfinished(
         in directory: URL, _ environment: TestEnvironment, destination: String, choosesName: Bool = false
     ) throws {
         environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")

@@ -1,7 +1,7 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// An engine that answers from a table, for addresses that no server here has.
+/// A transport that responds from a table, for URLs that no local server can have.
 final class ScriptedTransport: Transport {
     private struct NoExchange: Exchange {
         func cancel() {}
@@ -10,12 +10,14 @@ final class ScriptedTransport: Transport {
     private let heads: [String: ResponseHead]
     private let sent = Mutex([ExchangeRequest]())
 
-    /// - Parameter heads: What is answered, by absolute URL; 404 elsewhere. Every body is empty.
+    /// Creates a transport whose bodies are empty.
+    ///
+    /// - Parameter heads: The heads of the responses by absolute URL; other URLs get 404.
     init(_ heads: [String: ResponseHead]) {
         self.heads = heads
     }
 
-    /// What was asked for, in order.
+    /// The requests in the order they were sent.
     var requests: [ExchangeRequest] { sent.withLock { $0 } }
 
     var windowLength: Int64? { nil }
@@ -35,13 +37,13 @@ final class ScriptedTransport: Transport {
 }
 
 extension ResponseHead {
-    /// A redirect to `location`.
+    /// Returns the head of a redirect to `location`.
     static func redirect(to location: String?) -> Self {
         var headers: AsyncDownloads.HeaderFields = ["Content-Length": "0"]
         headers["Location"] = location
         return Self(status: StatusCode(302), headers: headers)
     }
 
-    /// An empty file.
+    /// The head of an empty file.
     static let empty = Self(status: StatusCode(200), headers: ["Content-Length": "0"])
 }

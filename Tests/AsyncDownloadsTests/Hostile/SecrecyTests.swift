@@ -4,7 +4,7 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// Queries, user information and credentials are told to the server alone.
+/// Tests that queries, user information, and credentials are sent to the server only.
 @Suite(.endsWhenHung)
 struct SecrecyTests {
     private let content = Content(seed: 25, length: 300_000)
@@ -13,29 +13,29 @@ struct SecrecyTests {
         "X-Own": "kept",
     ]
 
-    /// What goes wrong with a signed URL.
+    /// The failures of a download with a signed URL.
     static let failures: [(String, [Step], DownloadError.Code)] = [
         ("a status", [[.status(403, body: "s3cret body")]], .httpStatus),
-        ("no HTTP", [[.garbage]], .connectionLost),
-        ("no answer", [[.closeBeforeHead(.reset)]], .connectionLost),
-        ("half an answer", [[.closeInsideHead(afterBytes: 20)]], .connectionLost),
+        ("not HTTP", [[.garbage]], .connectionLost),
+        ("no response", [[.closeBeforeHead(.reset)]], .connectionLost),
+        ("a truncated head", [[.closeInsideHead(afterBytes: 20)]], .connectionLost),
         ("a huge head", [[.hugeHeader(bytes: 1 << 20)]], .connectionLost),
-        ("a cut body", [[.cut(after: 0)]], .connectionLost),
-        ("a bad length", [[.header("Content-Length", "s3cret")]], .connectionLost),
+        ("a truncated body", [[.cut(after: 0)]], .connectionLost),
+        ("an invalid length", [[.header("Content-Length", "s3cret")]], .connectionLost),
         ("another scheme", [[.redirect(location: "ftp://s3cret.example/s3cret?s3cret")]], .redirectRefused),
         ("a redirect with a password", [[.redirect(location: "http://u:s3cret@127.0.0.1/")]], .redirectRefused),
-        ("a redirect to nowhere", [[.redirect(location: "/missing?s3cret#s3cret")]], .httpStatus),
-        ("a loop", [[.redirect(location: "/one?s3cret")]], .tooManyRedirects),
+        ("a redirect to a missing resource", [[.redirect(location: "/missing?s3cret#s3cret")]], .httpStatus),
+        ("a redirect loop", [[.redirect(location: "/one?s3cret")]], .tooManyRedirects),
         ("another digest", [[]], .checksumMismatch),
-        ("too much", [[]], .bodyTooLarge),
+        ("a body that is too large", [[]], .bodyTooLarge),
     ]
 
     @Test(arguments: Engine.allCases, failures)
-    func `no text of an error or an event has a secret in it`(
+    func `no text of an error or an event contains a secret`(
         _ engine: Engine, _ failure: (name: String, script: [Step], code: DownloadError.Code)
     ) async throws {
-        // An engine that dies of half a head cannot be tried: swift-corelibs-foundation before 6.4.
-        if engine == .urlSession, failure.name == "half an answer" { return }
+        // A truncated head ends the process in swift-corelibs-foundation before 6.4.
+        if engine == .urlSession, failure.name == "a truncated head" { return }
         try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(content, entityTag: "\"a\"", script: failure.script)
             resource.repeatsLastStep = true
@@ -46,7 +46,7 @@ struct SecrecyTests {
             if failure.code == .bodyTooLarge { request.maximumByteCount = 1000 }
             let log = await EventLog(of: environment.downloader.start(request))
             let error = try #require(log.error)
-            // Engines tell some of these apart and others not.
+            // Not every engine distinguishes these failures.
             let codes = failure.code == .connectionLost ? [failure.code, .malformedResponse] : [failure.code]
             #expect(codes.contains(error.code), "\(error)")
             let unsafe: any Error = error
@@ -64,7 +64,7 @@ struct SecrecyTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `no text of a finished file has a secret in it`(_ engine: Engine) async throws {
+    func `no text of a finished file contains a secret`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Resource(content, script: [[.redirect(location: "/two?s3cret")]]), at: "/one")
             environment.server.serve(Resource(content, entityTag: "\"a\""), at: "/two")
@@ -79,13 +79,13 @@ struct SecrecyTests {
     @Test(arguments: [
         "https://127.0.0.1:PORT/x?s3cret", "http://s3cret.invalid/x?s3cret", "http://127.0.0.1:1/x?s3cret",
     ])
-    func `no text of an error without an answer has a secret in it`(_ text: String) async throws {
+    func `no text of an error without a response contains a secret`(_ text: String) async throws {
         for engine in Engine.allCases {
             try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
                 let url = try #require(URL(string: text.replacing("PORT", with: "\(environment.server.port)")))
                 let request = DownloadRequest(from: url, to: environment.directory.appending(path: "file.bin"))
                 let error = try #require(await EventLog(of: environment.downloader.start(request)).error)
-                // The host's name is no secret; what is asked of it is.
+                // The host isn't secret, but the query is.
                 let texts = everyText(of: error) + everyText(of: error.underlyingError as Any)
                 for text in texts + [error.localizedDescription] {
                     #expect(!text.contains("?") && !text.contains("x?s3cret"), "\(text)")
@@ -95,7 +95,9 @@ struct SecrecyTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `credentials are never on disk, and what is on disk is for its owner alone`(_ engine: Engine) async throws {
+    func `credentials are never written to disk, and files are accessible only to their owner`(
+        _ engine: Engine
+    ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(content, entityTag: "\"a\"", script: [[.cut(after: 100_000)]]), at: "/one")
@@ -116,14 +118,14 @@ struct SecrecyTests {
                 #expect(mode == 0o600, "\(name)")
                 if name.hasSuffix(".checkpoint") { checkpoint = bytes }
             }
-            // Without it the download could not be made again.
+            // The query is recorded, because the download couldn't be requested again without it.
             #expect(checkpoint.range(of: Data("signature=of-the-url".utf8)) != nil)
         }
     }
 
     #if !canImport(os)
     @Test(arguments: Engine.allCases)
-    func `no line of the log has a secret in it`(_ engine: Engine) async throws {
+    func `no line of the log contains a secret`(_ engine: Engine) async throws {
         let recorder = LogRecorder.shared
         try await TestEnvironment.with(engine) { environment async throws in
             let changed = Fault.replaceContent(Content(seed: 26, length: 300_000), entityTag: "\"s3cret\"")

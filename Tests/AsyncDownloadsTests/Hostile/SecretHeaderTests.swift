@@ -4,7 +4,7 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// Which headers of a caller's leave its origin, and which are written to disk.
+/// Tests of the caller's headers that are sent to other origins or written to disk.
 @Suite(.endsWhenHung)
 struct SecretHeaderTests {
     private static let content = Content(seed: 45, length: 300_000)
@@ -19,7 +19,7 @@ struct SecretHeaderTests {
     ]
 
     @Test(arguments: Engine.allCases, [secret, open])
-    func `boundary 4: only headers on the list cross origins and are recorded`(
+    func `boundary 4: only headers on the list are sent to other origins and recorded`(
         _ engine: Engine, _ names: [String]
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -49,7 +49,7 @@ struct SecretHeaderTests {
         }
     }
 
-    @Test func `boundary 4: a declared header crosses origins, is recorded and is restored`() async throws {
+    @Test func `boundary 4: a declared header is sent to other origins, recorded, and restored`() async throws {
         try await TestEnvironment.with { environment async throws in
             try await LoopbackServer.withServer { other async throws in
                 let target = other.url("/b").absoluteString
@@ -73,7 +73,8 @@ struct SecretHeaderTests {
     }
 
     @Test(arguments: ["Authorization", "cookie", "PROXY-AUTHORIZATION", "", "a b", "a\r\nb"])
-    func `boundary 4: credentials and what is no name are refused as public headers`(_ name: String) async throws {
+    func `boundary 4: credentials and malformed names cannot be declared as public headers`(_ name: String) async throws
+    {
         try await TestEnvironment.with { environment async throws in
             var request = environment.request("/a")
             request.nonsecretHeaders = [name]
@@ -86,7 +87,7 @@ struct SecretHeaderTests {
         }
     }
 
-    @Test func `boundary 4: a token holds public headers only`() throws {
+    @Test func `boundary 4: a token contains only public headers`() throws {
         let url = try #require(URL(string: "https://a.example/"))
         let token = try ResumeToken(
             url: url, receivedRanges: [0..<5], headers: ["Accept": "a", "X-Edition": "b", "X-AuthToken": "s3cret"],

@@ -4,14 +4,14 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// File names that servers suggest, to the file that comes of them.
+/// Tests of suggested file names, from the header field to the file in the directory.
 @Suite(.endsWhenHung)
 struct SuggestedNameTests {
-    /// A raw Content-Disposition, and the name of the file in the directory.
+    /// A raw `Content-Disposition` field and the expected name of the file.
     struct Suggestion: Sendable, CustomTestStringConvertible {
         let field: String
         let name: String
-        /// Whether an engine may refuse the whole response instead, since no field may hold such a character.
+        /// Whether an engine may reject the whole response, because the field contains a forbidden character.
         var isMalformed = false
 
         var testDescription: String { field.debugDescription }
@@ -112,7 +112,7 @@ struct SuggestedNameTests {
     }
 
     @Test
-    func `two resources that suggest one name of full length get two files`() async throws {
+    func `two resources with the same suggested name of maximum length get two files`() async throws {
         try await TestEnvironment.with { environment async throws in
             for path in ["/a", "/b"] {
                 var resource = Resource(Content(seed: 22, length: 1000), entityTag: "\"a\"")

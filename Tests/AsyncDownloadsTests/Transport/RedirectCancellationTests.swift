@@ -4,10 +4,10 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Exchanges that are cancelled between a redirect's head and the adapter's refusal to follow it.
+/// Tests of exchanges that are canceled between a redirect's head and the adapter's refusal to follow it.
 @Suite(.endsWhenHung) struct RedirectCancellationTests {
     @Test(arguments: Engine.allCases)
-    func `a redirect that crosses a cancellation ends the exchange, once`(_ engine: Engine) async throws {
+    func `a redirect that races with a cancellation ends the exchange exactly once`(_ engine: Engine) async throws {
         let transport = engine.makeTransport()
         try await LoopbackServer.withServer { server in
             server.serve(Resource(Content(seed: 1, length: 10)), at: "/plain")
@@ -16,7 +16,7 @@ import Testing
             redirect.repeatsLastStep = true
             server.serve(redirect, at: "/redirect")
 
-            // URLSession calls back on one queue: what is blocked there keeps the redirects from being answered.
+            // URLSession calls back on a serial queue, so a blocked callback delays the refusals of the redirects.
             let blocker = EndRecorder(blocks: true)
             _ = transport.start(ExchangeRequest(url: server.url("/plain"), headers: [:]), handler: blocker)
             await blocker.hasHead()
@@ -25,7 +25,7 @@ import Testing
                 transport.start(ExchangeRequest(url: server.url("/redirect"), headers: [:]), handler: recorder)
             }
             if engine == .urlSession {
-                // The other engine's event loop may be the blocked one.
+                // Only for URLSession: the event loop of the other engine may be the blocked one.
                 _ = await server.requests(at: "/redirect", reaching: recorders.count)
                 await server.idle(at: "/redirect")
             }
@@ -39,7 +39,7 @@ import Testing
     }
 }
 
-/// Counts the ends of one exchange, and holds the engine's thread in its head's callback if it is told to.
+/// A handler that counts the ends of its exchange and can block the engine's thread in the callback for the head.
 private final class EndRecorder: ExchangeHandler {
     private let release: DispatchSemaphore?
     private let ends = Mutex(0)

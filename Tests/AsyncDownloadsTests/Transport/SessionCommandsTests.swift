@@ -4,20 +4,20 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// What sessions are told, while they block whoever tells them.
+/// Tests of the queue for calls to a session, which may block.
 @Suite(.endsWhenHung) struct SessionCommandsTests {
-    @Test func `commands of one session are carried out in the order in which they were given`() async {
+    @Test func `the commands of one session run in the order in which they were added`() async {
         let commands = SessionCommands()
         let (numbers, continuation) = AsyncStream.makeStream(of: Int.self)
         for number in 0..<1000 { commands.add { continuation.yield(number) } }
         commands.add { continuation.finish() }
-        var carriedOut: [Int] = []
-        for await number in numbers { carriedOut.append(number) }
-        #expect(carriedOut == Array(0..<1000))
+        var executed: [Int] = []
+        for await number in numbers { executed.append(number) }
+        #expect(executed == Array(0..<1000))
     }
 
-    /// Dispatch has 255 threads for those who block, so with its queues the last would wait for ever.
-    @Test func `more sessions than Dispatch has threads block at once, and Dispatch goes on`() async {
+    /// Dispatch has at most 255 threads for blocking work, so with its queues the last sessions would wait forever.
+    @Test func `Dispatch continues while more sessions are blocked than it has threads`() async {
         let (began, continuation) = AsyncStream.makeStream(of: Void.self)
         let release = DispatchSemaphore(value: 0)
         let sessions = (0..<300).map { _ in SessionCommands() }

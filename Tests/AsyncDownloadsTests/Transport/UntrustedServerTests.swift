@@ -9,10 +9,10 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Servers that cannot show who they are.
+/// Tests of servers that can't prove their identity.
 @Suite(.endsWhenHung) struct UntrustedServerTests {
     @Test(arguments: Engine.allCases)
-    func `a certificate that nobody vouches for ends the download, before any request`(_ engine: Engine) async throws {
+    func `an untrusted certificate ends the download before the first request`(_ engine: Engine) async throws {
         try await LoopbackServer.withServer(isSecure: true) { server in
             server.serve(Resource(Content(seed: 1, length: 10)), at: "/object")
             try await TestEnvironment.with(engine) { environment in
@@ -28,7 +28,7 @@ import FoundationNetworking
         }
     }
 
-    /// What FoundationNetworking makes of libcurl's errors: one code, and a text.
+    /// FoundationNetworking reports these errors of libcurl with a single code and libcurl's text.
     @Test(
         arguments: [
             ("SSL certificate problem: self-signed certificate", false, .secureConnectionFailed),
@@ -44,7 +44,7 @@ import FoundationNetworking
                 .connectionLost
             ),
         ] as [(String, Bool, DownloadError.Code)])
-    func `an error of a session without a code is about TLS where its text is, before the head`(
+    func `an error with an unknown code is a TLS failure if its text says so and no head has arrived`(
         text: String, hasHead: Bool, code: DownloadError.Code
     ) throws {
         let error = URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: text])

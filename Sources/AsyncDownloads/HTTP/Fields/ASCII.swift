@@ -1,27 +1,30 @@
-// Field names and the keywords of HTTP are ASCII. Swift's own comparison is by canonical equivalence and its own
-// lower-casing covers all of Unicode, so both would take U+212A (the Kelvin sign) for a `k`.
+// Field names and the keywords of HTTP are ASCII. Swift compares strings by canonical equivalence and lowercases all of
+// Unicode; both would treat U+212A (the Kelvin sign) as a `k`.
 
 extension UInt8 {
+    /// Whether the byte is an ASCII digit, 0 to 9.
     var isASCIIDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
 
+    /// Whether the byte is an ASCII letter of either case.
     var isASCIILetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= asciiLowercased }
 
-    /// A `tchar` (RFC 9110, 5.6.2).
+    /// Whether the byte is a `tchar`, a character that a token may contain (RFC 9110, 5.6.2).
     var isTokenCharacter: Bool {
         isASCIIDigit || isASCIILetter || "!#$%&'*+-.^_`|~".utf8.contains(self)
     }
 
-    /// White space inside a field value: `SP` or `HTAB` (RFC 9110, 5.6.3).
+    /// Whether the byte is white space in a field value: `SP` or `HTAB` (RFC 9110, 5.6.3).
     var isFieldWhitespace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
-    /// A character that no field value may hold: a control character other than `HTAB` (RFC 9110, 5.5).
+    /// Whether a field value may not contain the byte: a control character other than `HTAB` (RFC 9110, 5.5).
     var isForbiddenInFieldValue: Bool { (self < 0x20 && self != UInt8(ascii: "\t")) || self == 0x7F }
 
+    /// The byte in lower case if it is an ASCII letter; otherwise the byte itself.
     var asciiLowercased: UInt8 {
         UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self ? self | 0x20 : self
     }
 
-    /// The value of a hexadecimal digit.
+    /// The value of the byte as a hexadecimal digit; `nil` for any other byte.
     var hexDigitValue: UInt8? {
         switch asciiLowercased {
         case let byte where byte.isASCIIDigit: byte - UInt8(ascii: "0")
@@ -32,20 +35,22 @@ extension UInt8 {
 }
 
 extension StringProtocol {
+    /// Returns the text with its ASCII letters in lower case and all other characters unchanged.
     func asciiLowercased() -> String {
         String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
     }
 
+    /// Returns whether the texts have the same bytes, apart from the case of ASCII letters.
     func equalsIgnoringASCIICase(_ other: some StringProtocol) -> Bool {
         utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }
 
-    /// Equality of the bytes, which is stricter than `==`.
+    /// Returns whether the texts have the same UTF-8 bytes, a stricter comparison than `==`.
     func hasSameBytes(as other: some StringProtocol) -> Bool {
         utf8.elementsEqual(other.utf8)
     }
 
-    /// The text without the white space round it, which is not part of a field value (RFC 9110, 5.5).
+    /// Returns the text without surrounding white space, which isn't part of a field value (RFC 9110, 5.5).
     func trimmingFieldWhitespace() -> Substring {
         let text = Substring(self).utf8
         guard let first = text.firstIndex(where: { !$0.isFieldWhitespace }),

@@ -1,12 +1,12 @@
-/// A day of the proleptic Gregorian calendar, and its distance from 1 January 1970.
+/// A day of the proleptic Gregorian calendar that converts to and from a number of days since January 1, 1970.
 ///
-/// The arithmetic counts years from March, so that the leap day is a year's last day.
+/// The arithmetic uses years that begin in March, so that a leap day is the last day of its year.
 struct CivilDate: Sendable, Hashable {
     let year: Int
     let month: Int
     let day: Int
 
-    /// Fails for a day that does not exist, and for years that four digits cannot hold.
+    /// Creates a date; `nil` if the day doesn't exist or the year is outside 0 to 9999.
     init?(year: Int, month: Int, day: Int) {
         guard 0...9999 ~= year, 1...12 ~= month, day >= 1, day <= Self.lastDay(of: month, in: year) else { return nil }
         self.year = year
@@ -14,7 +14,7 @@ struct CivilDate: Sendable, Hashable {
         self.day = day
     }
 
-    /// The day this many days after 1 January 1970; for days of the years 0 to 9999.
+    /// Creates the date that is the given number of days after January 1, 1970, in the years 0 to 9999.
     init(daysSinceEpoch: Int) {
         let days = daysSinceEpoch + Self.daysToEpoch
         let era = days.dividedRoundingDown(by: Self.daysPerEra)
@@ -27,6 +27,7 @@ struct CivilDate: Sendable, Hashable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
+    /// The number of days since January 1, 1970; negative for earlier dates.
     var daysSinceEpoch: Int {
         let yearFromMarch = month <= 2 ? year - 1 : year
         let era = yearFromMarch.dividedRoundingDown(by: 400)
@@ -36,15 +37,16 @@ struct CivilDate: Sendable, Hashable {
         return era * Self.daysPerEra + dayOfEra - Self.daysToEpoch
     }
 
-    /// The day of the week, counted from 0 for Monday; 1 January 1970 was a Thursday.
+    /// The day of the week, from 0 for Monday to 6 for Sunday.
     var weekday: Int {
+        // January 1, 1970, was a Thursday.
         let days = daysSinceEpoch + 3
         return days - days.dividedRoundingDown(by: 7) * 7
     }
 
     private static let daysPerEra = 146_097
 
-    /// The days from 1 March of the year 0 to 1 January 1970.
+    /// The number of days from March 1 of the year 0 to January 1, 1970.
     private static let daysToEpoch = 719_468
 
     private static func lastDay(of month: Int, in year: Int) -> Int {
@@ -57,7 +59,9 @@ struct CivilDate: Sendable, Hashable {
 }
 
 extension FixedWidthInteger {
-    /// The quotient rounded towards minus infinity; the divisor is positive.
+    /// Returns the quotient rounded toward negative infinity.
+    ///
+    /// - Parameter divisor: A positive number.
     func dividedRoundingDown(by divisor: Self) -> Self {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient

@@ -1,12 +1,12 @@
 /// The file name that a response suggests (RFC 6266).
 ///
-/// Lenient where servers deviate and the meaning is plain: a missing type, spaces anywhere, unquoted values with spaces,
-/// raw UTF-8, a missing closing quote. The name is a stranger's text; see ``FileName/sanitised(_:)``.
+/// The parser accepts common deviations whose meaning is clear: a missing type, spaces anywhere, unquoted values with
+/// spaces, raw UTF-8, and a missing closing quotation mark. The name is untrusted text; see ``FileName/sanitised(_:)``.
 package struct ContentDisposition: Sendable, Hashable {
-    /// The name as suggested, not sanitised: that of `filename*` if it can be decoded, else that of `filename`.
+    /// The suggested name, not sanitized: that of `filename*` if it can be decoded, otherwise that of `filename`.
     package let suggestedFileName: String?
 
-    /// Reads the first `Content-Disposition` field; `nil` when there is none.
+    /// Reads the first `Content-Disposition` field; `nil` if there is no such field.
     package init?(_ headers: HeaderFields) {
         guard let text = headers.values(for: "Content-Disposition").first else { return nil }
         self.init(text)
@@ -14,7 +14,7 @@ package struct ContentDisposition: Sendable, Hashable {
 
     /// Parses the value of a `Content-Disposition` field.
     ///
-    /// Of parameters with the same name the first one counts.
+    /// If several parameters have the same name, the first one is used.
     package init(_ text: String) {
         var scanner = FieldScanner(text)
         var plain: String?
@@ -34,7 +34,7 @@ package struct ContentDisposition: Sendable, Hashable {
         suggestedFileName = names.compactMap(\.self).first { !$0.isEmpty }
     }
 
-    /// Decodes `charset'language'percent-encoded` (RFC 8187, 3.2.1).
+    /// Decodes an extended value, `charset'language'percent-encoded` (RFC 8187, 3.2.1).
     private static func decodingExtendedValue(_ text: String) -> String? {
         var scanner = FieldScanner(text)
         let charset = scanner.take { $0 != UInt8(ascii: "'") }
@@ -52,7 +52,9 @@ package struct ContentDisposition: Sendable, Hashable {
 }
 
 extension FieldScanner {
-    /// Takes a quoted string (RFC 9110, 5.6.4) without its quotes and escapes, or everything before the next semicolon.
+    /// Reads a quoted string without its quotation marks and escapes (RFC 9110, 5.6.4), or an unquoted value.
+    ///
+    /// An unquoted value ends before the next semicolon.
     fileprivate mutating func takeParameterValue() -> String {
         takeWhitespace()
         guard take("\"") else {
@@ -73,7 +75,7 @@ extension FieldScanner {
 extension Substring {
     /// The text without a second field that an engine has joined to it, as in `a.txt, attachment`.
     ///
-    /// A file name may have a comma, so only what can be nothing but a field of its own ends it.
+    /// A file name may contain a comma, so the text is cut only if nothing but a disposition type follows the comma.
     fileprivate var droppingSecondField: Substring {
         guard let comma = utf8.lastIndex(of: UInt8(ascii: ",")) else { return self }
         let rest = self[utf8.index(after: comma)...].trimmingFieldWhitespace()

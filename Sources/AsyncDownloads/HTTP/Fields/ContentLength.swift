@@ -1,13 +1,13 @@
-/// The length that a message declares (RFC 9110, 8.6).
+/// The length of the body that a message declares (RFC 9110, 8.6).
 package enum ContentLength: Sendable, Hashable {
-    /// This many bytes follow.
+    /// The body has this number of bytes.
     case value(Int64)
-    /// Nothing is declared.
+    /// The message declares no length.
     case absent
-    /// What is declared is not a number, is huge, or is several numbers; where the body ends is anyone's guess.
+    /// The declared length isn't a number, is above 2^62, or is several different numbers; the body's end is unknown.
     case invalid
 
-    /// Reads the `Content-Length` fields; one value repeated, in several fields or in a list, counts once.
+    /// Reads the `Content-Length` fields; a number that is repeated, in several fields or in a list, counts once.
     package init(_ headers: HeaderFields) {
         let values = headers.values(for: "Content-Length").flatMap { value in
             value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(Substring.init)

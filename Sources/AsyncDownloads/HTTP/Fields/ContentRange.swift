@@ -1,12 +1,12 @@
-/// What part of a representation a response holds (RFC 9110, 14.4).
+/// The part of a representation that a response contains (RFC 9110, 14.4).
 package enum ContentRange: Sendable, Hashable {
-    /// The body is these bytes, of a whole of this length; `nil` where the server wrote `*`, for unknown.
+    /// The body contains these bytes of a representation whose length is `nil` if the server sent `*` for unknown.
     case satisfied(ClosedRange<Int64>, completeLength: Int64?)
 
-    /// No byte can be served; the whole has this length. Comes with 416.
+    /// The server can't satisfy the range (416); the representation has this length.
     case unsatisfied(completeLength: Int64)
 
-    /// Reads the `Content-Range` field; `nil` as well when there is none, or several that differ.
+    /// Reads the `Content-Range` field; `nil` if it is missing, malformed, or repeated with another value.
     package init?(_ headers: HeaderFields) {
         guard let text = headers.singleton("Content-Range").value else { return nil }
         self.init(text)
@@ -14,9 +14,9 @@ package enum ContentRange: Sendable, Hashable {
 
     /// Parses the value of a `Content-Range` field.
     ///
-    /// Fails, and the response must not be combined with anything, when the unit is not `bytes`, the last position is
-    /// before the first, the complete length is not beyond the last position, a number is huge, or there are several
-    /// values.
+    /// The result is `nil` if the unit isn't `bytes`, the last position precedes the first, the complete length isn't
+    /// greater than the last position, a number is above 2^62, or the field has several values. The body of such a
+    /// response must not be combined with other bytes.
     package init?(_ text: String) {
         var scanner = FieldScanner(text.trimmingFieldWhitespace())
         guard scanner.take(while: \.isTokenCharacter).equalsIgnoringASCIICase("bytes"), scanner.takeWhitespace() else {

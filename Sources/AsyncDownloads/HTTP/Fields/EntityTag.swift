@@ -1,15 +1,16 @@
-/// An entity tag as the server wrote it (RFC 9110, 8.8.3).
+/// An entity tag exactly as the server sent it (RFC 9110, 8.8.3).
 package struct EntityTag: Sendable {
-    /// The tag byte for byte as received, quotes and `W/` included (rule 4).
+    /// The tag byte for byte as received, including quotation marks and `W/` (rule 4).
     package let rawValue: String
 
-    /// Whether equal tags promise no more than equivalent content (RFC 9110, 8.8.1).
+    /// Whether the tag is weak: equal weak tags promise only equivalent content, not equal bytes (RFC 9110, 8.8.1).
     package let isWeak: Bool
 
-    /// Parses the value of an `ETag` field; fails for anything but one tag in quotes.
+    /// Parses the value of an `ETag` field; `nil` unless it is a single tag in quotation marks.
     ///
-    /// Unquoted tags, which some servers send, fail: they could not be sent back in `If-Range` with any certainty. So do
-    /// tags with U+FFFD, the trace of bytes that an engine could not decode: they cannot be sent back as received.
+    /// Tags without quotation marks, which some servers send, are rejected because a server may not recognize them in
+    /// `If-Range`. Tags with U+FFFD are rejected because that character replaces bytes that an engine couldn't decode,
+    /// so the tag can't be sent back as received.
     package init?(_ text: String) {
         let text = text.trimmingFieldWhitespace()
         var scanner = FieldScanner(text)
@@ -20,14 +21,14 @@ package struct EntityTag: Sendable {
         rawValue = String(text)
     }
 
-    /// The strong comparison (RFC 9110, 8.8.3.2): the same bytes, and neither tag weak.
+    /// Returns whether the tags have the same bytes and neither is weak: the strong comparison of RFC 9110, 8.8.3.2.
     package func stronglyMatches(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && self == other
     }
 }
 
 extension EntityTag: Hashable {
-    /// Equality of the bytes; `String` would take canonically equivalent texts for equal.
+    /// Returns whether the tags have the same bytes; `String` would compare them by canonical equivalence.
     package static func == (left: EntityTag, right: EntityTag) -> Bool {
         left.rawValue.hasSameBytes(as: right.rawValue)
     }
@@ -38,6 +39,6 @@ extension EntityTag: Hashable {
 }
 
 extension UInt8 {
-    /// An `etagc`: anything visible but a double quote, and bytes beyond ASCII.
+    /// Whether the byte is an `etagc`: a visible character other than a double quote, or a byte outside ASCII.
     fileprivate var isEntityTagCharacter: Bool { self > 0x20 && self != UInt8(ascii: "\"") && self != 0x7F }
 }

@@ -1,5 +1,5 @@
 extension FileName {
-    /// The name with a number before its extension, `a-1.txt` for `a.txt`, cut to 255 bytes like any other.
+    /// Returns the name with a number before its extension, such as `a-1.txt` for `a.txt`, cut to 255 bytes.
     static func numbered(_ name: String, _ number: Int) -> String {
         let fileExtension = fileExtension(of: name)
         let ending = "-\(number)\(fileExtension)"

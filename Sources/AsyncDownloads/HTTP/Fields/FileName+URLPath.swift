@@ -1,7 +1,8 @@
 extension FileName {
-    /// A name from the last component of a URL's path that is not empty; `nil` when nothing is left of it.
+    /// Returns a sanitized name from the last nonempty component of a URL's path; `nil` if nothing remains of it.
     ///
-    /// Escapes that are malformed or not UTF-8 stay as they are. An escaped slash is a slash: only what follows it counts.
+    /// Escapes that are malformed or that don't decode to UTF-8 stay as they are. An escaped slash counts as a slash:
+    /// only the text after it is used.
     package static func fromURLPath(_ percentEncodedPath: String) -> String? {
         percentEncodedPath.utf8.split(separator: UInt8(ascii: "/")).last.flatMap {
             sanitised(PercentEncoding.decodingLeniently(Substring($0)))

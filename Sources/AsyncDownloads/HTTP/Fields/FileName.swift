@@ -1,13 +1,14 @@
-/// Makes names for files out of names that strangers suggest.
+/// Functions that turn untrusted names into names that are safe for files.
 package enum FileName {
-    /// The longest name, in bytes of UTF-8, that common file systems take.
+    /// The length of the longest name that common file systems accept, in UTF-8 bytes.
     package static let maximumByteCount = 255
 
-    /// A name that stays in its directory and is legal on common file systems; `nil` when nothing is left of it.
+    /// Returns a name that can't leave its directory and is legal on common file systems; `nil` if nothing remains.
     ///
-    /// The last component of anything that looks like a path, without control, bidi and zero-width characters, without
-    /// dots and spaces at either end, `_` for the characters that Windows refuses and before the names it reserves, at
-    /// most 255 bytes. A name that is already sanitised comes back unchanged.
+    /// The result is the last component of the suggestion if that looks like a path. It contains no control,
+    /// bidirectional, or zero-width characters, and no dots or white space at either end. The characters that Windows
+    /// rejects are replaced by `_`, and a name that Windows reserves gets the prefix `_`. The result has at most 255
+    /// bytes. A sanitized name is returned unchanged.
     package static func sanitised(_ suggestion: String) -> String? {
         let scalars = suggestion.unicodeScalars
         guard let component = scalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
@@ -17,11 +18,11 @@ package enum FileName {
         }
         let name = shortened(String(trimmingStart(trimmingEnd(legal[...]))))
         guard !name.isEmpty else { return nil }
-        // The cut comes first, since it may leave a reserved name, and again, since the prefix may be one byte too many.
+        // Shortening comes first because it may produce a reserved name. It is repeated because the prefix adds a byte.
         return isReserved(name) ? shortened("_" + name) : name
     }
 
-    /// Cuts a name to 255 bytes between two characters, out of its middle when it has a plausible extension.
+    /// Returns the name cut to 255 bytes between two characters; a plausible extension is kept.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > maximumByteCount else { return name }
         let fileExtension = fileExtension(of: name)
@@ -29,7 +30,7 @@ package enum FileName {
         return String(trimmingEnd(stem.unicodeScalars[...])) + fileExtension
     }
 
-    /// The last dot and what follows it, if that is 1 to 16 bytes without white space; else nothing.
+    /// Returns the last dot and the text after it, if that has 1 to 16 bytes and no white space; otherwise "".
     static func fileExtension(of name: String) -> String {
         guard let dot = name.unicodeScalars.lastIndex(of: "."), dot > name.startIndex else { return "" }
         let fileExtension = name.unicodeScalars[dot...]
@@ -37,7 +38,7 @@ package enum FileName {
         return isPlausible ? String(fileExtension) : ""
     }
 
-    /// As many whole characters as fit; scalars, when the first character alone is too long.
+    /// Returns the longest prefix of whole characters that fits; of scalars if the first character is too long.
     static func prefix(of name: String, maximumByteCount: Int) -> String {
         var byteCount = 0
         let characters = name.prefix {
@@ -62,7 +63,9 @@ package enum FileName {
         return name[...last]
     }
 
-    /// Whether Windows takes the name for a device, which it does with any extension and with spaces before that.
+    /// Returns whether Windows reserves the name for a device, which it does regardless of the extension.
+    ///
+    /// Windows also ignores white space before the extension.
     private static func isReserved(_ name: String) -> Bool {
         let stem = trimmingEnd(name.unicodeScalars.prefix { $0 != "." })
         return reservedNames.contains(Substring(stem).asciiLowercased())
@@ -75,10 +78,12 @@ package enum FileName {
 }
 
 extension Unicode.Scalar {
-    /// Removed from the ends of names.
+    /// Whether the scalar is removed from both ends of a name: a dot or white space.
     fileprivate var isTrimmed: Bool { self == "." || properties.isWhitespace }
 
-    /// Control and format characters (bidi marks and zero-width ones are the latter), line separators, non-characters.
+    /// Whether the scalar is a control or format character, a line or paragraph separator, or a noncharacter.
+    ///
+    /// Bidirectional marks and zero-width characters are format characters.
     fileprivate var isInvisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -1,14 +1,14 @@
 extension HTTPDate {
-    /// Parses any of the three forms that a recipient must accept (RFC 9110, 5.6.7).
+    /// Parses a date in any of the three forms that a recipient must accept (RFC 9110, 5.6.7).
     ///
     /// ```text
     /// Sun, 06 Nov 1994 08:49:37 GMT     IMF-fixdate
-    /// Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, whose year is taken relative to `now`
+    /// Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, whose year is relative to `now`
     /// Sun Nov  6 08:49:37 1994          asctime
     /// ```
     ///
-    /// Fails for a day that does not exist and for any other deviation, except that a weekday only has to be the name of
-    /// one. Without `now` the RFC 850 form fails.
+    /// The result is `nil` if the day doesn't exist or the text deviates in any other way. The weekday must be the name
+    /// of a weekday, but isn't compared with the date. Without `now`, dates in the RFC 850 form are rejected.
     package init?(_ text: String, now: HTTPDate? = nil) {
         var scanner = FieldScanner(text.trimmingFieldWhitespace())
         let weekday = String(scanner.take(while: \.isASCIILetter))
@@ -24,7 +24,7 @@ extension HTTPDate {
         self = instant
     }
 
-    /// What follows `Sun, `: `06 Nov 1994 08:49:37 GMT`.
+    /// Reads the part of an IMF-fixdate after `Sun, `: `06 Nov 1994 08:49:37 GMT`.
     private static func fixdate(_ scanner: inout FieldScanner) -> HTTPDate? {
         guard let day = scanner.takeNumber(digits: 2), scanner.take(" "),
             let month = scanner.takeMonth(), scanner.take(" "),
@@ -35,7 +35,7 @@ extension HTTPDate {
         return HTTPDate(date, secondOfDay: time)
     }
 
-    /// What follows `Sun`: ` Nov  6 08:49:37 1994`.
+    /// Reads the part of an asctime date after `Sun`: ` Nov  6 08:49:37 1994`.
     private static func asctime(_ scanner: inout FieldScanner) -> HTTPDate? {
         guard scanner.take(" "), let month = scanner.takeMonth(), scanner.take(" "),
             let day = scanner.take(" ") ? scanner.takeNumber(digits: 1) : scanner.takeNumber(digits: 2),
@@ -46,7 +46,7 @@ extension HTTPDate {
         return HTTPDate(date, secondOfDay: time)
     }
 
-    /// What follows `Sunday`: `, 06-Nov-94 08:49:37 GMT`.
+    /// Reads the part of an RFC 850 date after `Sunday`: `, 06-Nov-94 08:49:37 GMT`.
     private static func rfc850(_ scanner: inout FieldScanner, now: HTTPDate?) -> HTTPDate? {
         guard let now, scanner.take(", "), let day = scanner.takeNumber(digits: 2), scanner.take("-"),
             let month = scanner.takeMonth(), scanner.take("-"),
@@ -67,12 +67,12 @@ extension HTTPDate {
 }
 
 extension FieldScanner {
-    /// Takes the name of a month, case and all, and counts from 1.
+    /// Reads the case-sensitive name of a month, and returns its number from 1 to 12.
     fileprivate mutating func takeMonth() -> Int? {
         HTTPDate.months.firstIndex(of: String(take(while: \.isASCIILetter))).map { $0 + 1 }
     }
 
-    /// Takes `hour ":" minute ":" second` as the second of the day; 23:59:60 is a leap second.
+    /// Reads `hour ":" minute ":" second`, and returns the second of the day; 23:59:60 is a leap second.
     fileprivate mutating func takeTime() -> Int? {
         guard let hour = takeNumber(digits: 2), take(":"), let minute = takeNumber(digits: 2), take(":"),
             let second = takeNumber(digits: 2), hour < 24, minute < 60,

@@ -1,16 +1,16 @@
-/// An instant as HTTP tells it, in whole seconds (RFC 9110, 5.6.7).
+/// An instant in whole seconds, as HTTP represents it (RFC 9110, 5.6.7).
 ///
-/// Always within the years 0 to 9999, all that the format can hold, so that differences never overflow.
+/// The instant is always in the years 0 to 9999, the range of the format, so differences never overflow.
 package struct HTTPDate: Sendable, Hashable {
-    /// The seconds since 1 January 1970, 00:00:00 GMT, leap seconds not counted.
+    /// The number of seconds since January 1, 1970, 00:00:00 GMT, without leap seconds.
     package let secondsSinceEpoch: Int64
 
-    /// Makes an instant; one outside the years 0 to 9999 becomes the nearest inside.
+    /// Creates an instant; a value outside the years 0 to 9999 is clamped to that range.
     package init(secondsSinceEpoch: Int64) {
         self.secondsSinceEpoch = min(max(secondsSinceEpoch, -62_167_219_200), 253_402_300_799)
     }
 
-    /// The preferred form: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The instant in the preferred form, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     package var headerValue: String {
         let date = civilDate
         let (minutes, second) = secondOfDay.quotientAndRemainder(dividingBy: 60)
@@ -19,15 +19,17 @@ package struct HTTPDate: Sendable, Hashable {
         return "\(Self.weekdays[date.weekday]), \(day) \(time) GMT"
     }
 
-    /// The seconds from the other instant to this one; negative when this one is earlier.
+    /// Returns the number of seconds from the other instant to this one; negative if this one is earlier.
     package func seconds(since other: HTTPDate) -> Int64 {
         secondsSinceEpoch - other.secondsSinceEpoch
     }
 
+    /// The day of the instant in GMT.
     var civilDate: CivilDate {
         CivilDate(daysSinceEpoch: Int(secondsSinceEpoch.dividedRoundingDown(by: Self.secondsPerDay)))
     }
 
+    /// The number of seconds from the beginning of the day in GMT to the instant.
     var secondOfDay: Int {
         Int(secondsSinceEpoch - Int64(civilDate.daysSinceEpoch) * Self.secondsPerDay)
     }

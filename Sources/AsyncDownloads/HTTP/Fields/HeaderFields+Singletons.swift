@@ -1,21 +1,24 @@
 extension HeaderFields {
-    /// What the fields of one name say, where HTTP allows that name a single value (RFC 9110, 5.3).
+    /// The value of a field that HTTP allows to have only one value (RFC 9110, 5.3).
     package enum Singleton: Sendable, Hashable {
         /// No field has this name.
         case absent
-        /// The fields have one value; identical repetitions count once.
+        /// The field has this value; identical repetitions count once.
         case value(String)
-        /// The fields have different values. Nothing tells which of them the server meant, or who added the others, so
-        /// none of them is trusted.
+        /// The field is repeated with different values.
+        ///
+        /// It isn't known which value the server intended or who added the others, so none of them is trusted.
         case conflicting
 
-        /// The value; `nil` where no field has the name, and where the fields have different values.
+        /// The value of the field; `nil` if the field is absent or has different values.
         package var value: String? {
             if case .value(let text) = self { text } else { nil }
         }
     }
 
-    /// What the fields of this name say; values are compared byte for byte, without the white space around them.
+    /// Returns the single value of the fields with this name.
+    ///
+    /// Values are compared byte for byte, without surrounding white space.
     package func singleton(_ name: String) -> Singleton {
         let values = values(for: name)
         guard let first = values.first else { return .absent }

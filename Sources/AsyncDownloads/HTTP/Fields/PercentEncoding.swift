@@ -1,6 +1,8 @@
-/// Percent-decoding (RFC 3986, 2.1) where Foundation's answer to a malformed text, `nil` for the whole, is not enough.
+/// Percent-decoding of text that may be malformed (RFC 3986, 2.1).
+///
+/// Foundation returns `nil` for a text with any malformed escape.
 enum PercentEncoding {
-    /// The bytes that an ASCII text stands for; `nil` when a `%` lacks its two digits or the text is not ASCII.
+    /// Returns the decoded bytes of an ASCII text; `nil` if an escape is malformed or the text isn't ASCII.
     static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8
@@ -17,7 +19,9 @@ enum PercentEncoding {
         return bytes
     }
 
-    /// The text with its escapes decoded; an unbroken row of escapes that is not UTF-8, and a stray `%`, stay as they are.
+    /// Returns the text with its escapes decoded.
+    ///
+    /// A `%` without two hexadecimal digits stays as it is, as does a sequence of escapes that doesn't decode to UTF-8.
     static func decodingLeniently(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8
@@ -37,7 +41,7 @@ enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Takes `%XX` if it comes next.
+    /// Reads `%XX` if it comes next, and returns the byte.
     private static func takeEscape(_ rest: inout Substring.UTF8View) -> UInt8? {
         let escape = Array(rest.prefix(3))
         guard escape.count == 3, escape[0] == UInt8(ascii: "%"),

@@ -1,23 +1,25 @@
 private import struct Foundation.Data
 
-/// The digests of a whole representation that a server vouches for (RFC 9530, 3).
+/// The digests of a whole representation that a server states (RFC 9530, 3).
 ///
-/// They are the same in a partial response as in a complete one. What cannot be read vouches for nothing; that is no
-/// error, since the field is advice.
+/// A partial response states the same digests as a complete one. Digests that can't be read are ignored rather than
+/// reported as an error, because the field is advisory.
 package struct ReprDigest: Sendable, Hashable {
-    /// Those of the algorithms that this package knows, one each, in the order of ``Checksum/Algorithm/allCases``.
+    /// The digests of known algorithms, at most one for each, in the order of ``Checksum/Algorithm/allCases``.
     package let checksums: [Checksum]
 
-    /// What to send as `Want-Repr-Digest` (RFC 9530, 4): both algorithms, SHA-256 first.
+    /// The value of the `Want-Repr-Digest` field to send (RFC 9530, 4): both algorithms, with SHA-256 preferred.
     package static let preference = "sha-256=10, sha-512=9"
 
-    /// Reads the `Repr-Digest` fields; `nil` when none of them is usable.
+    /// Reads the `Repr-Digest` fields; `nil` if they contain no usable digest.
     package init?(_ headers: HeaderFields) {
         guard let text = headers["Repr-Digest"] else { return nil }
         self.init(text)
     }
 
-    /// Reads a dictionary of byte sequences (RFC 9651, 3.2 and 3.3.5); of members with the same key the last one counts.
+    /// Parses a dictionary of byte sequences; `nil` if it is malformed or contains no usable digest.
+    ///
+    /// If several members have the same key, the last one is used (RFC 9651, 3.2 and 3.3.5).
     package init?(_ text: String) {
         var scanner = FieldScanner(text)
         var found: [Checksum.Algorithm: Checksum] = [:]
@@ -38,17 +40,19 @@ package struct ReprDigest: Sendable, Hashable {
         checksums = Checksum.Algorithm.allCases.compactMap { found[$0] }
     }
 
-    /// Whether another response's digests are of the same representation beyond doubt.
+    /// Returns whether a digest occurs in both responses, which proves that they have the same representation.
     package func agrees(with other: [Checksum]) -> Bool { checksums.contains(where: other.contains) }
 
-    /// Whether another response's digests are of another representation; digests of different algorithms tell nothing.
+    /// Returns whether the digests prove that another response has a different representation.
+    ///
+    /// Digests of different algorithms prove nothing.
     package func contradicts(_ other: [Checksum]) -> Bool {
         checksums.contains { own in other.contains { $0.algorithm == own.algorithm && $0 != own } }
     }
 }
 
 extension Checksum {
-    /// Reads the base64 of a structured field, whose padding may be left out; `nil` where the length is wrong.
+    /// Decodes the base64 of a structured field, with or without padding; `nil` if it is malformed or of wrong length.
     fileprivate init?(_ algorithm: Algorithm, base64: Substring) {
         let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
         guard let digest = Data(base64Encoded: base64 + padding), digest.count == algorithm.byteCount
@@ -58,7 +62,7 @@ extension Checksum {
 }
 
 extension FieldScanner {
-    /// Takes parameters, and values of other types, up to the comma before the next member or to the end.
+    /// Skips parameters and values of other types up to the comma before the next member, or to the end.
     fileprivate mutating func skipToNextMember() {
         while true {
             _ = take { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"") }

@@ -1,24 +1,25 @@
-/// How long a server asks to be left alone (RFC 9110, 10.2.3).
+/// The time that a server asks a client to wait before the next request (RFC 9110, 10.2.3).
 package enum RetryAfter: Sendable, Hashable {
-    /// This many seconds after the response.
+    /// The number of seconds to wait after the response.
     case seconds(Int64)
 
-    /// Not before this instant.
+    /// The instant before which the request should not be repeated.
     case date(HTTPDate)
 
-    /// The longest delay that is told apart from longer ones, 2^31 seconds: RFC 9111, 1.2.2 has the same bound, and its
-    /// nanoseconds still fit 64 bits.
+    /// The longest delay, 2^31 seconds; longer ones are reduced to it.
+    ///
+    /// RFC 9111, 1.2.2 has the same limit, and that number of nanoseconds still fits in 64 bits.
     private static let maximumSeconds: Int64 = 1 << 31
 
-    /// Reads the first `Retry-After` field; `nil` as well when there is none.
+    /// Reads the first `Retry-After` field; `nil` if it is missing or malformed.
     package init?(_ headers: HeaderFields, now: HTTPDate? = nil) {
         guard let text = headers.values(for: "Retry-After").first else { return nil }
         self.init(text, now: now)
     }
 
-    /// Parses the value of a `Retry-After` field; huge numbers become 2^31 seconds.
+    /// Parses the value of a `Retry-After` field; `nil` if it is malformed.
     ///
-    /// Without `now` a date in the RFC 850 form fails.
+    /// A number above 2^31 becomes 2^31. Without `now`, a date in the RFC 850 form is rejected.
     package init?(_ text: String, now: HTTPDate? = nil) {
         let text = text.trimmingFieldWhitespace()
         if !text.isEmpty, text.utf8.allSatisfy(\.isASCIIDigit) {
@@ -30,7 +31,7 @@ package enum RetryAfter: Sendable, Hashable {
         }
     }
 
-    /// How long to wait from `now` on, from zero, for a date that has passed, to 2^31 seconds.
+    /// Returns the time to wait from `now`: between zero, for a date in the past, and 2^31 seconds.
     package func delay(now: HTTPDate) -> Duration {
         let seconds =
             switch self {

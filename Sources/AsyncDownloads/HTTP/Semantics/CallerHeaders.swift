@@ -1,7 +1,8 @@
-/// The headers that a caller wants sent, and which of them are no secret.
+/// The headers that a caller supplies for a request, and the names of those it has declared to be public.
 struct CallerHeaders: Sendable, Hashable {
+    /// All header fields that the caller supplies.
     var fields: HeaderFields
-    /// The names, in lower case, of the fields off the package's own list that the caller has declared to be no secret.
+    /// The lowercase names of the fields that the caller has declared to be public, besides the package's own list.
     let nonsecretNames: Set<String>
 
     init(_ fields: HeaderFields = [:], nonsecretNames: Set<String> = []) {
@@ -9,10 +10,10 @@ struct CallerHeaders: Sendable, Hashable {
         self.nonsecretNames = Set(nonsecretNames.map { $0.asciiLowercased() })
     }
 
-    /// The fields that may cross origins, be recorded and be logged.
+    /// The fields that may be sent to other origins, recorded on disk, and logged.
     var publicFields: HeaderFields { fields.publicFields(nonsecretNames: nonsecretNames) }
 
-    /// The fields that stay with their origin and in memory.
+    /// The fields that are sent to the request's origin only and kept in memory only.
     var secretFields: HeaderFields { fields.secretFields(nonsecretNames: nonsecretNames) }
 }
 

@@ -1,61 +1,67 @@
 extension HeaderFields {
-    /// The names, in lower case, of the fields whose values are no secret of the caller's.
+    /// The lowercase names of the fields whose values are always public.
     ///
-    /// A list, since every service has names of its own for credentials. They select a representation or say how to treat
-    /// the request, and hold nothing that identifies the caller.
+    /// These fields select a representation or say how to treat the request, and don't identify the caller. All other
+    /// names count as secret, because each service has its own names for credentials.
     private static let publicNames: Set<String> = [
         "accept", "accept-language", "cache-control", "dnt", "pragma", "sec-gpc", "user-agent", "want-content-digest",
         "want-repr-digest",
     ]
 
-    /// The names, in lower case, of the fields that are credentials by their definition (RFC 9110, 11; RFC 6265).
+    /// The lowercase names of the fields that are credentials by definition (RFC 9110, 11; RFC 6265).
     private static let credentialNames: Set<String> = ["authorization", "cookie", "proxy-authorization"]
 
-    /// The names, in lower case, of the fields that this package or its engines write and a caller may not set.
+    /// The lowercase names of the fields that this package or its engines set and that a caller may not set.
     package static let reservedNames: Set<String> = [
         "accept-encoding", "connection", "content-length", "expect", "host", "if-match", "if-modified-since",
         "if-none-match", "if-range", "if-unmodified-since", "range", "te", "trailer", "transfer-encoding", "upgrade",
     ]
 
-    /// Whether a field of this name may cross origins (rule 11), be recorded on disk and be logged.
+    /// Returns whether a field of this name may be sent to other origins (rule 11), recorded on disk, and logged.
     ///
-    /// - Parameter nonsecretNames: Further names, in lower case, that the caller has declared to be no secret.
+    /// - Parameters:
+    ///   - name: The name of the field, in any case.
+    ///   - nonsecretNames: The lowercase names that the caller has declared to be public.
     package static func isPublic(_ name: String, nonsecretNames: Set<String> = []) -> Bool {
         let name = name.asciiLowercased()
         return publicNames.contains(name) || nonsecretNames.contains(name) && !credentialNames.contains(name)
     }
 
-    /// Whether a field of this name is a credential, whatever a caller says of it.
+    /// Returns whether a field of this name is a credential, which a caller can't declare to be public.
     package static func isCredential(_ name: String) -> Bool { credentialNames.contains(name.asciiLowercased()) }
 
-    /// Whether a recorded field is one that this package may have recorded.
+    /// Returns whether this package can have recorded a field that was read from a record.
+    ///
+    /// A malformed field, a credential, or a reserved name is never recorded.
     package static func mayBeRecorded(_ name: String, _ value: String) -> Bool {
         let field = HeaderFields([(name: name, value: value)])
         return field.firstInvalidField() == nil && !isCredential(name) && !isReserved(name)
     }
 
-    /// Whether a caller may not set a field of this name.
+    /// Returns whether only this package and its engines may set a field of this name.
     package static func isReserved(_ name: String) -> Bool {
         reservedNames.contains(name.asciiLowercased())
     }
 
-    /// The fields that may cross origins, be recorded and be logged; see ``isPublic(_:nonsecretNames:)``.
+    /// Returns the fields that may be sent to other origins, recorded, and logged; see ``isPublic(_:nonsecretNames:)``.
     package func publicFields(nonsecretNames: Set<String> = []) -> HeaderFields {
         HeaderFields(filter { Self.isPublic($0.name, nonsecretNames: nonsecretNames) })
     }
 
-    /// The fields that stay with their origin and in memory.
+    /// Returns the fields that are sent to the request's origin only and kept in memory only.
     package func secretFields(nonsecretNames: Set<String> = []) -> HeaderFields {
         HeaderFields(filter { !Self.isPublic($0.name, nonsecretNames: nonsecretNames) })
     }
 
-    /// The names, in lower case, of the fields that are public only because a caller has said so.
+    /// The lowercase names of the fields that aren't on the package's own list of public names.
+    ///
+    /// For fields that are known to be public, these are the names that a caller has declared.
     package var declaredNames: Set<String> { Set(map { $0.name.asciiLowercased() }).subtracting(Self.publicNames) }
 
-    /// The first field that must not be sent, and why; `nil` when all are well formed.
+    /// Returns the first field that must not be sent and the reason; `nil` if all fields are well formed.
     ///
-    /// A name is a token (RFC 9110, 5.1), and a value holds no control character except `HTAB` (5.5): CR and LF would
-    /// start another field, and engines differ in what they do about it.
+    /// A name must be a token (RFC 9110, 5.1), and a value must not contain a control character except `HTAB` (5.5): CR
+    /// and LF would start another field, and engines handle them differently.
     package func firstInvalidField() -> (name: String, reason: String)? {
         for (name, value) in self {
             if name.isEmpty || !name.utf8.allSatisfy(\.isTokenCharacter) {
@@ -68,15 +74,15 @@ extension HeaderFields {
         return nil
     }
 
-    /// What is wrong with that field, in words fit for a log; `nil` when all are well formed.
+    /// A description of the first field that must not be sent, suitable for a log; `nil` if all are well formed.
     ///
-    /// What is no name is left out: it may be a whole line with a secret in it, or several lines.
+    /// A malformed name isn't part of the description, because it may be one or several lines that contain a secret.
     package var firstFieldFault: String? {
         guard let (name, reason) = firstInvalidField() else { return nil }
-        return name.utf8.allSatisfy(\.isTokenCharacter) ? "header \(name): \(reason)" : "a header: \(reason)"
+        return name.utf8.allSatisfy(\.isTokenCharacter) ? "header \(name): \(reason)" : "invalid header: \(reason)"
     }
 
-    /// The members of a comma-separated list of tokens, trimmed, empty ones left out (RFC 9110, 5.6.1.2).
+    /// Returns the trimmed, nonempty members of a comma-separated list of tokens (RFC 9110, 5.6.1.2).
     package func tokens(for name: String) -> [Substring] {
         values(for: name).flatMap { value in
             value.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingFieldWhitespace() }

@@ -1,19 +1,20 @@
 package import Foundation
 
-/// Whom a URL speaks to (RFC 6454, 4): requests to another origin carry no credentials (rule 11).
+/// The scheme, host, and port of a URL (RFC 6454, 4): requests to another origin contain no credentials (rule 11).
 package struct Origin: Sendable, Hashable {
-    /// `http` or `https`.
+    /// The scheme in lower case: `http` or `https`.
     package let scheme: String
 
-    /// The host in lower case: an IDNA-encoded name, or an address, in brackets for IPv6.
+    /// The host in lower case: an IDNA-encoded name or an address; an IPv6 address is in brackets.
     package let host: String
 
-    /// The port; the scheme's own where the URL names none.
+    /// The port of the URL, or the default port of the scheme if the URL doesn't contain one.
     package let port: Int
 
-    /// Fails for a URL that is not http or https, has an impossible port, or has no host or one with escapes.
+    /// Creates the origin of a URL; `nil` if the scheme isn't http or https, or if the host or the port is unusable.
     ///
-    /// A host such as `a%0d%0ab` is legal in a URL, and an engine that decodes it would write it into its request.
+    /// A host with percent escapes is rejected: `a%0d%0ab` is legal in a URL, and an engine that decodes it would write
+    /// the line break into its request. A port must be in 1 to 65535.
     package init?(_ url: URL) {
         guard let components = URLComponents(url: url, resolvingAgainstBaseURL: true),
             let scheme = components.scheme?.asciiLowercased(), let defaultPort = Self.defaultPorts[scheme],
@@ -25,6 +26,6 @@ package struct Origin: Sendable, Hashable {
         self.port = port
     }
 
-    /// The ports that a URL need not name, by scheme.
+    /// The default ports by scheme.
     static let defaultPorts = ["http": 80, "https": 443]
 }

@@ -1,23 +1,24 @@
 package import Foundation
 
-/// Where a redirect leads, and whether to go there (RFC 9110, 15.4).
+/// The rules that determine the target of a redirect and whether it is followed (RFC 9110, 15.4).
 package enum Redirect {
-    /// Why a redirect is not followed.
+    /// The reason why a redirect isn't followed.
     package enum Refusal: Error, Sendable, Hashable {
-        /// There is no `Location`, or it is not a URL with a host.
+        /// The `Location` field is missing, or isn't a URL with a valid host and port.
         case missingOrMalformed
-        /// The target is neither http nor https; the scheme is in lower case.
+        /// The target has this scheme, in lower case, which is neither http nor https.
         case schemeNotAllowed(String)
-        /// The target is http, and the redirect came over https.
+        /// The target is an http URL, and the redirecting URL is an https URL.
         case insecureDowngrade
-        /// The target has a user name or a password in it.
+        /// The target contains a user name or a password.
         case credentialsInURL
     }
 
-    /// The absolute URL to go to, without fragment.
+    /// Returns the absolute URL that a redirect leads to, without fragment, or the reason why it isn't followed.
+    ///
     /// - Parameters:
-    ///   - location: The value of the `Location` field (RFC 9110, 10.2.2), absolute or relative.
-    ///   - current: The absolute URL that answered with the redirect.
+    ///   - location: The value of the `Location` field, absolute or relative (RFC 9110, 10.2.2).
+    ///   - current: The absolute URL that responded with the redirect.
     package static func target(location: String?, relativeTo current: URL) -> Result<URL, Refusal> {
         guard let text = location?.trimmingFieldWhitespace(), !text.isEmpty,
             !text.utf8.contains(where: \.isForbiddenInFieldValue),

@@ -1,33 +1,34 @@
-/// What the server said of the object whose bytes a partial file holds (RFC 9110, 3.2 and 8).
+/// The metadata of the representation whose bytes a partial file contains (RFC 9110, 3.2 and 8).
 ///
-/// Bytes of two representations are never mixed: a new one begins a new partial file. Where the caller's policy lets
-/// bytes under two validators count as one representation, that is noted.
+/// Bytes of two representations are never combined: a new representation begins a new partial file. If the caller's
+/// policy permits bytes under two validators to count as one representation, ``unverifiedFrom`` records where the bytes
+/// under the second one begin.
 package struct Representation: Sendable, Hashable {
-    /// Where the bytes came from after redirects; may carry a signature, so it is never logged.
+    /// The URL that delivered the bytes, after redirects; it may contain a signature, so it is never logged.
     package var finalURL: String
-    /// The strong validator, without which the bytes cannot be continued.
+    /// The strong validator; without one, the download can't be resumed.
     package var validator: Validator?
-    /// The complete length in bytes, where the server told it.
+    /// The length of the complete representation in bytes, if the server has stated it.
     package var length: Int64?
-    /// The content coding that the bytes are in, where it is not identity: such bytes are never continued.
+    /// The content coding of the bytes other than identity; bytes with a coding are never resumed.
     package var contentCoding: String?
     /// The media type as received.
     package var contentType: String?
-    /// The file name of Content-Disposition, sanitised.
+    /// The sanitized file name that the `Content-Disposition` field suggests.
     package var suggestedName: String?
-    /// Last-Modified as received.
+    /// The value of the `Last-Modified` field as received.
     package var lastModified: String?
-    /// The digests that the server vouches for (RFC 9530), where it named any.
+    /// The digests that the server has stated for the whole representation, if any (RFC 9530).
     package var digests: [Checksum]?
-    /// The first byte that came under another validator: from there on the expected digest alone proves the bytes.
+    /// The position of the first byte under another validator; only the expected digest proves the bytes from there on.
     package var unverifiedFrom: Int64?
-    /// Whether the bytes came from another URL than the request's, whose server has not proven yet to have this object.
+    /// Whether the bytes came from another URL than the request's, and its server hasn't confirmed this object yet.
     package var cameFromDifferentURL = false
-    /// Whether the bytes were received by something else than this package, and no server has confirmed them yet.
+    /// Whether the bytes were received by something other than this package, and no server has confirmed them yet.
     package var isImported = false
     /// Whether the bytes may have been received with other credentials than those of the present request.
     ///
-    /// Found out when a partial is opened, and not recorded.
+    /// The value is determined when a partial file is opened. It isn't recorded.
     package var hasUnverifiedCredentials = false
 
     package init(

@@ -1,32 +1,34 @@
-/// Which bytes an exchange asks for, and under which condition.
+/// The bytes that an exchange requests, and the condition that the request contains.
 package struct RequestedRange: Sendable, Hashable {
-    /// What makes the server refuse, or send everything, when the representation has changed.
+    /// The condition under which the server sends the range.
     package enum Condition: Sendable, Hashable {
+        /// The request is unconditional.
         case none
-        /// RFC 9110, 13.1.5: the range if it is the same, else everything.
+        /// The server sends the range if the validator matches, otherwise the whole body (RFC 9110, 13.1.5).
         case ifRange(Validator)
-        /// RFC 9110, 13.1.1 and 13.1.4: the range if it is the same, else 412.
+        /// The server sends the range if the validator matches, otherwise 412 (RFC 9110, 13.1.1 and 13.1.4).
         case ifMatch(Validator)
     }
 
-    /// The range, or nil for the whole representation without a Range field.
+    /// The requested range; `nil` for the whole representation, which is requested without a `Range` field.
     package var range: ByteRange?
+    /// The condition that the request contains.
     package var condition: Condition
 
-    /// The whole representation, whatever it is.
+    /// The whole representation, without a condition.
     package static let everything = Self(range: nil, condition: .none)
 
-    /// Where the body is to begin.
+    /// The position of the first requested byte.
     package var start: Int64 { range?.first ?? 0 }
 
-    /// Whether the request names the last byte that it wants.
+    /// Whether the request contains the position of the last byte.
     package var isBounded: Bool { range?.last != nil }
 
-    /// What continues a representation at `position`, in windows of `window` bytes if given.
+    /// Returns the range that continues a representation at `position`, in segments of `window` bytes if given.
     ///
-    /// An unbounded request uses If-Range, since the whole body is welcome when the object has changed. A bounded one
-    /// uses If-Match: a whole body cannot be held back there, and is useless for a middle part (rule 8). Without a
-    /// condition either, what answers has to prove itself what it is (rules 34 and 35).
+    /// An unbounded request uses `If-Range`, because the whole body is useful if the object has changed. A bounded one
+    /// uses `If-Match`: a whole body is useless for a segment in the middle, and the engine couldn't hold it back (rule
+    /// 8). Without a condition, the response itself has to prove that it continues the bytes (rules 34 and 35).
     package static func continuing(
         at position: Int64, validator: Validator?, window: Int64?, isConditional: Bool = true
     ) -> Self {
@@ -45,7 +47,7 @@ package struct RequestedRange: Sendable, Hashable {
             condition: isConditional ? .ifMatch(validator) : .none)
     }
 
-    /// The fields that ask for it (rules 1 to 7).
+    /// The header fields that request the range under the condition (rules 1 to 7).
     package var fields: HeaderFields {
         var fields: HeaderFields = [:]
         guard let range else { return fields }

@@ -1,45 +1,53 @@
-/// What a response's head means for what was asked.
+/// The meaning of a response's head for the request that the response answers.
 package enum ResponseDecision: Sendable, Hashable {
-    /// The body continues the bytes at hand.
+    /// The body continues the received bytes.
     case append(Continuation)
-    /// The body is the representation from its first byte on; `restart` says why earlier bytes are given up, if any.
+    /// The body contains the representation from its first byte to `end`, if that is known.
+    ///
+    /// If earlier bytes are discarded, `restart` is the reason.
     case begin(Representation, end: Int64?, restart: RestartReason?)
-    /// The bytes at hand are the whole representation; there is nothing to fetch.
+    /// The received bytes are the whole representation.
     case complete(length: Int64)
-    /// The body is of no use: ask again, differently.
+    /// The body can't be used; the request is repeated with a change.
     case retryRequest(Change)
-    /// The representation is elsewhere (RFC 9110, 15.4).
+    /// The representation is at another URL (RFC 9110, 15.4).
     case redirect(location: String?)
     /// The exchange has failed.
     case fail(Failure)
 
-    /// A body that fits the bytes at hand.
+    /// A body that continues the received bytes.
     package struct Continuation: Sendable, Hashable {
-        /// Bytes at the body's beginning that are there already, where the server began earlier than asked.
+        /// The number of bytes to skip, because the server began at a position before the requested one.
         package var skipped: Int64
-        /// One past the last byte that the body promises.
+        /// The position after the last byte that the head declares for the body.
         package var end: Int64
-        /// What the server says of the representation now.
+        /// The representation, updated with the metadata in the head.
         package var representation: Representation
     }
 
-    /// What to ask for instead.
+    /// The change with which a request is repeated.
     package enum Change: Sendable, Hashable {
-        /// Everything, giving up what is there for this reason.
+        /// The whole representation is requested, and the received bytes are discarded for this reason.
         case everything(RestartReason)
-        /// The rest in one piece: the server does not serve bounded ranges.
+        /// All remaining bytes are requested in one exchange, because the server doesn't support bounded ranges.
         case unbounded
-        /// The same without a condition: the server may not understand it, or the digest decides (rules 34 and 35).
+        /// The same range is requested without a condition.
+        ///
+        /// The server may not understand the condition (rule 34), or the digest decides (rule 35).
         case withoutCondition
     }
 
-    /// Why an exchange failed.
+    /// The reason why an exchange failed.
     package struct Failure: Sendable, Hashable {
+        /// The code of the error.
         package var code: DownloadError.Code
+        /// Further information for the error's description; may be empty.
         package var detail: String
+        /// Whether the same request may succeed later.
         package var isRetryable: Bool
+        /// The time that the server asks to wait before a retry.
         package var retryAfter: Duration?
-        /// Whether the server's handling of ranges is at fault, so that asking for everything may help.
+        /// Whether the server's handling of ranges caused the failure, so that a request without a range may succeed.
         package var blamesRange: Bool
 
         package init(
@@ -55,12 +63,12 @@ package enum ResponseDecision: Sendable, Hashable {
     }
 }
 
-/// What a response's head means in answer to a request for bytes that are there already.
+/// The meaning of a response's head for a request that compares received bytes with the server's.
 package enum ComparisonDecision: Sendable, Hashable {
-    /// The body is to be compared, without its first `skipped` bytes and as far as `end`.
+    /// The body is compared up to the position `end`, without its first `skipped` bytes.
     case compare(skipped: Int64, end: Int64)
-    /// The server's digest of the whole is the recorded one, so that no byte has to be compared.
+    /// The server's digest of the whole representation equals the recorded one, so no byte has to be compared.
     case proven
-    /// The body is of no use for a comparison.
+    /// The body can't be used for a comparison.
     case otherwise(ResponseDecision)
 }

@@ -1,22 +1,25 @@
-/// Decides what responses mean (RFC 9110, 13 to 15; the numbered rules of resumption).
+/// Decides what a response means for a download (RFC 9110, 13 to 15; the numbered rules of resumption).
 package struct ResponseInterpreter: Sendable {
-    /// What was asked.
+    /// The range that was requested.
     package var asked: RequestedRange
-    /// The representation whose bytes are at hand, if any are.
+    /// The representation of the received bytes; `nil` if no bytes were received.
     package var known: Representation?
-    /// How many bytes are at hand from the first on.
+    /// The number of bytes that were received, counted from the first byte of the file.
     package var received: Int64
-    /// The URL that answered.
+    /// The URL that responded.
     package var url: String
     /// Whether the engine decodes content codings.
     package var decodesContent: Bool
-    /// When the response arrived.
+    /// The time when the response arrived.
     package var date: HTTPDate
-    /// Whether the bytes at hand came from another URL, so that a silent server's word does not do.
+    /// Whether a validator or a digest in the response has to prove that it continues the received bytes.
+    ///
+    /// This is the case if the bytes came from another URL. A response without either is then not accepted, even if the
+    /// request had a condition.
     package var requiresVerification: Bool
-    /// Whether the same range may still be asked for without a condition, which a transfer does once.
+    /// Whether the same range may be requested without a condition, which a transfer does at most once.
     package var mayDropCondition: Bool
-    /// Whether bytes of the same length under another validator may follow, since a digest decides at the end (rule 35).
+    /// Whether bytes of the same length under another validator are accepted, because a digest decides (rule 35).
     package var toleratesChange: Bool
 
     package init(
@@ -35,7 +38,7 @@ package struct ResponseInterpreter: Sendable {
         self.toleratesChange = toleratesChange
     }
 
-    /// What `head` means.
+    /// Returns what `head` means for the requested range.
     package func decide(_ head: ResponseHead) -> ResponseDecision {
         switch head.status.code {
         case 200, 203: decideWhole(head)
@@ -50,7 +53,7 @@ package struct ResponseInterpreter: Sendable {
 
     private func refusal(_ head: ResponseHead) -> ResponseDecision.Failure {
         let retryAfter = head.status.isRetryable ? RetryAfter(head.headers, now: date)?.delay(now: date) : nil
-        let detail = head.status.isSuccess ? "a status without the file" : ""
+        let detail = head.status.isSuccess ? "the response does not contain the file" : ""
         return .init(.httpStatus, detail, isRetryable: head.status.isRetryable, retryAfter: retryAfter)
     }
 
@@ -59,16 +62,17 @@ package struct ResponseInterpreter: Sendable {
     private func decideWhole(_ head: ResponseHead) -> ResponseDecision {
         if asked.start > 0, asked.isBounded { return .retryRequest(.unbounded) }
         if !decodes(head), ContentLength(head.headers) == .invalid {
-            // Rule 13: where such a body ends is anyone's guess, so its end would prove nothing.
-            return .fail(.init(.malformedResponse, "an unusable Content-Length", isRetryable: true))
+            // Rule 13: the length of such a body is unknown, so its end doesn't prove that it is complete.
+            return .fail(.init(.malformedResponse, "the Content-Length field is invalid", isRetryable: true))
         }
         guard asked.start > 0 else {
             return .begin(representation(head, length: length(head)), end: length(head), restart: nil)
         }
         if looksLikePortal(head) {
             return .fail(
-                .init(.malformedResponse, "a web page in place of the file, as captive portals send", isRetryable: true)
-            )
+                .init(
+                    .malformedResponse, "received a web page instead of the file, possibly from a captive portal",
+                    isRetryable: true))
         }
         let length = length(head)
         let isSame =
@@ -78,24 +82,28 @@ package struct ResponseInterpreter: Sendable {
             representation(head, length: length), end: length, restart: isSame ? .rangeIgnored : .contentChanged)
     }
 
-    /// Whether the body that a condition was answered by leaves it open that the bytes at hand are the object's.
+    /// Returns whether the received bytes may belong to the object although the server sent a whole body.
+    ///
+    /// The same range is then requested once more without the condition.
     private func mayBeSame(_ isSame: Bool, _ head: ResponseHead) -> Bool {
         guard case .ifRange(let validator) = asked.condition else { return false }
         let length = length(head)
         if toleratesChange, length != nil, length == known?.length { return true }
         if agrees(head), length == nil || known?.length == nil || length == known?.length { return true }
-        // Rule 34: servers whose If-Range knows dates only answer so, and serve the range without it.
+        // Rule 34: servers that support only dates in If-Range send a whole body, but the range if If-Range is absent.
         guard case .entityTag = validator else { return false }
         return isSame
     }
 
-    /// Whether a part that is asked for without a condition may be proven by something else than its validator.
+    /// Whether something other than a validator can prove a part that is requested without a condition.
     private var mayProveItself: Bool { toleratesChange || requiresVerification && known?.digests != nil }
 
-    /// Whether the head names the digest of the object whose bytes are at hand.
+    /// Returns whether the head contains a recorded digest of the representation.
     private func agrees(_ head: ResponseHead) -> Bool { digests(head)?.agrees(with: known?.digests ?? []) ?? false }
 
-    /// A page without validator where a file of another type and length was (rule 31).
+    /// Returns whether the response looks like the page of a captive portal (rule 31).
+    ///
+    /// Such a page is HTML without a validator, and the known representation has another type and length.
     private func looksLikePortal(_ head: ResponseHead) -> Bool {
         guard let known, let type = contentType(head)?.lowercased() else { return false }
         return type.hasPrefix("text/html") && known.contentType?.lowercased().hasPrefix("text/html") != true
@@ -106,29 +114,29 @@ package struct ResponseInterpreter: Sendable {
 
     private func decidePartial(_ head: ResponseHead, isComparison: Bool = false) -> ResponseDecision {
         guard let range = asked.range else {
-            return .fail(.init(.malformedResponse, "a partial response to a request without Range"))
+            return .fail(.init(.malformedResponse, "received a partial response to a request for the whole file"))
         }
         let types = head.headers.values(for: "Content-Type")
         if types.contains(where: { $0.lowercased().hasPrefix("multipart/byteranges") }) {
-            return rangeFault("several parts in answer to one range")
+            return rangeFault("received several parts in response to a single range")
         }
         guard case .satisfied(let positions, let completeLength)? = ContentRange(head.headers) else {
-            return rangeFault("a partial response without a usable Content-Range")
+            return rangeFault("the partial response has no valid Content-Range field")
         }
         if ContentCoding(head.headers) != nil {
             return received > 0 ? .retryRequest(.everything(.contentCodingChanged)) : .retryRequest(.unbounded)
         }
         if let last = range.last, positions.upperBound > last {
-            return rangeFault("a partial response that goes beyond the range")
+            return rangeFault("the partial response extends beyond the requested range")
         }
         guard positions.lowerBound <= range.first, positions.upperBound >= range.first else {
-            return rangeFault("a partial response at another offset")
+            return rangeFault("the partial response does not contain the requested offset")
         }
         switch ContentLength(head.headers) {
         case .invalid:
-            return rangeFault("an unusable Content-Length")
+            return rangeFault("the Content-Length field is invalid")
         case .value(let bodyLength) where bodyLength != positions.upperBound - positions.lowerBound + 1:
-            return rangeFault("Content-Length and Content-Range disagree")
+            return rangeFault("the Content-Length and Content-Range fields contradict each other")
         case .value, .absent:
             break
         }
@@ -143,7 +151,7 @@ package struct ResponseInterpreter: Sendable {
     ) -> ResponseDecision {
         let representation = representation(head, length: completeLength)
         let end = positions.upperBound + 1
-        // Without a validator the next part could be of another representation.
+        // Without a validator, the next part could belong to another representation.
         if representation.validator == nil, completeLength != end { return .retryRequest(.unbounded) }
         return .begin(representation, end: end, restart: nil)
     }
@@ -155,7 +163,7 @@ package struct ResponseInterpreter: Sendable {
             known.lastModified.map({ Validator.compareDate(of: head.headers, with: $0, receivedAt: date) })
                 != .different
         {
-            // The comparison itself is the proof.
+            // A validator isn't needed here, because the comparison of the bytes is the proof.
             return .append(
                 .init(skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: known)
             )
@@ -168,7 +176,7 @@ package struct ResponseInterpreter: Sendable {
         }
         let digests = digests(head)
         if let digests, digests.contradicts(known.digests ?? []) { return .retryRequest(.everything(.contentChanged)) }
-        // Rule 21: a part without a validator is proven by the condition that the request carried, or not at all.
+        // Rule 21: a part without a validator is proven by the condition in the request, or not at all.
         let isProven =
             agrees(head) || match == .same || match == .absent && !requiresVerification && asked.condition != .none
         guard isProven || toleratesChange && completeLength != nil && completeLength == known.length else {
@@ -176,7 +184,7 @@ package struct ResponseInterpreter: Sendable {
                 .everything(match == .absent && !requiresVerification ? .noValidator : .contentChanged))
         }
         if let length = known.length, positions.upperBound >= length {
-            return rangeFault("a partial response beyond the end")
+            return rangeFault("the partial response extends beyond the end of the file")
         }
         var continued = known
         continued.finalURL = url
@@ -185,7 +193,7 @@ package struct ResponseInterpreter: Sendable {
         if !isProven, known.unverifiedFrom == nil { continued.unverifiedFrom = asked.start }
         continued.cameFromDifferentURL = false
         continued.isImported = false
-        // A digest proves it under whatever validator the object has there, which is the one to ask with from now on.
+        // The digest proves the part although its validator differs; further requests use that validator.
         if match == .different, isProven {
             if let validator = Validator.strong(in: head.headers, receivedAt: date) { continued.validator = validator }
             if let lastModified = lastModified(head) { continued.lastModified = lastModified }
@@ -195,14 +203,14 @@ package struct ResponseInterpreter: Sendable {
                 skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: continued))
     }
 
-    // MARK: Bytes to compare
+    // MARK: Comparison
 
-    /// What `head` means in answer to a request for bytes that are there already, to be compared with them.
+    /// Returns what `head` means for a request that compares received bytes with the server's.
     package func decideComparison(_ head: ResponseHead) -> ComparisonDecision {
         guard head.status.code == 206 else {
             if head.status.code == 416 { return .otherwise(.retryRequest(.everything(.rangeNotSatisfiable))) }
             guard head.status.code == 200 || head.status.code == 203 else { return .otherwise(decide(head)) }
-            // Rule 23: the whole body is no answer to a bounded range.
+            // Rule 23: a whole body isn't accepted as the response to a bounded range.
             let isSame = match(head) == .same
             return .otherwise(.retryRequest(.everything(isSame ? .rangeIgnored : .contentChanged)))
         }
@@ -228,7 +236,7 @@ package struct ResponseInterpreter: Sendable {
             return .retryRequest(.everything(.rangeNotSatisfiable))
         }
         let match = match(head) ?? .absent
-        // Where a condition was sent along, a server that got as far as the range has found the validator unchanged.
+        // If the request had a condition, the server evaluated the range only after it found the validator unchanged.
         guard completeLength == received, known?.length ?? completeLength == completeLength,
             match == .same || match == .absent && !requiresVerification && asked.condition != .none
         else { return .retryRequest(.everything(.contentChanged)) }
@@ -237,10 +245,10 @@ package struct ResponseInterpreter: Sendable {
 
     // MARK: Fields
 
-    /// How the head's validator fields compare with those that are recorded; `nil` without a recorded validator.
+    /// Compares the validators in the head with the recorded ones; `nil` if no validator is recorded.
     ///
-    /// Where an entity tag is recorded and the head has one, the tags decide: the nodes of one server may differ in their
-    /// dates. Where the head has no tag, a date that differs from the recorded one means another representation.
+    /// If both have an entity tag, only the tags are compared, because the dates may differ between the nodes of one
+    /// server. If the head has no tag, a date that differs from the recorded one means another representation.
     private func match(_ head: ResponseHead) -> Validator.Match? {
         guard let known, let match = known.validator?.matches(head.headers, receivedAt: date) else { return nil }
         guard match == .absent, let recorded = known.lastModified else { return match }
@@ -248,7 +256,7 @@ package struct ResponseInterpreter: Sendable {
         return isOther ? .different : match
     }
 
-    /// The longest text of a descriptive field that is recorded, in bytes: a checkpoint repeats it with each save.
+    /// The length limit in bytes for the text of a descriptive field; each save of a checkpoint writes the text again.
     private static let longestText = 1024
 
     private func recordable(_ text: String?) -> String? {
@@ -262,7 +270,7 @@ package struct ResponseInterpreter: Sendable {
     }
 
     private func contentCoding(_ head: ResponseHead) -> String? {
-        // The body is coded whether or not the names of its codings are kept.
+        // The body is coded even if the names of its codings are too long to be recorded.
         ContentCoding(head.headers).map { recordable($0.description) ?? "unknown" }
     }
 
@@ -276,10 +284,12 @@ package struct ResponseInterpreter: Sendable {
         return length
     }
 
-    /// Whether the engine delivers something else than what the head speaks of.
+    /// Returns whether the engine decodes the body, so that the delivered bytes aren't those that the head describes.
     private func decodes(_ head: ResponseHead) -> Bool { decodesContent && ContentCoding(head.headers) != nil }
 
-    /// The digests are over the coded bytes (RFC 9530, 3), which a decoding engine does not deliver.
+    /// Returns the digests in the head; `nil` if the engine decodes the body.
+    ///
+    /// The digests are computed over the coded bytes (RFC 9530, 3), which such an engine doesn't deliver.
     private func digests(_ head: ResponseHead) -> ReprDigest? { decodes(head) ? nil : ReprDigest(head.headers) }
 
     private func representation(_ head: ResponseHead, length: Int64?) -> Representation {

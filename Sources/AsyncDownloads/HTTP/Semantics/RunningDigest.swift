@@ -4,10 +4,10 @@ internal import CryptoKit
 internal import Crypto
 #endif
 
-/// A digest that follows a file while it grows, and is there soon after its last byte (rule 48).
+/// A digest that is computed while a file grows, so that it is available soon after the last byte (rule 48).
 ///
-/// It reads the file from its first byte, those of earlier runs included, so nothing of its state has to be kept. What
-/// has just been written is read from the system's memory.
+/// The digest covers the file from its first byte, including the bytes of earlier runs, so no intermediate state has to
+/// be saved. Bytes that were just written are usually read from the system's page cache.
 struct RunningDigest: Sendable {
     /// Whether this build can compute digests.
     static var isAvailable: Bool {
@@ -18,7 +18,7 @@ struct RunningDigest: Sendable {
         #endif
     }
 
-    /// How many bytes are in it.
+    /// The number of bytes that the digest covers.
     private(set) var position: Int64 = 0
 
     #if canImport(CryptoKit) || ServerStack
@@ -29,7 +29,9 @@ struct RunningDigest: Sendable {
 
     private var function: Function
 
-    /// The digest of no bytes yet.
+    /// Creates a digest that covers no bytes.
+    ///
+    /// - Throws: An error with the code ``DownloadError/Code/unsupported`` if ``isAvailable`` is `false`.
     init(_ algorithm: Checksum.Algorithm) throws(DownloadError) {
         switch algorithm {
         case .sha256: function = .sha256(SHA256())
@@ -37,7 +39,7 @@ struct RunningDigest: Sendable {
         }
     }
 
-    /// The digest of what is in it, in lower-case hexadecimal digits.
+    /// The digest of the covered bytes in lowercase hexadecimal digits.
     var hex: String {
         switch function {
         case .sha256(let function): hexadecimal(function.finalize())
@@ -66,13 +68,15 @@ struct RunningDigest: Sendable {
     private mutating func add(_ bytes: UnsafeRawBufferPointer) {}
     #endif
 
-    // Small enough to stay in a core's cache between the reading and the hashing.
+    /// The number of bytes that are read at once: few enough to stay in a core's cache until they are hashed.
     private static let partSize = 256 << 10
 
-    /// Reads bytes into the buffer from an offset on, and returns how many; 0 at the end of the file.
+    /// A function that reads bytes at an offset into a buffer and returns their number, or 0 at the end of the file.
     typealias Reading = (UnsafeMutableRawBufferPointer, Int64) throws(DownloadError) -> Int
 
-    /// Takes in the file's bytes up to `end`, which must have been written; blocks on the disk.
+    /// Adds the file's bytes up to `end`, which must have been written.
+    ///
+    /// The function blocks while it reads from the disk.
     mutating func advance(to end: Int64, reading read: Reading) throws(DownloadError) {
         guard position < end else { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.partSize, alignment: 64)

@@ -1,4 +1,4 @@
-/// What proves that bytes from two responses belong to one representation (RFC 9110, 8.8): always a strong validator.
+/// A strong validator, which proves that bytes of two responses belong to one representation (RFC 9110, 8.8).
 package enum Validator: Sendable, Hashable {
     /// A strong entity tag.
     case entityTag(EntityTag)
@@ -6,13 +6,13 @@ package enum Validator: Sendable, Hashable {
     /// The text of a `Last-Modified` field, byte for byte as received (rule 4).
     case lastModified(String)
 
-    /// How a response compares with a validator.
+    /// The result of comparing the fields of a response with a validator.
     package enum Match: Sendable, Hashable {
-        /// The response is of the same representation.
+        /// The response belongs to the same representation.
         case same
-        /// The response is of another representation, or its tag is weak and proves nothing.
+        /// The response belongs to another representation, or its validator is weak, malformed, or contradictory.
         case different
-        /// The response carries no validator of this kind.
+        /// The response has no validator of this kind.
         case absent
     }
 
@@ -24,13 +24,14 @@ package enum Validator: Sendable, Hashable {
         }
     }
 
-    /// The strong validator of a response; `nil` when it has none, and its bytes cannot be continued later.
+    /// Returns the strong validator of a response; `nil` if it has none, so that its bytes can't be resumed later.
     ///
-    /// An `ETag` field settles the matter: when it is weak, malformed, repeated with another value or longer than 1 KiB, the
-    /// date is not asked (rule 3).
+    /// The date is used only if the response has no `ETag` field at all. A tag that is weak, malformed, repeated with
+    /// another value, or longer than 1 KiB also excludes the date (rule 3).
+    ///
     /// - Parameters:
     ///   - headers: The fields of a response that delivers the representation.
-    ///   - now: When the response was received, for dates in the RFC 850 form; those are ignored without it.
+    ///   - now: The time when the response was received. Without it, dates in the RFC 850 form are ignored.
     package static func strong(in headers: HeaderFields, receivedAt now: HTTPDate? = nil) -> Validator? {
         switch headers.singleton("ETag") {
         case .absent:
@@ -48,10 +49,10 @@ package enum Validator: Sendable, Hashable {
         return .lastModified(String(text.trimmingFieldWhitespace()))
     }
 
-    /// Whether a response with these fields is of the representation that this validator names.
+    /// Returns whether a response with these fields belongs to the representation that this validator identifies.
     ///
-    /// Tags are compared strongly (RFC 9110, 8.8.3.2), dates as text and then as instants. A field that is repeated with
-    /// another value is of no representation.
+    /// Tags are compared by the strong comparison (RFC 9110, 8.8.3.2), dates first as text and then as instants. A
+    /// field that is repeated with another value counts as different.
     package func matches(_ headers: HeaderFields, receivedAt now: HTTPDate? = nil) -> Match {
         switch self {
         case .entityTag(let tag):
@@ -65,7 +66,7 @@ package enum Validator: Sendable, Hashable {
         }
     }
 
-    /// How `Last-Modified` compares with the text of an earlier one: as text first, then as an instant.
+    /// Compares the `Last-Modified` field with the text of an earlier one, first as text and then as an instant.
     package static func compareDate(
         of headers: HeaderFields, with expected: String, receivedAt now: HTTPDate? = nil
     ) -> Match {
@@ -81,18 +82,22 @@ package enum Validator: Sendable, Hashable {
         }
     }
 
-    /// The longest entity tag that is kept and sent back, in bytes.
+    /// The length limit in bytes for an entity tag that is recorded and sent back.
     private static let longestTag = 1024
 
-    /// The seconds by which `Date` must follow `Last-Modified` for the date to be strong (RFC 9110, 8.8.2.2); the
-    /// RFC leaves it at one second on a server with one clock, browsers ask for a minute.
+    /// The number of seconds between `Last-Modified` and `Date` from which a modification date counts as strong.
+    ///
+    /// RFC 9110, 8.8.2.2 permits one second if both dates come from the same clock, which a client can't know. Browsers
+    /// require a minute.
     private static let minimumAge: Int64 = 60
 }
 
 extension Validator {
-    /// Reads the raw text, which tells the kinds apart: a tag has quotes and a date has none; nil for a weak tag.
+    /// Creates a validator from its raw text; `nil` if that is neither a strong entity tag nor a date.
+    ///
+    /// A tag has quotation marks and a date has none.
     package init?(rawValue text: String) {
-        // Any `now` will do to tell whether a text is a date.
+        // Any value of `now` shows whether the text is a date.
         if let tag = EntityTag(text), !tag.isWeak {
             self = .entityTag(tag)
         } else if HTTPDate(text, now: HTTPDate(secondsSinceEpoch: 0)) != nil {
@@ -104,12 +109,12 @@ extension Validator {
 }
 
 extension Validator: Codable {
-    /// Decodes the raw text, as ``init(rawValue:)`` reads it.
+    /// Decodes the raw text; see ``init(rawValue:)``.
     package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let validator = Validator(rawValue: text) else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "Not a strong validator"))
+                .init(codingPath: decoder.codingPath, debugDescription: "not a strong validator"))
         }
         self = validator
     }

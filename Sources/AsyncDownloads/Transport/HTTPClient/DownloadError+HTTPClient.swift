@@ -7,7 +7,11 @@ internal import NIOPosix
 internal import NIOSSL
 
 extension DownloadError {
-    /// What an error of AsyncHTTPClient or of NIO below it means; ours are what they are.
+    /// Creates an error from one that AsyncHTTPClient or NIO reported; a download error is used unchanged.
+    ///
+    /// - Parameters:
+    ///   - error: The reported error.
+    ///   - hasHead: Whether the exchange received a response head before the error.
     init(httpClient error: any Error, hasHead: Bool) {
         switch error {
         case let error as DownloadError:
@@ -15,16 +19,16 @@ extension DownloadError {
         case let error as HTTPClientError:
             self.init(Self.code(of: error), "\(error.shortDescription)", underlyingError: error)
         case let error as NIOConnectionError:
-            self = Self.connecting(error)
+            self = Self.connectionFailure(error)
         case let error as IOError where Self.exhaustions.contains(error.errnoCode):
             self.init(.tooManyOpenFiles, SystemErrorText.text(error.errnoCode), underlyingError: error)
         case let error as IOError where Self.refusals.contains(error.errnoCode):
             self.init(.cannotConnect, SystemErrorText.text(error.errnoCode), underlyingError: error)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            // After the head it is a connection that broke off without a closing alert.
+            // After the head, such an error means that the connection ended without a closing alert.
             self.init(hasHead ? .connectionLost : .secureConnectionFailed, underlyingError: error)
         case let error as HTTPParserError:
-            // The parser reports a connection that closes inside a message as an invalid state at its end.
+            // The parser reports a connection that is closed inside a message as an invalid state at the end of input.
             let isTruncation = error == .invalidEOFState
             self.init(
                 isTruncation ? .connectionLost : .malformedResponse, "\(error)", underlyingError: error,
@@ -34,13 +38,13 @@ extension DownloadError {
         }
     }
 
-    /// What a connection to a literal address, which needs no resolution, fails with.
+    /// The codes of a failed connection to a literal address, which needs no name resolution.
     private static let refusals = Set(
         [
             POSIXErrorCode.ECONNREFUSED, .EHOSTUNREACH, .ENETUNREACH, .EHOSTDOWN, .ENETDOWN, .EADDRNOTAVAIL,
         ].map(\.rawValue))
 
-    /// What a socket cannot be made with.
+    /// The codes that report that no descriptor was available for a socket.
     private static let exhaustions = Set([POSIXErrorCode.EMFILE, .ENFILE].map(\.rawValue))
 
     private static func code(of error: HTTPClientError) -> Code {
@@ -54,7 +58,7 @@ extension DownloadError {
         }
     }
 
-    private static func connecting(_ error: NIOConnectionError) -> DownloadError {
+    private static func connectionFailure(_ error: NIOConnectionError) -> DownloadError {
         if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
             return DownloadError(.hostNotFound, error.host, underlyingError: error)
         }
@@ -62,7 +66,7 @@ extension DownloadError {
         if let failure = failures.first(where: { exhaustions.contains($0.errnoCode) }) {
             return DownloadError(httpClient: failure, hasHead: false)
         }
-        let reason = error.connectionErrors.first.map { "\($0.error)" } ?? "no address"
+        let reason = error.connectionErrors.first.map { "\($0.error)" } ?? "the host has no address"
         return DownloadError(.cannotConnect, reason, underlyingError: error)
     }
 }

@@ -3,7 +3,9 @@ internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Hands AsyncHTTPClient's callbacks, which come in order on one event loop, to an exchange's handler.
+/// A delegate that passes AsyncHTTPClient's callbacks to the handler of one exchange.
+///
+/// The callbacks arrive in order on one event loop.
 final class ExchangeDelegate: HTTPClientResponseDelegate {
     private struct State {
         var hasHead = false
@@ -15,9 +17,12 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     private let whenEnded: @Sendable () -> Void
     private let state = Mutex(State())
 
+    /// Creates the delegate of one exchange.
+    ///
     /// - Parameters:
-    ///   - clock: The clock of the event loop on which the callbacks come.
-    ///   - whenEnded: Called once, before the handler gets the end.
+    ///   - handler: The handler of the exchange.
+    ///   - clock: The clock of the event loop on which the callbacks arrive.
+    ///   - whenEnded: A closure that is called once, before the end is reported to the handler.
     init(handler: any ExchangeHandler, clock: CallbackClock, whenEnded: @escaping @Sendable () -> Void) {
         self.handler = handler
         self.clock = clock

@@ -5,15 +5,19 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// The engine on AsyncHTTPClient: bytes are handed on in the event loop's callback, in parts of up to 1 MiB, and the
-/// future that the callback returns holds the connection back.
+/// The transport that uses AsyncHTTPClient.
+///
+/// Bytes are delivered in callbacks on an event loop, in parts of up to 1 MiB. The future that a callback returns is
+/// the back-pressure: the connection isn't read before it succeeds.
 package final class HTTPClientTransport: Transport {
-    /// A client for each event loop, so that a connection and the callbacks of its exchanges are on one loop: with one
-    /// client for all loops, every part of a body would cross from one thread to another.
+    /// The HTTP clients, one for each event loop.
+    ///
+    /// A connection and the callbacks of its exchanges are thus on one loop. With one client for all loops, every part
+    /// of a body would be passed from one thread to another.
     private enum Clients {
-        case notMade
-        /// With the number of exchanges with each host.
-        case made([Client], running: [String: Int])
+        case notCreated
+        /// The clients exist; `running` is the number of running exchanges for each host.
+        case created([Client], running: [String: Int])
         case shutDown
     }
 
@@ -23,27 +27,32 @@ package final class HTTPClientTransport: Transport {
     }
 
     private let configuration: HTTPClient.Configuration
-    private let state = Mutex(Clients.notMade)
+    private let state = Mutex(Clients.notCreated)
 
+    /// Creates a transport; its HTTP clients are created for the first exchange.
+    ///
     /// - Parameters:
-    ///   - connectTimeout: How long a connection may take to be made.
-    ///   - maximumConnectionsPerHost: How many exchanges with one host there may be at once. The pool's connect timeout
-    ///     also counts for those that wait in it, so none may have to.
+    ///   - connectTimeout: The time limit for establishing a connection.
+    ///   - maximumConnectionsPerHost: The number of exchanges with one host that may run at the same time. The
+    ///     connection pool is made large enough that no exchange waits in it, because its connect timeout includes that
+    ///     wait.
     package init(connectTimeout: Duration = .seconds(30), maximumConnectionsPerHost: Int = 256) {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: .nanoseconds(Int64(connectTimeout / .nanoseconds(1)))),
             decompression: .disabled)
-        // Bulk bodies over HTTP/2 come in small frames, and share one window.
+        // Over HTTP/2, large bodies arrive in small frames and share one flow-control window.
         configuration.httpVersion = .http1Only
-        // The retry policy is the place for it: the pool's own retries hide a refused connection until the timeout.
+        // Retries are decided by the retry policy. The pool's own retries hide a refused connection until the timeout.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // The scheduler bounds connections; the pool must not do it a second time. One that is closing still counts.
+        // The scheduler limits connections, so the pool's limit must not take effect. A closing connection still
+        // counts.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(
             256, 2 * maximumConnectionsPerHost)
         configuration.http1_1ConnectionDebugInitializer = { channel in
-            // Large reads are what makes the engine fast: fewer system calls, and one write a part. One read at a time:
-            // each costs memory, and what is read in one turn with the end of the connection may not be delivered.
+            // Large reads make the engine fast: fewer system calls, and one write for each part. Only one read is done
+            // at a time: each read takes memory, and bytes that are read together with the end of the connection may
+            // not be delivered.
             channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 1 << 20))
                 .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
@@ -51,8 +60,8 @@ package final class HTTPClientTransport: Transport {
     }
 
     deinit {
-        // Nothing runs any more, since every transfer holds its engine.
-        guard case .made(let clients, _) = state.withLock({ $0 }) else { return }
+        // No exchange is running, because every transfer retains its transport.
+        guard case .created(let clients, _) = state.withLock({ $0 }) else { return }
         for client in clients { client.client.shutdown { _ in } }
     }
 
@@ -80,42 +89,42 @@ package final class HTTPClientTransport: Transport {
             defer { state = .shutDown }
             return state
         }
-        guard case .made(let clients, _) = clients else { return }
-        // Nobody could do anything about a connection that does not close well.
+        guard case .created(let clients, _) = clients else { return }
+        // An error is ignored, because a caller can't do anything about a connection that fails to close.
         for client in clients { try? await client.client.shutdown() }
     }
 
-    /// A client for one more exchange with `host`; the clients are made when the first is needed.
+    /// Returns a client for another exchange with `host`, and creates the clients if they don't exist.
     ///
-    /// Exchanges that follow each other use one client, and so its connections; those at the same time use all.
+    /// Successive exchanges use the same client and therefore its connections; concurrent exchanges use all clients.
     private func client(for host: String) throws -> Client {
         try state.withLock { state in
             switch state {
-            case .made(let clients, var running):
+            case .created(let clients, var running):
                 let count = running[host, default: 0]
                 running[host] = count + 1
-                state = .made(clients, running: running)
+                state = .created(clients, running: running)
                 return clients[Int((UInt(bitPattern: host.hashValue) &+ UInt(count)) % UInt(clients.count))]
             case .shutDown: throw DownloadError(.shutDown)
-            case .notMade: break
+            case .notCreated: break
             }
-            // Each thread of NIO opens three descriptors, and ends the process where it cannot.
+            // Each NIO thread opens three descriptors, and ends the process if it can't.
             if let shortage = DescriptorShortage.error(opening: EventLoops.descriptorCount + 1) { throw shortage }
             let clients = EventLoops.all.map { loop, clock in
                 Client(
                     client: HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration),
                     clock: clock)
             }
-            state = .made(clients, running: [host: 1])
+            state = .created(clients, running: [host: 1])
             return clients[Int(UInt(bitPattern: host.hashValue) % UInt(clients.count))]
         }
     }
 
     private func ended(at host: String) {
         state.withLock { state in
-            guard case .made(let clients, var running) = state, let count = running[host] else { return }
+            guard case .created(let clients, var running) = state, let count = running[host] else { return }
             running[host] = count == 1 ? nil : count - 1
-            state = .made(clients, running: running)
+            state = .created(clients, running: running)
         }
     }
 }
@@ -126,11 +135,12 @@ private struct HTTPClientExchange: Exchange {
 
     var callbackTime: Duration { clock.time }
 
-    // On the event loop a cancellation ends the exchange at once, also inside a callback of its own: it comes behind.
+    // On the event loop, a cancellation would end the exchange at once, even inside one of its callbacks. It is
+    // enqueued, so that the end is reported after the callback has returned.
     func cancel() { task.eventLoop.execute { task.cancel() } }
 }
 
-/// An exchange that ended before it began.
+/// An exchange that failed before it was started.
 private struct FailedExchange: Exchange {
     func cancel() {}
 }

@@ -5,9 +5,13 @@ internal import FoundationNetworking
 #endif
 
 extension ExchangeEnd {
-    /// What the error that a task completed with means.
+    /// Creates an end from the error with which a task completed, or from `nil` for a task without an error.
     ///
-    /// A body that ends early without any error is found by counting, above.
+    /// A body that ends early without an error is detected by a higher layer, which counts the bytes.
+    ///
+    /// - Parameters:
+    ///   - error: The error that the session reported.
+    ///   - hasHead: Whether the exchange received a response head before the error.
     init(_ error: (any Error)?, hasHead: Bool) {
         guard let error else {
             self = .complete
@@ -18,15 +22,15 @@ extension ExchangeEnd {
             self = .cancelled
             return
         }
-        let meaning = Self.isAboutTLS(error, code, hasHead: hasHead) ? .secureConnectionFailed : Self.meaning(of: code)
-        // A session does not tell why it could make no socket.
+        let meaning = Self.isTLSError(error, code, hasHead: hasHead) ? .secureConnectionFailed : Self.meaning(of: code)
+        // A session doesn't report why it couldn't create a socket.
         if !hasHead, meaning == .connectionLost || meaning == .cannotConnect,
             let shortage = DescriptorShortage.error()
         {
             self = .failed(shortage)
             return
         }
-        // The error's userInfo holds full URLs, so neither it nor the error's own text goes into the detail.
+        // The error's userInfo contains full URLs, so neither it nor the error's description is used for the detail.
         self = .failed(DownloadError(meaning, "URLError \(code.rawValue)", underlyingError: error))
     }
 
@@ -45,18 +49,19 @@ extension ExchangeEnd {
         case .badURL:
             .invalidRequest
         case .unsupportedURL:
-            // Not the URL's fault, which was looked at before: libcurl says so of answers that are not HTTP.
+            // The URL was validated before. libcurl reports this code for responses that aren't HTTP.
             .malformedResponse
         default:
             .connectionLost
         }
     }
 
-    /// Whether a connection could not be made secure, of which FoundationNetworking (6.3) has no more than libcurl's
-    /// text: "SSL certificate problem: ...", "SSL: ...", or OpenSSL's "...:SSL routines:...".
+    /// Returns whether an error with an unknown code means that a secure connection couldn't be established.
     ///
-    /// After the head it is a connection that broke off without a closing alert.
-    private static func isAboutTLS(_ error: any Error, _ code: URLError.Code, hasHead: Bool) -> Bool {
+    /// FoundationNetworking (6.3) reports only libcurl's text for such errors: "SSL certificate problem: ...",
+    /// "SSL: ...", or OpenSSL's "...:SSL routines:...". After the head, such an error means that the connection ended
+    /// without a closing alert.
+    private static func isTLSError(_ error: any Error, _ code: URLError.Code, hasHead: Bool) -> Bool {
         guard code == .unknown, !hasHead else { return false }
         let text = error.localizedDescription
         return text.hasPrefix("SSL") || text.contains(":SSL routines:")

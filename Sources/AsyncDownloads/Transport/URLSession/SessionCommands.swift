@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// Tells a session things, one after the other, on a thread of its own while there are any.
+/// A serial queue of calls to a session, run on a separate thread that exists while the queue isn't empty.
 ///
-/// On Linux whoever tells a session something waits until it has read what there is, which with trailers without end is
-/// for ever. Dispatch's threads would not do: a process has 255, and the sessions that are waited for need them, too.
+/// On Linux, a call to a session blocks until the session has read all available bytes, which never happens if a server
+/// sends endless trailers. Dispatch's threads aren't used, because a process has at most 255 of them and the sessions
+/// that block the calls need them, too.
 final class SessionCommands: Sendable {
     private struct State {
         var commands: [@Sendable () -> Void] = []
@@ -12,7 +13,7 @@ final class SessionCommands: Sendable {
 
     private let state = Mutex(State())
 
-    /// Carries out `command` after all earlier ones.
+    /// Runs `command` after all earlier ones.
     func add(_ command: @escaping @Sendable () -> Void) {
         let isFirst = state.withLock { state in
             state.commands.append(command)
@@ -23,12 +24,12 @@ final class SessionCommands: Sendable {
     }
 
     private func run() {
-        while let commands = take() {
+        while let commands = dequeueAll() {
             for command in commands { command() }
         }
     }
 
-    private func take() -> [@Sendable () -> Void]? {
+    private func dequeueAll() -> [@Sendable () -> Void]? {
         state.withLock { state in
             defer { state.commands = [] }
             state.isRunning = !state.commands.isEmpty

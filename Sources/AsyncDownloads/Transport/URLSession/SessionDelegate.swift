@@ -4,14 +4,14 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Hands the callbacks of all tasks of a session, which come on one serial queue, to the handlers of their exchanges.
+/// A delegate that passes the callbacks of a session's tasks, which arrive on one serial queue, to exchange handlers.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
-    /// One task's exchange, and what arrived while its handler was not ready.
+    /// The state of one task, with the events that arrived while its handler was not ready.
     private struct Slot {
         let handler: any ExchangeHandler
         var hasHead = false
         var isCancelled = false
-        /// Whether a redirect is being refused just now.
+        /// Whether a redirect's completion handler is being called at present, to refuse the redirect.
         var isRefusing = false
         var isHeld = false
         var heldBytes: [Data] = []
@@ -24,17 +24,18 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     }
 
     private let state = Mutex(State())
-    /// Where the session is told things.
+    /// The queue of calls to the session.
     let commands = SessionCommands()
-    /// The clock of the callbacks, all of which come on the session's one queue.
+    /// The clock of the callbacks, all of which arrive on the session's serial queue.
     let clock = CallbackClock()
 
-    /// Makes a task and registers its handler before anything of it can be reported; nil after ``close(_:)``.
+    /// Creates a task and registers its handler before the task can report an event; returns `nil` after ``close(_:)``.
     ///
-    /// To be called as one of the ``commands``, of which ``close(_:)`` adds a later one.
+    /// Call this function in one of the ``commands`` only: ``close(_:)`` adds its command after it has prevented new
+    /// tasks, so no task is created in an invalidated session.
     func makeTask(_ make: () -> URLSessionDataTask, handler: any ExchangeHandler) -> URLSessionDataTask? {
         guard state.withLock({ !$0.isClosed }) else { return nil }
-        // Not under the lock, since making it may wait for the session, and the session for the lock.
+        // Not under the lock: creating a task may wait for the session, and the session may wait for the lock.
         let task = make()
         state.withLock { $0.slots[task.taskIdentifier] = Slot(handler: handler) }
         return task
@@ -42,16 +43,17 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     /// Cancels a task that has not ended.
     func cancel(_ task: URLSessionTask) {
-        let isNow = state.withLock { state in
+        // During a refusal, the redirect callback cancels the task after it has refused the redirect.
+        let canCancelNow = state.withLock { state in
             state.slots[task.taskIdentifier]?.isCancelled = true
             return state.slots[task.taskIdentifier]?.isRefusing == false
         }
-        if isNow { commands.add { task.cancel() } }
+        if canCancelNow { commands.add { task.cancel() } }
     }
 
-    /// Lets no more tasks be made, and cancels those of the session.
+    /// Prevents new tasks, and cancels the tasks of the session.
     func close(_ session: URLSession) {
-        // A task made in an invalidated session is a fatal error, so none is made from here on.
+        // Creating a task in an invalidated session is a fatal error.
         state.withLock { $0.isClosed = true }
         commands.add { session.invalidateAndCancel() }
     }
@@ -63,14 +65,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         defer { completionHandler(.allow) }
-        // On Linux interim responses are told like final ones (RFC 9110, 15.2).
+        // On Linux, interim responses are reported like final ones (RFC 9110, 15.2).
         guard let head = ResponseHead(response), !(100...199 ~= head.status.code) else { return }
         let handler = state.withLock { state in
             state.slots[dataTask.taskIdentifier]?.hasHead = true
             return state.slots[dataTask.taskIdentifier]?.handler
         }
         guard let handler else { return }
-        take(clock.measure { handler.exchangeReceivedHead(head) }, of: dataTask, in: session)
+        apply(clock.measure { handler.exchangeReceivedHead(head) }, to: dataTask, in: session)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -81,7 +83,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             return nil
         }
         guard let handler else { return }
-        take(clock.measure { data.withUnsafeBytes(handler.exchangeReceivedBytes) }, of: dataTask, in: session)
+        apply(clock.measure { data.withUnsafeBytes(handler.exchangeReceivedBytes) }, to: dataTask, in: session)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
@@ -97,7 +99,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             return nil
         }
         guard let handler else { return }
-        // On Linux a redirect that leads nowhere is not told as a response, only kept with the task.
+        // On Linux, a redirect without a usable target isn't reported as a response; only the task has its head.
         if !hasHead, let head = task.response.flatMap(ResponseHead.init), head.status.isRedirect {
             _ = clock.measure { handler.exchangeReceivedHead(head) }
         }
@@ -116,7 +118,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         }
         guard isAnswered else { return }
         completionHandler(nil)
-        // A cancellation that came meanwhile has left it to be done here, behind the answer.
+        // A cancellation during the refusal doesn't cancel the task itself, because that must follow the refusal.
         let isCancelled = state.withLock { state in
             state.slots[task.taskIdentifier]?.isRefusing = false
             return state.slots[task.taskIdentifier]?.isCancelled ?? false
@@ -124,13 +126,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         if isCancelled { commands.add { task.cancel() } }
     }
 
-    // MARK: Holding back
+    // MARK: Back-pressure
 
-    private func take(_ readiness: Readiness, of task: URLSessionTask, in session: URLSession) {
+    private func apply(_ readiness: Readiness, to task: URLSessionTask, in session: URLSession) {
         guard case .notYet(let gate) = readiness else { return }
         state.withLock { $0.slots[task.taskIdentifier]?.isHeld = true }
         holdBack(task, true)
-        // On the delegate's queue, where what was held keeps its place before what is still to come.
+        // The delegate's queue keeps the order: held events are delivered before those that arrive later.
         gate.whenOpen { [self] in
             session.delegateQueue.addOperation { [self] in release(task, in: session) }
         }
@@ -157,7 +159,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
                     bytes.withUnsafeBytes(next.handler.exchangeReceivedBytes)
                 })
             {
-                take(.notYet(gate), of: task, in: session)
+                apply(.notYet(gate), to: task, in: session)
                 return
             }
         }

@@ -3,20 +3,24 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension URLSessionTransport {
-    /// URLSession on Linux reads whatever the server sends and keeps it in memory until the delegate has taken it;
-    /// suspending a task corrupts its body.
+    /// The window length on Linux, which limits the bytes that URLSession keeps in memory.
     ///
-    /// So it is asked for no more than it may hold.
+    /// URLSession on Linux reads everything that the server sends and keeps it in memory until the delegate has
+    /// received it. A task can't be suspended, because that corrupts its body.
     static var platformWindowLength: Int64? { 8 << 20 }
 }
 
 extension SessionDelegate {
-    /// An answer that the session takes up behind the cancellation is a fatal error (Swift 6.3).
+    /// Whether the completion handler for a redirect of a canceled task is called.
+    ///
+    /// It must not be called on Linux: if the session processes the answer after the cancellation, it stops with a
+    /// fatal error (Swift 6.3).
     static var answersCancelledRedirects: Bool { false }
 
-    /// A 401 that names a scheme never ends where no credentials are kept (swift-corelibs-foundation 5457).
+    /// Cancels a task whose server requests authentication.
     ///
-    /// Its head has been told, and nothing else of it is of use.
+    /// Without a credential storage, the task of a 401 response that names an authentication scheme never completes
+    /// (swift-corelibs-foundation 5457). The handler has received the head, and the rest of the response isn't needed.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -24,7 +28,7 @@ extension SessionDelegate {
         cancel(task)
     }
 
-    /// Nothing can be held back here: the window bounds what is kept meanwhile.
+    /// Does nothing, because a task can't be suspended on Linux; the window limits the bytes that are kept in memory.
     func holdBack(_ task: URLSessionTask, _ isHeld: Bool) {}
 }
 #endif

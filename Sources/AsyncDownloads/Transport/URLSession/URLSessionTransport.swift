@@ -4,25 +4,28 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// The engine on Foundation's URLSession: data tasks of one session, one delegate, one serial queue.
+/// The transport that uses Foundation's URLSession: data tasks of one session, with one delegate and one serial queue.
 ///
-/// Download tasks would write to a file of their own choice and cannot be continued by range; a data task gives the
-/// bytes as they come. There is no cache, no cookie and no credential storage, and redirects are refused here, since
-/// they are followed above by our own rules.
+/// Data tasks deliver the bytes as they arrive. Download tasks write to a file that the system chooses, and can't be
+/// resumed by range. The session has no cache, cookie storage, or credential storage. It refuses all redirects, because
+/// a higher layer follows them according to the package's rules.
 package final class URLSessionTransport: Transport {
     private let session: URLSession
     private let delegate = SessionDelegate()
 
-    /// - Parameter maximumConnectionsPerHost: How many exchanges with one host there may be at once.
+    /// Creates a transport with a new session.
+    ///
+    /// - Parameter maximumConnectionsPerHost: The number of exchanges with one host that may run at the same time.
     package init(maximumConnectionsPerHost: Int = 256) {
         let configuration = URLSessionConfiguration.default
-        // With a cache, cancelling a task early kills the process on Linux; elsewhere it would keep whole files.
+        // With a cache, canceling a task early ends the process on Linux; on other platforms, it would store whole
+        // files.
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
         configuration.urlCredentialStorage = nil
-        // The transfer's own timer counts silence; this one would also count the time in which nothing is read.
+        // The transfer has its own idle timer. The session's would also count the time in which reading is suspended.
         configuration.timeoutIntervalForRequest = 86_400
         configuration.httpMaximumConnectionsPerHost = max(256, 2 * maximumConnectionsPerHost)
         let queue = OperationQueue()
@@ -32,7 +35,8 @@ package final class URLSessionTransport: Transport {
     }
 
     deinit {
-        // Nothing runs any more, since every transfer holds its engine; but a session holds its delegate until it is told.
+        // No exchange is running, because every transfer retains its transport. The session retains its delegate until
+        // it is invalidated.
         session.finishTasksAndInvalidate()
     }
 

@@ -15,8 +15,10 @@ struct ByteRangeTests {
         (1 << 62, nil, "bytes=4611686018427387904-", nil),
     ]
 
-    @Test("rule 7: a range is written as one range of bytes", arguments: valid)
-    func writes(_ first: Int64, _ last: Int64?, _ headerValue: String, _ length: Int64?) throws {
+    @Test(arguments: valid)
+    func `rule 7: a range is written as a single range of bytes`(
+        _ first: Int64, _ last: Int64?, _ headerValue: String, _ length: Int64?
+    ) throws {
         let range = try #require(ByteRange(first: first, last: last))
         #expect(range.headerValue == headerValue)
         #expect(range.length == length)
@@ -27,8 +29,8 @@ struct ByteRangeTests {
         (0, (1 << 62) + 1), (.min, .max),
     ]
 
-    @Test("rule 13: negative, reversed and huge ranges are refused", arguments: invalid)
-    func refuses(_ first: Int64, _ last: Int64?) {
+    @Test(arguments: invalid)
+    func `rule 13: a negative, reversed, or huge range is rejected`(_ first: Int64, _ last: Int64?) {
         #expect(ByteRange(first: first, last: last) == nil)
     }
 }

@@ -13,8 +13,9 @@ struct ContentDispositionTests {
         ("inline", nil),
     ]
 
-    @Test("the examples of RFC 6266, 5 are read", arguments: examplesOfTheRFC)
-    func rfc(_ text: String, _ name: String?) {
+    /// RFC 6266, 5.
+    @Test(arguments: examplesOfTheRFC)
+    func `the examples of the standard are parsed`(_ text: String, _ name: String?) {
         #expect(ContentDisposition(text).suggestedFileName == name)
     }
 
@@ -35,8 +36,9 @@ struct ContentDispositionTests {
         (#"attachment; filename=" a ""#, " a "),
     ]
 
-    @Test("quoted strings lose quotes and escapes (RFC 9110, 5.6.4)", arguments: quotedStrings)
-    func quoted(_ text: String, _ name: String?) {
+    /// RFC 9110, 5.6.4.
+    @Test(arguments: quotedStrings)
+    func `a quoted string is read without its quotation marks and escapes`(_ text: String, _ name: String?) {
         #expect(ContentDisposition(text).suggestedFileName == name)
     }
 
@@ -52,19 +54,18 @@ struct ContentDispositionTests {
         ("attachment; filename*=UTF-8''e%cc%81", "e\u{301}"),
     ]
 
-    @Test("extended values are decoded (RFC 8187, 3.2.1)", arguments: extendedValues)
-    func extended(_ text: String, _ name: String?) {
+    /// RFC 8187, 3.2.1.
+    @Test(arguments: extendedValues)
+    func `an extended value is decoded`(_ text: String, _ name: String?) {
         #expect(ContentDisposition(text).suggestedFileName == name)
     }
 
-    @Test(
-        "an extended value that cannot be decoded is ignored",
-        arguments: [
-            "UTF-8''%", "UTF-8''%4", "UTF-8''%zz", "UTF-8''a%C3", "UTF-8''%ff", "UTF-8''%c0%ae",
-            "UTF-8''%ed%a0%80", "UTF-8''ä", "UTF-8''", "UTF-8'x", "UTF-8", "''x", "'x'y", "utf8''x", "windows-1252''x",
-            "UTF-16''%00x", "foo.html", "",
-        ])
-    func undecodable(_ value: String) {
+    @Test(arguments: [
+        "UTF-8''%", "UTF-8''%4", "UTF-8''%zz", "UTF-8''a%C3", "UTF-8''%ff", "UTF-8''%c0%ae",
+        "UTF-8''%ed%a0%80", "UTF-8''ä", "UTF-8''", "UTF-8'x", "UTF-8", "''x", "'x'y", "utf8''x", "windows-1252''x",
+        "UTF-16''%00x", "foo.html", "",
+    ])
+    func `an extended value that cannot be decoded is ignored`(_ value: String) {
         #expect(ContentDisposition("attachment; filename*=\(value)").suggestedFileName == nil)
         #expect(ContentDisposition("attachment; filename*=\(value); filename=plain").suggestedFileName == "plain")
         #expect(ContentDisposition("attachment; filename=plain; filename*=\(value)").suggestedFileName == "plain")
@@ -96,13 +97,12 @@ struct ContentDispositionTests {
         (";;;===\"\"\"", nil),
     ]
 
-    @Test("deviations are understood where their meaning is plain", arguments: deviations)
-    func lenient(_ text: String, _ name: String?) {
+    @Test(arguments: deviations)
+    func `a deviation from the grammar is accepted if its meaning is clear`(_ text: String, _ name: String?) {
         #expect(ContentDisposition(text).suggestedFileName == name)
     }
 
-    @Test("the first field counts")
-    func fields() {
+    @Test func `only the first Content-Disposition field is read`() {
         let headers: HeaderFields = [
             "content-disposition": "inline; filename=a", "Content-Disposition": "x; filename=b",
         ]

@@ -24,55 +24,46 @@ struct ContentRangeTests {
         ),
     ]
 
-    @Test("well-formed values are read", arguments: valid)
-    func reads(_ text: String, _ expected: ContentRange) {
+    @Test(arguments: valid)
+    func `a well-formed value is parsed`(_ text: String, _ expected: ContentRange) {
         #expect(ContentRange(text) == expected)
     }
 
-    @Test(
-        "rule 14: what does not follow the grammar is refused",
-        arguments: [
-            "", " ", "bytes", "bytes ", "bytes *", "bytes */", "bytes */*", "bytes 0-", "bytes 0-4", "bytes 0-4/",
-            "bytes -4/5", "bytes 0/5", "bytes=0-4/5", "bytes: 0-4/5", "bytes0-4/5", "0-4/5", "bytes 0 - 4/5",
-            "bytes 0-4 / 5", "bytes +0-4/5", "bytes -1-4/5", "bytes 0--4/5", "bytes 0x0-4/5", "bytes 0-4/5 x",
-            "bytes 0-4/5;", "bytes a-b/c", "bytes 0-4/5\0", "bytes\r\n0-4/5",
-            "bytes ٠-٤/٥", "bytes 0-4/**", "bytes *-4/5",
-            "bytes 0.0-4/5", "bytes 1e1-20/30", "\u{FEFF}bytes 0-4/5", "bytes\u{A0}0-4/5", "bytes **/5",
-        ])
-    func malformed(_ text: String) {
+    @Test(arguments: [
+        "", " ", "bytes", "bytes ", "bytes *", "bytes */", "bytes */*", "bytes 0-", "bytes 0-4", "bytes 0-4/",
+        "bytes -4/5", "bytes 0/5", "bytes=0-4/5", "bytes: 0-4/5", "bytes0-4/5", "0-4/5", "bytes 0 - 4/5",
+        "bytes 0-4 / 5", "bytes +0-4/5", "bytes -1-4/5", "bytes 0--4/5", "bytes 0x0-4/5", "bytes 0-4/5 x",
+        "bytes 0-4/5;", "bytes a-b/c", "bytes 0-4/5\0", "bytes\r\n0-4/5",
+        "bytes ٠-٤/٥", "bytes 0-4/**", "bytes *-4/5",
+        "bytes 0.0-4/5", "bytes 1e1-20/30", "\u{FEFF}bytes 0-4/5", "bytes\u{A0}0-4/5", "bytes **/5",
+    ])
+    func `rule 14: a value that does not follow the grammar is rejected`(_ text: String) {
         #expect(ContentRange(text) == nil)
     }
 
-    @Test(
-        "rule 16: a last position before the first, or a length within the range, is refused",
-        arguments: ["bytes 5-4/10", "bytes 5-4/*", "bytes 0-10/10", "bytes 0-10/5", "bytes 0-0/0"])
-    func inconsistent(_ text: String) {
+    @Test(arguments: ["bytes 5-4/10", "bytes 5-4/*", "bytes 0-10/10", "bytes 0-10/5", "bytes 0-0/0"])
+    func `rule 16: a last position before the first, or a length within the range, is rejected`(_ text: String) {
         #expect(ContentRange(text) == nil)
     }
 
-    @Test(
-        "rule 17: a unit other than bytes is refused",
-        arguments: [
-            "items 0-4/5", "byte 0-4/5", "bytess 0-4/5", "none */5", "exampleunit 1.2-4.3/25", "byte\u{17F} 0-4/5",
-        ])
-    func otherUnits(_ text: String) {
+    @Test(arguments: [
+        "items 0-4/5", "byte 0-4/5", "bytess 0-4/5", "none */5", "exampleunit 1.2-4.3/25", "byte\u{17F} 0-4/5",
+    ])
+    func `rule 17: a unit other than bytes is rejected`(_ text: String) {
         #expect(ContentRange(text) == nil)
     }
 
-    @Test(
-        "rule 13: huge and overflowing numbers are refused",
-        arguments: [
-            "bytes 0-9223372036854775807/*", "bytes 0-9223372036854775808/*", "bytes 0-4/9223372036854775808",
-            "bytes 0-4/18446744073709551621", "bytes 18446744073709551616-18446744073709551620/*",
-            "bytes */9223372036854775807", "bytes */99999999999999999999999999999999999999",
-            "bytes 4611686018427387905-4611686018427387906/*",
-        ])
-    func overflow(_ text: String) {
+    @Test(arguments: [
+        "bytes 0-9223372036854775807/*", "bytes 0-9223372036854775808/*", "bytes 0-4/9223372036854775808",
+        "bytes 0-4/18446744073709551621", "bytes 18446744073709551616-18446744073709551620/*",
+        "bytes */9223372036854775807", "bytes */99999999999999999999999999999999999999",
+        "bytes 4611686018427387905-4611686018427387906/*",
+    ])
+    func `rule 13: a huge or overflowing number is rejected`(_ text: String) {
         #expect(ContentRange(text) == nil)
     }
 
-    @Test("one field is read, also where it is repeated; none, and several that differ, are refused")
-    func fields() {
+    @Test func `a field with identical repetitions is read, and one with different values is rejected`() {
         #expect(ContentRange(["content-range": "bytes */5"]) == .unsatisfied(completeLength: 5))
         #expect(ContentRange(["Range": "bytes=0-4"]) == nil)
         #expect(ContentRange("bytes 0-4/5, bytes 0-4/5") == nil)

@@ -60,29 +60,25 @@ struct FileNameTests {
         ("a\u{FF0F}b", "a\u{FF0F}b"),
     ]
 
-    @Test("a suggested name never leaves its directory", arguments: escapes)
-    func staysInside(_ suggestion: String, _ expected: String?) {
+    @Test(arguments: escapes)
+    func `a suggested name never leaves its directory`(_ suggestion: String, _ expected: String?) {
         let name = FileName.sanitised(suggestion)
         #expect(name.map { Array($0.utf8) } == expected.map { Array($0.utf8) })
         #expect(name.flatMap(FileName.sanitised) == name)
     }
 
-    @Test(
-        "a name that Windows reserves is told apart from the device",
-        arguments: [
-            "CON", "con", "Prn", "AUX", "NUL", "COM1", "com9", "LPT1", "COM\u{B9}", "LPT\u{B3}", "CONIN$", "conout$",
-            "nul.txt", "NUL.tar.gz", "con .txt", "com1.",
-        ])
-    func reserved(_ suggestion: String) throws {
+    @Test(arguments: [
+        "CON", "con", "Prn", "AUX", "NUL", "COM1", "com9", "LPT1", "COM\u{B9}", "LPT\u{B3}", "CONIN$", "conout$",
+        "nul.txt", "NUL.tar.gz", "con .txt", "com1.",
+    ])
+    func `a name that Windows reserves gets a prefix`(_ suggestion: String) throws {
         let name = try #require(FileName.sanitised(suggestion))
         #expect(name.hasPrefix("_"))
         #expect(FileName.sanitised(name) == name)
     }
 
-    @Test(
-        "a name that only resembles a reserved one is kept",
-        arguments: ["CONSOLE", "COM0", "COM10", "COM", "NULL", "a.con", "_CON", "con-1", "lpt1x.txt", "\u{212A}on"])
-    func notReserved(_ suggestion: String) {
+    @Test(arguments: ["CONSOLE", "COM0", "COM10", "COM", "NULL", "a.con", "_CON", "con-1", "lpt1x.txt", "\u{212A}on"])
+    func `a name that only resembles a reserved one is kept`(_ suggestion: String) {
         #expect(FileName.sanitised(suggestion) == suggestion)
     }
 
@@ -113,8 +109,10 @@ struct FileNameTests {
         ("con." + String(repeating: "b", count: 247) + ".txt", "_con." + String(repeating: "b", count: 246) + ".txt"),
     ]
 
-    @Test("a long name is cut between characters, before its extension", arguments: longNames)
-    func length(_ suggestion: String, _ expected: String) throws {
+    @Test(arguments: longNames)
+    func `a long name is cut between characters and keeps its extension`(
+        _ suggestion: String, _ expected: String
+    ) throws {
         let name = try #require(FileName.sanitised(suggestion))
         #expect(name == expected)
         #expect(name.utf8.count <= FileName.maximumByteCount)
@@ -153,8 +151,8 @@ struct FileNameTests {
         ("/CON", "_CON"),
     ]
 
-    @Test("the last component of a URL's path is decoded and sanitised", arguments: paths)
-    func lastComponent(_ path: String, _ expected: String?) {
+    @Test(arguments: paths)
+    func `the last component of a URL path is decoded and sanitized`(_ path: String, _ expected: String?) {
         #expect(FileName.fromURLPath(path) == expected)
     }
 }

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("Header fields", .endsWhenHung)
 struct HeaderFieldsTests {
-    @Test("names are compared without regard to ASCII case, and to ASCII case only")
-    func names() {
+    @Test func `names are compared without regard to the case of ASCII letters only`() {
         let headers: HeaderFields = ["Content-Type": "text/plain", "K": "latin"]
         #expect(headers["content-TYPE"] == "text/plain")
         #expect(headers["k"] == "latin")
@@ -13,8 +12,8 @@ struct HeaderFieldsTests {
         #expect(headers["Content-Typ"] == nil)
     }
 
-    @Test("values of a repeated name are joined by a comma in their order (RFC 9110, 5.3)")
-    func repeatedNames() {
+    /// RFC 9110, 5.3.
+    @Test func `values of a repeated name are joined by commas in their order`() {
         let headers: HeaderFields = ["Accept": "text/csv", "Host": "a", "accept": "text/html"]
         #expect(headers["ACCEPT"] == "text/csv, text/html")
         #expect(headers.values(for: "accept") == ["text/csv", "text/html"])
@@ -22,8 +21,7 @@ struct HeaderFieldsTests {
         #expect(headers.count == 3)
     }
 
-    @Test("writing replaces every occurrence where the first one was; nil removes them")
-    func writing() {
+    @Test func `writing replaces all occurrences at the position of the first one, and nil removes them`() {
         var headers: HeaderFields = ["A": "1", "B": "2", "a": "3"]
         headers["a"] = "4"
         #expect(headers == ["a": "4", "B": "2"])
@@ -37,15 +35,13 @@ struct HeaderFieldsTests {
         #expect(headers.count == 3)
     }
 
-    @Test("an empty list is empty")
-    func emptiness() {
+    @Test func `an empty list is empty`() {
         #expect(HeaderFields().isEmpty)
         #expect(HeaderFields() == [:])
         #expect(!HeaderFields([(name: "A", value: "")]).isEmpty)
     }
 
-    @Test("equality ignores the case of names, and neither that of values nor their bytes")
-    func equality() {
+    @Test func `equality ignores the case of names, but not the case or the bytes of values`() {
         let headers: HeaderFields = ["ETag": "\"a\"", "Accept": "b"]
         let sameHeaders: HeaderFields = ["etag": "\"a\"", "ACCEPT": "b"]
         #expect(headers == sameHeaders)
@@ -56,10 +52,8 @@ struct HeaderFieldsTests {
         #expect(HeaderFields(dictionaryLiteral: ("A", "é")) != ["A": "e\u{301}"])
     }
 
-    @Test(
-        "boundary 4: only the values of public fields appear in descriptions",
-        arguments: ["Authorization", "COOKIE", "set-cookie", "Proxy-Authorization", "x_api-KEY", "ETag"])
-    func description(_ name: String) {
+    @Test(arguments: ["Authorization", "COOKIE", "set-cookie", "Proxy-Authorization", "x_api-KEY", "ETag"])
+    func `boundary 4: only the values of public fields appear in descriptions`(_ name: String) {
         let headers: HeaderFields = [name: "secret", "Accept": "text/csv"]
         #expect("\(headers)" == "[\(name): <redacted>, Accept: text/csv]")
         #expect(!String(reflecting: headers).contains("secret"))
@@ -75,37 +69,34 @@ struct HeaderFieldsTests {
         (["Accept": "\"a\\b\"", "User-Agent": "naïve 日本"], "[Accept: \"a\\b\", User-Agent: naïve 日本]"),
     ]
 
-    @Test("boundary 20: a description is one line, whatever the names and values are", arguments: descriptions)
-    func oneLine(_ headers: HeaderFields, _ text: String) {
+    @Test(arguments: descriptions)
+    func `boundary 20: a description is a single line, whatever the names and values are`(
+        _ headers: HeaderFields, _ text: String
+    ) {
         #expect("\(headers)" == text)
     }
 
-    @Test(
-        "boundary 4: only the names on the list are public",
-        arguments: [
-            "authorization", "Cookie", "PROXY-AUTHORIZATION", "X-Api-Key", "X-JFrog-Art-Api", "X-AuthToken",
-            "Cf-Access-Jwt-Assertion", "AccessToken", "X-WSSE", "X-Amz-Security-Token", "X-Request-Id", "Keyboard",
-            "Referer", "Accept-", "Accept-Languages", "",
-        ])
-    func secrets(_ name: String) {
+    @Test(arguments: [
+        "authorization", "Cookie", "PROXY-AUTHORIZATION", "X-Api-Key", "X-JFrog-Art-Api", "X-AuthToken",
+        "Cf-Access-Jwt-Assertion", "AccessToken", "X-WSSE", "X-Amz-Security-Token", "X-Request-Id", "Keyboard",
+        "Referer", "Accept-", "Accept-Languages", "",
+    ])
+    func `boundary 4: only the names on the list are public`(_ name: String) {
         let headers: HeaderFields = ["Accept": "a", name: "secret", "accept": "b", name.lowercased(): "secret"]
         #expect(!HeaderFields.isPublic(name))
         #expect(headers.publicFields() == ["Accept": "a", "accept": "b"], "rule 11")
         #expect(headers.secretFields().count == 2)
     }
 
-    @Test(
-        "names on the list are public however they are written",
-        arguments: [
-            "Accept", "ACCEPT-LANGUAGE", "User-Agent", "cache-control", "Pragma", "Want-Repr-Digest",
-            "Want-Content-Digest", "DNT", "Sec-GPC",
-        ])
-    func publicNames(_ name: String) {
+    @Test(arguments: [
+        "Accept", "ACCEPT-LANGUAGE", "User-Agent", "cache-control", "Pragma", "Want-Repr-Digest",
+        "Want-Content-Digest", "DNT", "Sec-GPC",
+    ])
+    func `a name on the list is public in any case`(_ name: String) {
         #expect(HeaderFields.isPublic(name))
     }
 
-    @Test("a caller can declare further names to be public, but never credentials")
-    func declared() {
+    @Test func `a caller can declare further names to be public, but never credentials`() {
         let names: Set = ["x-edition", "authorization", "cookie", "proxy-authorization"]
         #expect(HeaderFields.isPublic("X-Edition", nonsecretNames: names))
         for name in ["Authorization", "Cookie", "Proxy-Authorization"] {
@@ -113,32 +104,27 @@ struct HeaderFieldsTests {
         }
     }
 
-    @Test("the names that a caller may not set are known", arguments: HeaderFields.reservedNames)
-    func reservedNames(_ name: String) {
+    @Test(arguments: HeaderFields.reservedNames)
+    func `a name that a caller may not set is recognized`(_ name: String) {
         #expect(HeaderFields.isReserved(name.uppercased()))
         #expect(!HeaderFields.isReserved("x-\(name)"))
     }
 
-    @Test(
-        "well-formed fields are let through",
-        arguments: ["", "a", "a\tb", " a ", "naïve 日本", "!#$%&'*+-.^_`|~", "\u{80}"])
-    func validValue(_ value: String) {
+    @Test(arguments: ["", "a", "a\tb", " a ", "naïve 日本", "!#$%&'*+-.^_`|~", "\u{80}"])
+    func `a well-formed field is accepted`(_ value: String) {
         #expect(HeaderFields(dictionaryLiteral: ("X-Name", value)).firstInvalidField() == nil)
     }
 
-    @Test(
-        "control characters in values are refused",
-        arguments: ["a\rb", "a\nb", "a\r\nX: y", "\0", "a\u{1}", "\u{1F}", "\u{7F}", "\u{B}", "a\r\n"])
-    func invalidValue(_ value: String) {
+    @Test(arguments: ["a\rb", "a\nb", "a\r\nX: y", "\0", "a\u{1}", "\u{1F}", "\u{7F}", "\u{B}", "a\r\n"])
+    func `a control character in a value is rejected`(_ value: String) {
         let headers: HeaderFields = ["A": "fine", "B": value, "C": value]
         #expect(headers.firstInvalidField()?.name == "B")
         #expect(headers.firstInvalidField()?.reason == "the value contains a control character")
     }
 
-    @Test(
-        "names that are not tokens are refused (RFC 9110, 5.6.2)",
-        arguments: ["", " ", "A B", "A:", "A\r\n", "é", "A(", "\"A\"", "A/B", "A\0", "A,B", "[A]", "A\u{301}", "A{"])
-    func invalidName(_ name: String) {
+    /// RFC 9110, 5.6.2.
+    @Test(arguments: ["", " ", "A B", "A:", "A\r\n", "é", "A(", "\"A\"", "A/B", "A\0", "A,B", "[A]", "A\u{301}", "A{"])
+    func `a name that is not a token is rejected`(_ name: String) {
         let invalid = HeaderFields(dictionaryLiteral: ("OK", "1"), (name, "2")).firstInvalidField()
         #expect(invalid?.name == name)
         #expect(invalid?.reason == "the name is not a token")

@@ -17,25 +17,25 @@ struct MessageFieldsTests {
         (["Content-Length": "4611686018427387904"], .value(1 << 62)),
     ]
 
-    @Test("a declared length is read, identical repetitions counting once (RFC 9110, 8.6)", arguments: lengths)
-    func length(_ headers: HeaderFields, _ expected: ContentLength) {
+    /// RFC 9110, 8.6.
+    @Test(arguments: lengths)
+    func `a declared length is parsed, and identical repetitions count once`(
+        _ headers: HeaderFields, _ expected: ContentLength
+    ) {
         #expect(ContentLength(headers) == expected)
     }
 
-    @Test(
-        "rule 13: a length that is not one sane number is invalid",
-        arguments: [
-            "", " ", ",", "42,", ",42", "42,,42", "42, 43", "-1", "+1", "1.0", "1e3", "0x2A", "42 bytes", "4 2", "٤٢",
-            "42;", "\"42\"", "42\0", "4611686018427387905", "9223372036854775807", "9223372036854775808",
-            "18446744073709551658",
-            "99999999999999999999999999999999", "99999999999999999999, 99999999999999999999",
-        ])
-    func invalidLengths(_ value: String) {
+    @Test(arguments: [
+        "", " ", ",", "42,", ",42", "42,,42", "42, 43", "-1", "+1", "1.0", "1e3", "0x2A", "42 bytes", "4 2", "٤٢",
+        "42;", "\"42\"", "42\0", "4611686018427387905", "9223372036854775807", "9223372036854775808",
+        "18446744073709551658",
+        "99999999999999999999999999999999", "99999999999999999999, 99999999999999999999",
+    ])
+    func `rule 13: a length that is not a single valid number is invalid`(_ value: String) {
         #expect(ContentLength(["Content-Length": value]) == .invalid)
     }
 
-    @Test("differing fields of a length are invalid")
-    func differingLengths() {
+    @Test func `length fields with different values are invalid`() {
         #expect(ContentLength(["Content-Length": "42", "content-length": "43"]) == .invalid)
         #expect(ContentLength(["Content-Length": "42", "content-length": ""]) == .invalid)
     }
@@ -55,8 +55,11 @@ struct MessageFieldsTests {
         (["Content-Encoding": "garbage in"], "garbage in"),
     ]
 
-    @Test("rule 28: every coding but identity is seen, known or not (RFC 9110, 8.4)", arguments: codings)
-    func coding(_ headers: HeaderFields, _ expected: String?) {
+    /// RFC 9110, 8.4.
+    @Test(arguments: codings)
+    func `rule 28: every coding other than identity is recognized, even an unknown one`(
+        _ headers: HeaderFields, _ expected: String?
+    ) {
         #expect(ContentCoding(headers)?.description == expected)
     }
 }

@@ -2,7 +2,7 @@ import AsyncDownloads
 import TestSupport
 import Testing
 
-/// The digests that servers vouch for (RFC 9530), as a dictionary of byte sequences (RFC 9651).
+/// Tests of the digests that a server states (RFC 9530), a dictionary of byte sequences (RFC 9651).
 @Suite(.endsWhenHung)
 struct ReprDigestTests {
     // The digests of "abc".
@@ -29,7 +29,7 @@ struct ReprDigestTests {
     ]
 
     @Test(arguments: readable)
-    func `what can be read is read`(_ text: String, _ checksums: [Checksum]) {
+    func `a usable digest is parsed`(_ text: String, _ checksums: [Checksum]) {
         #expect(ReprDigest(text)?.checksums == checksums)
     }
 
@@ -38,11 +38,11 @@ struct ReprDigestTests {
         "sha-256=\(base64.dropLast())", "sha-256=\(base64),", "sha-256=:%%%%:", "sha-512=\(base64)", "md5=\(base64)",
         "sha-256=\(base64), sha-256=:AAAA:", "=\(base64)", "sha-256 = \(base64)", "\"sha-256=\(base64)",
     ])
-    func `what is malformed vouches for nothing`(_ text: String) {
+    func `a field without a usable digest is rejected`(_ text: String) {
         #expect(ReprDigest(text) == nil)
     }
 
-    @Test func `fields of one name are one dictionary`() {
+    @Test func `several fields form a single dictionary`() {
         var headers: AsyncDownloads.HeaderFields = [:]
         #expect(ReprDigest(headers) == nil)
         headers.append("sha-512=\(Self.base64Of512)", for: "Repr-Digest")

@@ -3,15 +3,14 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Fields that allow one value and come several times (RFC 9110, 5.3).
-@Suite("Repeated fields of one value", .endsWhenHung)
+/// Tests of repeated fields that may have only one value (RFC 9110, 5.3).
+@Suite("Repeated singleton fields", .endsWhenHung)
 struct SingletonFieldTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let later = "Sun, 06 Nov 1994 08:49:38 GMT"
     private static let received = "Mon, 07 Nov 1994 08:49:37 GMT"
 
     @Test(
-        "boundary 16: identical repetitions count once, and what contradicts itself is not trusted",
         arguments: [
             .fresh(
                 200, ["ETag": "\"v1\"", "etag": " \"v1\" "], .begin(length: nil, end: nil, validator: "\"v1\"")),
@@ -71,12 +70,13 @@ struct SingletonFieldTests {
                     "Content-Type": "multipart/byteranges; boundary=x",
                 ], .rangeFault),
         ] as [InterpretedExchange])
-    func repeated(_ exchange: InterpretedExchange) {
+    func `boundary 16: identical repetitions count once, and contradictory ones are not trusted`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
-    @Test("boundary 16: of fields that only describe the file the first counts")
-    func descriptive() throws {
+    @Test func `boundary 16: the first of several fields counts if it only describes the file`() throws {
         let representation = try Self.begun([
             "Content-Disposition": "attachment; filename=a.txt", "Content-Disposition": "attachment",
             "Content-Type": "text/csv", "Content-Type": "text/html", "Last-Modified": Self.date,
@@ -87,13 +87,11 @@ struct SingletonFieldTests {
         #expect(representation.lastModified == Self.date)
     }
 
-    @Test("boundary 16: a date that contradicts itself is not recorded")
-    func contradictoryDate() throws {
+    @Test func `boundary 16: a contradictory date is not recorded`() throws {
         #expect(try Self.begun(["Last-Modified": Self.date, "Last-Modified": Self.later]).lastModified == nil)
     }
 
-    @Test("boundary 16: what is recorded of a head is bounded")
-    func bounded() throws {
+    @Test func `boundary 16: the recorded part of a head is limited`() throws {
         let long = String(repeating: "a", count: 60_000)
         let representation = try Self.begun([
             "Content-Type": "text/\(long)", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 \(long)", "ETag": "\"\(long)\"",
@@ -105,23 +103,23 @@ struct SingletonFieldTests {
         #expect(representation.contentType == nil)
         #expect(representation.lastModified == nil)
         #expect(representation.validator == nil)
-        #expect(representation.contentCoding != nil, "the body is coded all the same")
+        #expect(representation.contentCoding != nil, "the body is coded even if the name of its coding is too long")
         #expect(representation.contentCoding?.utf8.count ?? 0 <= 1024)
         #expect(representation.suggestedName?.utf8.count ?? 0 <= 255)
         #expect(representation.digests?.count ?? 0 <= Checksum.Algorithm.allCases.count)
     }
 
-    @Test(
-        "boundary 16: a field of 1024 bytes is recorded, and one byte more is not",
-        arguments: [(1024, true), (1025, false)])
-    func limit(_ count: Int, _ isRecorded: Bool) throws {
+    @Test(arguments: [(1024, true), (1025, false)])
+    func `boundary 16: a field of 1024 bytes is recorded, and a longer one is not`(
+        _ count: Int, _ isRecorded: Bool
+    ) throws {
         let text = "text/" + String(repeating: "a", count: count - 5)
         #expect(try Self.begun(["Content-Type": text]).contentType == (isRecorded ? text : nil))
     }
 
     private struct NotBegun: Error {}
 
-    /// What is recorded of a whole body with these fields.
+    /// Returns the representation that is recorded for a whole body with these fields.
     private static func begun(_ fields: HeaderFields) throws -> Representation {
         let interpreter = ResponseInterpreter(
             asked: .everything, known: nil, received: 0, url: "https://a.example/file", decodesContent: false,

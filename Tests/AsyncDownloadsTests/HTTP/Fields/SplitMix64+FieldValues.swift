@@ -1,7 +1,7 @@
 import AsyncDownloads
 
 extension SplitMix64 {
-    /// A text of up to 40 pieces, of the kind that field values are made of and of the kind that breaks parsers.
+    /// Returns a random text of up to 40 pieces, some typical of field values and some likely to break parsers.
     mutating func fieldValue() -> String {
         var text = ""
         for _ in 0..<Int.random(in: 0...40, using: &self) {

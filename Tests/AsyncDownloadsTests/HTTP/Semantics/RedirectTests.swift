@@ -28,8 +28,10 @@ struct RedirectTests {
         ("https://bücher.example/", "https://xn--bcher-kva.example/"),
     ]
 
-    @Test("a location is resolved against the URL that sent it, without its fragment", arguments: targets)
-    func resolution(_ location: String, _ expected: String) throws {
+    @Test(arguments: targets)
+    func `a location is resolved against the redirecting URL, without its fragment`(
+        _ location: String, _ expected: String
+    ) throws {
         let current = try #require(URL(string: "https://example.com:8443/a/b?q=1#here"))
         #expect(try Redirect.target(location: location, relativeTo: current).get().absoluteString == expected)
     }
@@ -71,14 +73,15 @@ struct RedirectTests {
         ("http://user@other.example/", .credentialsInURL),
     ]
 
-    @Test("what must not be followed is refused by its reason", arguments: refusals)
-    func refusal(_ location: String?, _ refusal: Redirect.Refusal) throws {
+    @Test(arguments: refusals)
+    func `a redirect that must not be followed is refused with a reason`(
+        _ location: String?, _ refusal: Redirect.Refusal
+    ) throws {
         let current = try #require(URL(string: "https://example.com/a/b"))
         #expect(throws: refusal) { try Redirect.target(location: location, relativeTo: current).get() }
     }
 
-    @Test("http leads to http and to https")
-    func upgrades() throws {
+    @Test func `an http URL may redirect to http and to https`() throws {
         let current = try #require(URL(string: "HTTP://example.com/a"))
         for location in ["http://other.example/x", "https://example.com/x"] {
             #expect(try Redirect.target(location: location, relativeTo: current).get().absoluteString == location)
@@ -88,41 +91,38 @@ struct RedirectTests {
 
 @Suite("Origin", .endsWhenHung)
 struct OriginTests {
-    @Test(
-        "rule 11: credentials stay within scheme, host and port",
-        arguments: [
-            ("https://example.com/a", "https://example.com:443/b?c#d", true),
-            ("HTTPS://EXAMPLE.com", "https://example.COM/", true),
-            ("http://example.com", "http://example.com:80", true),
-            ("http://example.com", "https://example.com", false),
-            ("http://example.com:443", "https://example.com:443", false),
-            ("https://example.com", "https://example.com:8443", false),
-            ("https://example.com", "https://www.example.com", false),
-            ("https://example.com", "https://example.com.evil.example", false),
-            ("https://example.com", "https://example.com.", false),
-            ("http://127.0.0.1:8080", "http://127.0.0.1:8081", false),
-            ("http://[::1]:8080/a", "http://[::1]:8080/b", true),
-            ("https://example.com:/", "https://example.com:0443/", true),
-            ("https://bücher.example", "https://xn--bcher-kva.example", true),
-        ])
-    func equality(_ left: String, _ right: String, _ isSame: Bool) throws {
+    @Test(arguments: [
+        ("https://example.com/a", "https://example.com:443/b?c#d", true),
+        ("HTTPS://EXAMPLE.com", "https://example.COM/", true),
+        ("http://example.com", "http://example.com:80", true),
+        ("http://example.com", "https://example.com", false),
+        ("http://example.com:443", "https://example.com:443", false),
+        ("https://example.com", "https://example.com:8443", false),
+        ("https://example.com", "https://www.example.com", false),
+        ("https://example.com", "https://example.com.evil.example", false),
+        ("https://example.com", "https://example.com.", false),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8081", false),
+        ("http://[::1]:8080/a", "http://[::1]:8080/b", true),
+        ("https://example.com:/", "https://example.com:0443/", true),
+        ("https://bücher.example", "https://xn--bcher-kva.example", true),
+    ])
+    func `rule 11: credentials are sent to the same scheme, host, and port only`(
+        _ left: String, _ right: String, _ isSame: Bool
+    ) throws {
         let origins = try [left, right].map { try #require(URL(string: $0).flatMap(Origin.init)) }
         #expect((origins[0] == origins[1]) == isSame)
     }
 
-    @Test(
-        "a URL without an http origin has none",
-        arguments: [
-            "file:///x", "data:,x", "ftp://a/b", "/relative", "https:///x", "http://a:0/", "http://a:70000/",
-            "http://%61/", "http://b%C3%BCcher.example/", "http://a%00/", "http://a:99999999999999999999/",
-            "http://[::1%25eth0]/",
-        ])
-    func none(_ text: String) {
+    @Test(arguments: [
+        "file:///x", "data:,x", "ftp://a/b", "/relative", "https:///x", "http://a:0/", "http://a:70000/",
+        "http://%61/", "http://b%C3%BCcher.example/", "http://a%00/", "http://a:99999999999999999999/",
+        "http://[::1%25eth0]/",
+    ])
+    func `a URL without a usable http or https origin is rejected`(_ text: String) {
         #expect(URL(string: text).flatMap(Origin.init) == nil)
     }
 
-    @Test("an origin names its port and its host in lower case")
-    func parts() throws {
+    @Test func `an origin has the port and the host in lower case`() throws {
         let origin = try #require(URL(string: "HTTP://Example.COM/a").flatMap(Origin.init))
         let address = try #require(URL(string: "https://[::A]/").flatMap(Origin.init))
         #expect(origin.scheme == "http")

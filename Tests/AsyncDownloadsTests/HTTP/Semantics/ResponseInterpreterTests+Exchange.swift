@@ -2,7 +2,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// One exchange for the tables of ``ResponseInterpreterTests``: what was asked, what was there, what was answered.
+/// A row in the tables of ``ResponseInterpreterTests``: a request, the received bytes, a response, and its meaning.
 struct InterpretedExchange: Sendable, CustomTestStringConvertible {
     var asked = RequestedRange.everything
     var known: Representation?
@@ -15,20 +15,20 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(asked.fields) → \(status) \(headers)" }
 
-    /// Nothing is there, and everything is asked for.
+    /// Returns an exchange that requests the whole file when no bytes were received.
     static func fresh(
         _ status: Int, _ headers: HeaderFields = [:], decodes: Bool = false, _ verdict: Verdict
     ) -> Self {
         Self(decodesContent: decodes, status: status, headers: headers, verdict: verdict)
     }
 
-    /// Nothing is there, and a window of 40 bytes is asked for.
+    /// Returns an exchange that requests the first 40 bytes when no bytes were received.
     static func firstWindow(_ status: Int, _ headers: HeaderFields = [:], _ verdict: Verdict) -> Self {
         Self(
             asked: .continuing(at: 0, validator: nil, window: 40), status: status, headers: headers, verdict: verdict)
     }
 
-    /// 50 of 100 bytes are there, and the rest is asked for, in a window if one is given.
+    /// Returns an exchange that requests the rest, or a window of it, when 50 of 100 bytes were received.
     static func rest(
         of known: Representation = .sample(), window: Int64? = nil, _ status: Int, _ headers: HeaderFields = [:],
         _ verdict: Verdict
@@ -38,7 +38,7 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
             status: status, headers: headers, verdict: verdict)
     }
 
-    /// 50 of 100 bytes are there, and the rest is asked for without a condition.
+    /// Returns an exchange that requests the rest without a condition when 50 of 100 bytes were received.
     static func unconditionalRest(
         of known: Representation = .sample(), _ status: Int, _ headers: HeaderFields = [:], _ verdict: Verdict
     ) -> Self {
@@ -47,13 +47,14 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
             received: 50, status: status, headers: headers, verdict: verdict)
     }
 
-    /// The same exchange while the condition may still be dropped.
+    /// Returns the same exchange for a transfer that may still repeat the request without its condition.
     func droppable(_ verdict: Verdict) -> Self {
         Self(
             asked: asked, known: known, received: received, decodesContent: decodesContent, mayDropCondition: true,
             status: status, headers: headers, verdict: verdict)
     }
 
+    /// The verdict of the interpreter.
     var actualVerdict: Verdict {
         let interpreter = ResponseInterpreter(
             asked: asked, known: known, received: received, url: "https://a.example/file",
@@ -62,7 +63,7 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A decision without the words in it.
+/// A decision of the interpreter without texts that the tables don't compare.
 enum Verdict: Sendable, Hashable {
     case append(skipped: Int64 = 0, end: Int64)
     case begin(
@@ -72,7 +73,7 @@ enum Verdict: Sendable, Hashable {
     case redirect(String?)
     case fail(DownloadError.Code, retryable: Bool = false, after: Duration? = nil, blamesRange: Bool = false)
 
-    /// What a partial response that must not be used comes to.
+    /// The verdict on a partial response that must not be used.
     static let rangeFault = Self.fail(.malformedResponse, retryable: true, blamesRange: true)
 
     init(_ decision: ResponseDecision) {
@@ -84,7 +85,7 @@ enum Verdict: Sendable, Hashable {
                     length: new.length, end: end, restart, validator: new.validator?.rawValue,
                     coding: new.contentCoding)
             case .complete(let length): .complete(length)
-            case .retryRequest(let instead): .retryRequest(instead)
+            case .retryRequest(let change): .retryRequest(change)
             case .redirect(let location): .redirect(location)
             case .fail(let failure):
                 .fail(
@@ -95,14 +96,14 @@ enum Verdict: Sendable, Hashable {
 }
 
 extension Representation {
-    /// What is known of an object of 100 bytes.
+    /// Returns a representation of 100 bytes with an entity tag.
     static func sample(tag: String = "\"v1\"", length: Int64? = 100, type: String? = nil) -> Self {
         Self(
             finalURL: "https://a.example/file", validator: EntityTag(tag).map(Validator.entityTag), length: length,
             contentType: type)
     }
 
-    /// The same, proven by its date.
+    /// Returns a representation of 100 bytes with a modification date as its validator.
     static func dated(_ date: String = "Sun, 06 Nov 1994 08:49:37 GMT", length: Int64? = 100) -> Self {
         Self(finalURL: "https://a.example/file", validator: .lastModified(date), length: length)
     }

@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite("ResponseInterpreter, partial responses", .endsWhenHung)
 struct PartialResponseInterpreterTests {
-    /// The fields of a partial response of the same representation.
+    /// Returns the fields of a partial response with the same representation.
     private static func part(_ contentRange: String?, _ more: HeaderFields = [:]) -> HeaderFields {
         var fields = more
         fields["ETag"] = "\"v1\""
@@ -14,7 +14,6 @@ struct PartialResponseInterpreterTests {
     }
 
     @Test(
-        "a part that fits is appended",
         arguments: [
             .rest(206, part("bytes 50-99/100"), .append(end: 100)),
             .rest(206, part("bytes 50-99/100", ["Content-Length": "50"]), .append(end: 100)),
@@ -24,19 +23,18 @@ struct PartialResponseInterpreterTests {
                 ["Content-Range": "bytes 50-99/100", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"],
                 .append(end: 100)),
         ] as [InterpretedExchange])
-    func appended(_ exchange: InterpretedExchange) {
+    func `a part that continues the received bytes is appended`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
-    @Test("rule 33: Accept-Ranges decides nothing", arguments: ["none", "bytes", "items", ""])
-    func acceptRanges(_ value: String) {
+    @Test(arguments: ["none", "bytes", "items", ""])
+    func `rule 33: Accept-Ranges has no effect`(_ value: String) {
         let exchange = InterpretedExchange.rest(
             206, Self.part("bytes 50-99/100", ["Accept-Ranges": value]), .append(end: 100))
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 14: a part without a usable Content-Range is never appended",
         arguments: [
             .rest(206, part(nil), .rangeFault),
             .rest(206, part(""), .rangeFault),
@@ -47,12 +45,11 @@ struct PartialResponseInterpreterTests {
             .rest(206, part("bytes 50-99/9223372036854775808"), .rangeFault),
             .firstWindow(206, part(nil), .rangeFault),
         ] as [InterpretedExchange])
-    func withoutRange(_ exchange: InterpretedExchange) {
+    func `rule 14: a part without a valid Content-Range is never appended`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 15: a part that begins elsewhere is refused; one that begins earlier has its beginning left out",
         arguments: [
             .rest(206, part("bytes 51-99/100"), .rangeFault),
             .rest(206, part("bytes 0-49/100"), .rangeFault),
@@ -60,23 +57,23 @@ struct PartialResponseInterpreterTests {
             .rest(206, part("bytes 48-99/100", ["Content-Length": "52"]), .append(skipped: 2, end: 100)),
             .firstWindow(206, part("bytes 1-39/100"), .rangeFault),
         ] as [InterpretedExchange])
-    func elsewhere(_ exchange: InterpretedExchange) {
+    func `rule 15: a part at another offset is rejected, but an overlap with received bytes is skipped`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rules 16 and 17: positions that contradict themselves, and other units, are refused",
         arguments: [
             .rest(206, part("bytes 99-50/100"), .rangeFault),
             .rest(206, part("bytes 50-100/100"), .rangeFault),
             .rest(206, part("items 50-99/100"), .rangeFault),
         ] as [InterpretedExchange])
-    func contradictory(_ exchange: InterpretedExchange) {
+    func `rules 16 and 17: contradictory positions and other units are rejected`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 18: another complete length is another representation; an unknown one is no proof of either",
         arguments: [
             .rest(206, part("bytes 50-99/200"), .retryRequest(.everything(.contentChanged))),
             .rest(206, part("bytes 50-98/99"), .retryRequest(.everything(.contentChanged))),
@@ -84,12 +81,13 @@ struct PartialResponseInterpreterTests {
             .rest(206, part("bytes 50-100/*"), .rangeFault),
             .rest(of: .sample(length: nil), 206, part("bytes 50-120/*"), .append(end: 121)),
         ] as [InterpretedExchange])
-    func completeLength(_ exchange: InterpretedExchange) {
+    func `rule 18: another complete length means another representation, and an unknown one proves nothing`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
-    @Test("rules 18 and 47: a part supplies the length that was not known, and the URL that answered")
-    func suppliedLength() {
+    @Test func `rules 18 and 47: a part supplies the unknown length and the URL that responded`() {
         let asked = RequestedRange.continuing(at: 50, validator: Representation.sample().validator, window: nil)
         let interpreter = ResponseInterpreter(
             asked: asked, known: .sample(length: nil), received: 50, url: "https://mirror.example/file",
@@ -101,7 +99,6 @@ struct PartialResponseInterpreterTests {
     }
 
     @Test(
-        "rule 19: a shorter part is taken, a longer one is refused",
         arguments: [
             .rest(206, part("bytes 50-50/100"), .append(end: 51)),
             .rest(window: 10, 206, part("bytes 50-51/100"), .append(end: 52)),
@@ -109,24 +106,22 @@ struct PartialResponseInterpreterTests {
             .firstWindow(206, part("bytes 0-40/100"), .rangeFault),
             .firstWindow(206, part("bytes 0-9/100"), .begin(length: 100, end: 10, validator: "\"v1\"")),
         ] as [InterpretedExchange])
-    func shorterAndLonger(_ exchange: InterpretedExchange) {
+    func `rule 19: a shorter part is accepted, and a longer one is rejected`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 20: Content-Length and Content-Range must agree",
         arguments: [
             .rest(206, part("bytes 50-99/100", ["Content-Length": "49"]), .rangeFault),
             .rest(206, part("bytes 50-99/100", ["Content-Length": "100"]), .rangeFault),
             .rest(206, part("bytes 50-99/100", ["Content-Length": "x"]), .rangeFault),
             .rest(206, part("bytes 50-99/100", ["Content-Length": "50, 51"]), .rangeFault),
         ] as [InterpretedExchange])
-    func disagreeing(_ exchange: InterpretedExchange) {
+    func `rule 20: Content-Length and Content-Range must agree`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 21: a validator that is there must be the same, and strong; an absent one was the request's",
         arguments: [
             .rest(
                 206, ["Content-Range": "bytes 50-99/100", "ETag": "\"v2\""], .retryRequest(.everything(.contentChanged))
@@ -146,28 +141,27 @@ struct PartialResponseInterpreterTests {
             .firstWindow(206, ["Content-Range": "bytes 0-39/40"], .begin(length: 40, end: 40)),
             .firstWindow(206, part("bytes 0-39/*"), .begin(length: nil, end: 40, validator: "\"v1\"")),
         ] as [InterpretedExchange])
-    func validator(_ exchange: InterpretedExchange) {
+    func `rule 21: a validator must strongly equal the recorded one, and the condition proves a missing one`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 24: several parts in answer to one range are refused",
         arguments: [
             .rest(206, ["Content-Type": "multipart/byteranges; boundary=x"], .rangeFault),
             .rest(206, part("bytes 50-99/100", ["Content-Type": "MULTIPART/BYTERANGES"]), .rangeFault),
         ] as [InterpretedExchange])
-    func multipart(_ exchange: InterpretedExchange) {
+    func `rule 24: several parts in response to a single range are rejected`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
-    @Test("rule 25: a part that was not asked for is refused")
-    func unasked() {
+    @Test func `rule 25: a part is rejected if no range was requested`() {
         let exchange = InterpretedExchange.fresh(206, Self.part("bytes 0-99/100"), .fail(.malformedResponse))
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
-    @Test("rule 29: a part without Content-Length is checked all the same")
-    func chunked() {
+    @Test func `rule 29: a part without Content-Length is checked as well`() {
         let good = InterpretedExchange.rest(
             206, Self.part("bytes 50-99/100", ["Transfer-Encoding": "chunked"]), .append(end: 100))
         let bad = InterpretedExchange.rest(

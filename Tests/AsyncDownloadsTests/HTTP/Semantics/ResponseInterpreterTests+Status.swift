@@ -8,7 +8,6 @@ struct StatusInterpreterTests {
     private static let unknown = Representation.sample(length: nil)
 
     @Test(
-        "rule 26: 416 means complete only where length and validator say so",
         arguments: [
             .rest(of: unknown, 416, ["Content-Range": "bytes */50"], .complete(50)),
             .rest(of: unknown, 416, ["Content-Range": "bytes */50", "ETag": "\"v1\""], .complete(50)),
@@ -25,26 +24,25 @@ struct StatusInterpreterTests {
             .firstWindow(416, ["Content-Range": "bytes */0"], .retryRequest(.unbounded)),
             .fresh(416, ["Content-Range": "bytes */0"], .fail(.httpStatus)),
         ] as [InterpretedExchange])
-    func unsatisfiable(_ exchange: InterpretedExchange) {
+    func `rule 26: 416 means complete only if the length and the validator prove it`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 27: 412 means another representation, where a condition was sent",
         arguments: [
             .rest(window: 40, 412, [:], .retryRequest(.everything(.contentChanged))),
             .rest(412, ["ETag": "\"v1\""], .retryRequest(.everything(.contentChanged))),
             .firstWindow(412, [:], .fail(.httpStatus)),
             .fresh(412, [:], .fail(.httpStatus)),
         ] as [InterpretedExchange])
-    func preconditionFailed(_ exchange: InterpretedExchange) {
+    func `rule 27: 412 means another representation if the request had a condition`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
-    @Test(
-        "rules 31 and 32: a success without the file, and a failure, never reach the file",
-        arguments: [201, 202, 204, 205, 207, 226, 300, 304, 305, 400, 401, 403, 404, 407, 410, 451, 501, 505, 525, 600])
-    func refused(_ status: Int) {
+    @Test(arguments: [
+        201, 202, 204, 205, 207, 226, 300, 304, 305, 400, 401, 403, 404, 407, 410, 451, 501, 505, 525, 600,
+    ])
+    func `rules 31 and 32: the body of another status never becomes part of the file`(_ status: Int) {
         for exchange in [
             InterpretedExchange.fresh(status, ["Content-Length": "100", "Retry-After": "5"], .fail(.httpStatus)),
             .rest(status, ["Content-Range": "bytes 50-99/100", "ETag": "\"v1\""], .fail(.httpStatus)),
@@ -53,15 +51,13 @@ struct StatusInterpreterTests {
         }
     }
 
-    @Test(
-        "rule 36: what may pass is worth a retry", arguments: [408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524])
-    func retryable(_ status: Int) {
+    @Test(arguments: [408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524])
+    func `rule 36: a temporary failure is worth a retry`(_ status: Int) {
         let exchange = InterpretedExchange.rest(status, [:], .fail(.httpStatus, retryable: true))
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 37: Retry-After is read in both forms",
         arguments: [
             .fresh(503, ["Retry-After": "7"], .fail(.httpStatus, retryable: true, after: .seconds(7))),
             .fresh(
@@ -70,12 +66,12 @@ struct StatusInterpreterTests {
             .fresh(503, ["Retry-After": "soon"], .fail(.httpStatus, retryable: true)),
             .fresh(503, ["Retry-After": "-3"], .fail(.httpStatus, retryable: true)),
         ] as [InterpretedExchange])
-    func retryAfter(_ exchange: InterpretedExchange) {
+    func `rule 37: Retry-After is read in both forms`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
-    @Test("a redirect is followed from every request", arguments: [301, 302, 303, 307, 308])
-    func redirect(_ status: Int) {
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `a redirect is followed for every kind of request`(_ status: Int) {
         for exchange in [
             InterpretedExchange.fresh(status, ["Location": "/x"], .redirect("/x")),
             .rest(status, ["Location": "/y", "Content-Range": "bytes 50-99/100"], .redirect("/y")),
@@ -86,13 +82,12 @@ struct StatusInterpreterTests {
     }
 }
 
-@Suite("AskedRange", .endsWhenHung)
-struct AskedRangeTests {
+@Suite("RequestedRange", .endsWhenHung)
+struct RequestedRangeTests {
     private static let tag = Representation.sample().validator
     private static let date = Representation.dated().validator
 
     @Test(
-        "rules 1, 3, 4, 7 and 8: one range, and the condition that belongs to it",
         arguments: [
             (.everything, HeaderFields()),
             (.continuing(at: 0, validator: tag, window: nil), HeaderFields()),
@@ -108,17 +103,18 @@ struct AskedRangeTests {
                 ["Range": "bytes=5-14", "If-Unmodified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"]
             ),
         ] as [(RequestedRange, HeaderFields)])
-    func fields(_ asked: RequestedRange, _ fields: HeaderFields) {
+    func `rules 1, 3, 4, 7 and 8: a request has a single range and the condition that belongs to it`(
+        _ asked: RequestedRange, _ fields: HeaderFields
+    ) {
         #expect(asked.fields == fields)
     }
 
-    @Test("rule 5: without a validator nothing is continued", arguments: [nil, 10])
-    func withoutValidator(_ window: Int64?) {
+    @Test(arguments: [nil, 10])
+    func `rule 5: nothing is resumed without a validator`(_ window: Int64?) {
         #expect(RequestedRange.continuing(at: 5, validator: nil, window: window) == .everything)
     }
 
-    @Test("rule 13: a window near the end of all numbers has no end, and no request is malformed")
-    func hugePositions() {
+    @Test func `rule 13: a segment near the largest number has no end, and no request is malformed`() {
         let asked = RequestedRange.continuing(at: 1 << 62, validator: Self.tag, window: .max)
         #expect(asked.range?.last == nil)
         #expect(!asked.isBounded)

@@ -3,14 +3,14 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// A validator field that is present and differs from what is recorded means that the object has changed.
+/// Tests of responses in which an entity tag or a modification date differs from the recorded one.
 @Suite("ResponseInterpreter, both validator fields", .endsWhenHung)
 struct BothValidatorsTests {
     private static let recorded = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let later = "Sun, 06 Nov 1994 08:49:38 GMT"
     private static let changed = Verdict.retryRequest(.everything(.contentChanged))
 
-    /// An object of 100 bytes that came with an entity tag and a date.
+    /// Returns a representation of 100 bytes with an entity tag and a modification date.
     private static func known(length: Int64? = 100, digests: [Checksum]? = nil) -> Representation {
         var known = Representation.sample(length: length)
         known.lastModified = recorded
@@ -37,15 +37,14 @@ struct BothValidatorsTests {
         ([:], .append(end: 100)),
     ]
 
-    @Test(
-        "boundary 8: a part whose date differs is not appended, unless its entity tag is strongly equal",
-        arguments: parts)
-    func part(_ fields: HeaderFields, _ verdict: Verdict) {
+    @Test(arguments: parts)
+    func `boundary 8: a part with another date is not appended, unless its entity tag is strongly equal`(
+        _ fields: HeaderFields, _ verdict: Verdict
+    ) {
         #expect(InterpretedExchange.rest(of: Self.known(), 206, Self.part(fields), verdict).actualVerdict == verdict)
     }
 
-    @Test("boundary 8: a date says nothing where none is recorded")
-    func unrecorded() {
+    @Test func `boundary 8: a date has no effect if no date is recorded`() {
         let exchange = InterpretedExchange.rest(206, Self.part(["Last-Modified": Self.later]), .append(end: 100))
         #expect(exchange.actualVerdict == exchange.verdict)
     }
@@ -58,10 +57,10 @@ struct BothValidatorsTests {
         ([:], .complete(50)),
     ]
 
-    @Test(
-        "boundary 8: a 416 whose date differs does not complete the file, unless its entity tag is strongly equal",
-        arguments: refusals)
-    func unsatisfiable(_ fields: HeaderFields, _ verdict: Verdict) {
+    @Test(arguments: refusals)
+    func `boundary 8: 416 with another date does not complete the file, unless its entity tag is strongly equal`(
+        _ fields: HeaderFields, _ verdict: Verdict
+    ) {
         var fields = fields
         fields["Content-Range"] = "bytes */50"
         let exchange = InterpretedExchange.rest(of: Self.known(length: nil), 416, fields, verdict)
@@ -78,8 +77,10 @@ struct BothValidatorsTests {
         (["Last-Modified": recorded], .begin(length: 100, end: 100, .contentChanged)),
     ]
 
-    @Test("boundary 8: a whole body with the same entity tag is the same object, whatever its date", arguments: bodies)
-    func whole(_ fields: HeaderFields, _ verdict: Verdict) {
+    @Test(arguments: bodies)
+    func `boundary 8: a whole body with the same entity tag is the same object, whatever its date`(
+        _ fields: HeaderFields, _ verdict: Verdict
+    ) {
         var fields = fields
         fields["Content-Length"] = "100"
         #expect(
@@ -87,8 +88,7 @@ struct BothValidatorsTests {
         )
     }
 
-    @Test("boundary 8: a digest that agrees proves a part under another date, which is recorded from then on")
-    func digest() throws {
+    @Test func `boundary 8: an equal digest proves a part with another date, which is then recorded`() throws {
         let fields = Self.part([
             "Last-Modified": Self.later, "Repr-Digest": "sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:",
         ])
@@ -101,8 +101,8 @@ struct BothValidatorsTests {
         #expect(continuation.representation.unverifiedFrom == nil)
     }
 
-    @Test("boundary 8: where the expected digest decides at the end, a part under another date is appended as unproven")
-    func tolerated() throws {
+    @Test
+    func `boundary 8: a part with another date is appended as unverified if a digest decides at the end`() throws {
         var interpreter = Self.interpreter(Self.known())
         interpreter.toleratesChange = true
         let head = ResponseHead(status: StatusCode(206), headers: Self.part(["Last-Modified": Self.later]))

@@ -10,7 +10,6 @@ struct ResponseInterpreterTests {
     ]
 
     @Test(
-        "a whole body begins a representation, with the validator that it proves (rules 2 and 3)",
         arguments: [
             .fresh(200, ["Content-Length": "100"], .begin(length: 100, end: 100)),
             .fresh(
@@ -27,23 +26,23 @@ struct ResponseInterpreterTests {
                 200, ["Content-Length": "100", "ETag": "\"v1\""],
                 .begin(length: 100, end: 100, validator: "\"v1\"")),
         ] as [InterpretedExchange])
-    func whole(_ exchange: InterpretedExchange) {
+    func `rules 2 and 3: a whole body begins a representation with its strong validator`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 47: no length is no error, and no bytes are a length",
         arguments: [
             .fresh(200, [:], .begin(length: nil, end: nil)),
             .fresh(200, ["Content-Length": "0"], .begin(length: 0, end: 0)),
             .fresh(200, ["Transfer-Encoding": "chunked"], .begin(length: nil, end: nil)),
         ] as [InterpretedExchange])
-    func length(_ exchange: InterpretedExchange) {
+    func `rule 47: a missing length is not an error, and zero is a length`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 13: a body whose length is no number, or a huge one, is not begun",
         arguments: [
             .fresh(200, ["Content-Length": "9223372036854775808"], .fail(.malformedResponse, retryable: true)),
             .fresh(200, ["Content-Length": "-1"], .fail(.malformedResponse, retryable: true)),
@@ -51,12 +50,11 @@ struct ResponseInterpreterTests {
             .fresh(200, ["Content-Length": "0x10"], .fail(.malformedResponse, retryable: true)),
             .rest(200, ["Content-Length": "18446744073709551716"], .fail(.malformedResponse, retryable: true)),
         ] as [InterpretedExchange])
-    func hugeLength(_ exchange: InterpretedExchange) {
+    func `rule 13: a body with an invalid or huge length is rejected`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 22: a whole body in answer to a range begins again, and says why",
         arguments: [
             .rest(
                 200, ["Content-Length": "120", "ETag": "\"v2\""],
@@ -71,12 +69,13 @@ struct ResponseInterpreterTests {
                 of: .dated(), 200, ["Content-Length": "100", "Last-Modified": "Sun, 06 Nov 1994 08:49:38 GMT"],
                 .begin(length: 100, end: 100, .contentChanged)),
         ] as [InterpretedExchange])
-    func changed(_ exchange: InterpretedExchange) {
+    func `rule 22: a whole body in response to a range restarts the file with a reason`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "a whole body of the same representation, where nothing else is left to ask for, is a range ignored",
         arguments: [
             .rest(
                 200, ["Content-Length": "100", "ETag": "\"v1\""],
@@ -86,25 +85,26 @@ struct ResponseInterpreterTests {
                 of: .dated(), 200, ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"],
                 .begin(length: nil, end: nil, .rangeIgnored)),
         ] as [InterpretedExchange])
-    func ignored(_ exchange: InterpretedExchange) {
+    func `a whole body of the same representation means that the range was ignored`(_ exchange: InterpretedExchange) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 35: a digest speaks for the bytes at hand where nothing contradicts it, known lengths included",
         arguments: [
             (Int64?(100), "100", true), (100, "101", false), (100, nil, true), (nil, "100", true), (nil, nil, true),
         ] as [(Int64?, String?, Bool)])
-    func agreeing(_ known: Int64?, _ told: String?, _ isAsked: Bool) {
+    func `rule 35: an equal digest speaks for the received bytes unless the length contradicts it`(
+        _ known: Int64?, _ contentLength: String?, _ isRequestRepeated: Bool
+    ) {
         var representation = Representation.sample()
         representation.length = known
         representation.digests = [.sha256(String(repeating: "00", count: 32))]
         let zeros = String(repeating: "A", count: 43) + "="
         var headers: HeaderFields = ["ETag": "\"v2\"", "Repr-Digest": "sha-256=:\(zeros):"]
-        headers["Content-Length"] = told
-        let length = told.flatMap { Int64($0) }
+        headers["Content-Length"] = contentLength
+        let length = contentLength.flatMap { Int64($0) }
         let verdict: Verdict =
-            isAsked
+            isRequestRepeated
             ? .retryRequest(.withoutCondition)
             : .begin(length: length, end: length, .contentChanged, validator: "\"v2\"")
         let exchange = InterpretedExchange.rest(of: representation, 200, headers, verdict)
@@ -112,7 +112,6 @@ struct ResponseInterpreterTests {
     }
 
     @Test(
-        "rule 34: a whole body with the same entity tag and length is no reason yet to give the bytes up",
         arguments: [
             .rest(200, ["Content-Length": "100", "ETag": "\"v1\""], .retryRequest(.withoutCondition)),
             .rest(200, ["ETag": "\"v1\""], .retryRequest(.withoutCondition)),
@@ -127,12 +126,13 @@ struct ResponseInterpreterTests {
                 of: .dated(), 200, ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"],
                 .begin(length: nil, end: nil, .rangeIgnored)),
         ] as [InterpretedExchange])
-    func misunderstood(_ exchange: InterpretedExchange) {
+    func `rule 34: a whole body with the same entity tag and length does not discard the bytes yet`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.droppable(exchange.verdict).actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rules 21 and 34: what answers without a condition proves itself, or is not used",
         arguments: [
             .unconditionalRest(206, ["Content-Range": "bytes 50-99/100", "ETag": "\"v1\""], .append(end: 100)),
             .unconditionalRest(206, ["Content-Range": "bytes 50-99/100"], .retryRequest(.everything(.noValidator))),
@@ -154,19 +154,19 @@ struct ResponseInterpreterTests {
                 of: .sample(length: nil), 416, ["Content-Range": "bytes */50"],
                 .retryRequest(.everything(.contentChanged))),
         ] as [InterpretedExchange])
-    func unconditional(_ exchange: InterpretedExchange) {
+    func `rules 21 and 34: a response to a request without a condition is used only if it proves itself`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.droppable(exchange.verdict).actualVerdict == exchange.verdict)
     }
 
-    @Test("rule 23: a whole body in answer to a window is not read; the rest is asked for in one stream")
-    func wholeForWindow() {
+    @Test func `rule 23: a whole body in response to a segment is not read, and one exchange requests the rest`() {
         let exchange = InterpretedExchange.rest(
             window: 40, 200, ["Content-Length": "100", "ETag": "\"v1\""], .retryRequest(.unbounded))
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 28: a coded body is taken whole under its coding, and never continues another",
         arguments: [
             .fresh(
                 200, ["Content-Length": "30", "Content-Encoding": "x-gzip", "ETag": "\"v1\""],
@@ -187,12 +187,13 @@ struct ResponseInterpreterTests {
                 206, ["Content-Range": "bytes 50-99/100", "ETag": "\"v1\"", "Content-Encoding": "identity"],
                 .append(end: 100)),
         ] as [InterpretedExchange])
-    func coded(_ exchange: InterpretedExchange) {
+    func `rule 28: a coded body is stored whole with its coding, and never continues another one`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
     @Test(
-        "rule 31: a web page without a validator does not replace a file of another type and length",
         arguments: [
             .rest(
                 of: .sample(type: "application/zip"), 200, ["Content-Type": "text/html", "Content-Length": "9"],
@@ -209,12 +210,13 @@ struct ResponseInterpreterTests {
                 .begin(length: 100, end: 100, .contentChanged)),
             .fresh(200, ["Content-Type": "text/html", "Content-Length": "9"], .begin(length: 9, end: 9)),
         ] as [InterpretedExchange])
-    func portal(_ exchange: InterpretedExchange) {
+    func `rule 31: a web page without a validator does not replace a file of another type and length`(
+        _ exchange: InterpretedExchange
+    ) {
         #expect(exchange.actualVerdict == exchange.verdict)
     }
 
-    @Test("what the server says of the representation is remembered, and its name is made harmless")
-    func remembered() {
+    @Test func `the metadata of the representation is recorded with a sanitized name`() {
         let headers: HeaderFields = [
             "Content-Length": "5", "Content-Type": "text/csv", "Last-Modified": "yesterday",
             "Content-Disposition": "attachment; filename=\"../../etc/passwd\"",

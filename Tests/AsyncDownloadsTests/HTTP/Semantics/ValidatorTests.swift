@@ -24,40 +24,33 @@ struct ValidatorTests {
         (["Last-Modified": "", "Date": muchLater], nil),
     ]
 
-    @Test("rule 4: the strong validator is chosen and kept as received", arguments: choices)
-    func strong(_ headers: HeaderFields, _ rawValue: String?) {
+    @Test(arguments: choices)
+    func `rule 4: the strong validator is selected and kept as received`(_ headers: HeaderFields, _ rawValue: String?) {
         #expect(Validator.strong(in: headers, receivedAt: Self.now)?.rawValue == rawValue)
     }
 
-    @Test(
-        "rule 2: a weak tag is no strong validator, and neither is one that cannot be read",
-        arguments: ["W/\"a\"", "abc123", "w/\"a\"", "", "\"a\", \"b\"", "\"a"])
-    func weakTags(_ tag: String) {
+    @Test(arguments: ["W/\"a\"", "abc123", "w/\"a\"", "", "\"a\", \"b\"", "\"a"])
+    func `rule 2: a weak or malformed tag is not a strong validator`(_ tag: String) {
         #expect(Validator.strong(in: ["ETag": tag]) == nil)
     }
 
-    @Test(
-        "rule 3: the date is not asked where there is an ETag, however bad",
-        arguments: ["W/\"a\"", "abc123", "", "\"a\", \"b\""])
-    func datesBehindTags(_ tag: String) {
+    @Test(arguments: ["W/\"a\"", "abc123", "", "\"a\", \"b\""])
+    func `rule 3: the date is not used if an ETag is present, even a malformed one`(_ tag: String) {
         let headers: HeaderFields = ["ETag": tag, "Last-Modified": Self.modified, "Date": Self.muchLater]
         #expect(Validator.strong(in: headers, receivedAt: Self.now) == nil)
     }
 
-    @Test(
-        "rule 3: a date is strong only when Date is a minute later",
-        arguments: [
-            nil, "", "now", "Sun, 06 Nov 1994 08:50:36 GMT", "Sun, 06 Nov 1994 08:49:38 GMT",
-            "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:48:37 GMT", "Sat, 01 Jan 0000 00:00:00 GMT",
-        ])
-    func youngDates(_ date: String?) {
+    @Test(arguments: [
+        nil, "", "now", "Sun, 06 Nov 1994 08:50:36 GMT", "Sun, 06 Nov 1994 08:49:38 GMT",
+        "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:48:37 GMT", "Sat, 01 Jan 0000 00:00:00 GMT",
+    ])
+    func `rule 3: a date is strong only if Date is at least a minute later`(_ date: String?) {
         var headers: HeaderFields = ["Last-Modified": Self.modified]
         headers["Date"] = date
         #expect(Validator.strong(in: headers, receivedAt: Self.now) == nil)
     }
 
-    @Test("dates in the RFC 850 form are ignored where the time of receipt is unknown")
-    func datesWithoutNow() {
+    @Test func `a date in the RFC 850 form is ignored if the time of receipt is unknown`() {
         let headers: HeaderFields = ["Last-Modified": "Sunday, 06-Nov-94 08:49:37 GMT", "Date": Self.muchLater]
         #expect(Validator.strong(in: headers) == nil)
     }
@@ -74,8 +67,10 @@ struct ValidatorTests {
         ([:], .absent),
     ]
 
-    @Test("rule 21: a tag in the response must strongly equal the stored one", arguments: tagMatches)
-    func tags(_ headers: HeaderFields, _ match: Validator.Match) throws {
+    @Test(arguments: tagMatches)
+    func `rule 21: a tag in the response must strongly equal the recorded one`(
+        _ headers: HeaderFields, _ match: Validator.Match
+    ) throws {
         let validator = try #require(Validator.strong(in: ["ETag": "\"a\""]))
         #expect(validator.matches(headers) == match)
     }
@@ -94,41 +89,37 @@ struct ValidatorTests {
         ([:], .absent),
     ]
 
-    @Test("rule 21: a date in the response must be the same text or the same instant", arguments: dateMatches)
-    func dates(_ headers: HeaderFields, _ match: Validator.Match) {
+    @Test(arguments: dateMatches)
+    func `rule 21: a date in the response must be the same text or the same instant`(
+        _ headers: HeaderFields, _ match: Validator.Match
+    ) {
         #expect(Validator.lastModified(Self.modified).matches(headers, receivedAt: Self.now) == match)
     }
 
-    @Test("two dates that are not dates are the same only as texts")
-    func unreadableDates() {
+    @Test func `two malformed dates match only if their texts are equal`() {
         #expect(Validator.lastModified("once").matches(["Last-Modified": "never"]) == .different)
         #expect(Validator.lastModified("once").matches(["Last-Modified": "once"]) == .same)
     }
 
-    @Test("a weak tag matches nothing, itself included")
-    func weakTag() throws {
+    @Test func `a weak tag matches nothing, not even itself`() throws {
         let tag = try #require(EntityTag("W/\"a\""))
         #expect(Validator.entityTag(tag).matches(["ETag": "W/\"a\""]) == .different)
     }
 
-    @Test(
-        "rule 40: a checkpoint keeps the raw text",
-        arguments: [
-            "\"a\"", "\"\\/é\"", "\"\"", modified, "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
-        ])
-    func coding(_ rawValue: String) throws {
+    @Test(arguments: [
+        "\"a\"", "\"\\/é\"", "\"\"", modified, "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+    ])
+    func `rule 40: a checkpoint keeps the raw text`(_ rawValue: String) throws {
         let text = try #require(String(data: JSONEncoder().encode([rawValue]), encoding: .utf8))
         let validators = try JSONDecoder().decode([Validator].self, from: Data(text.utf8))
         #expect(validators.map(\.rawValue) == [rawValue])
         #expect(try JSONDecoder().decode([String].self, from: JSONEncoder().encode(validators)) == [rawValue])
     }
 
-    @Test(
-        "rule 39: a checkpoint with a validator that is none is refused",
-        arguments: [
-            #"[""]"#, #"["abc"]"#, #"["W/\"a\""]"#, #"["\"a"]"#, #"["\"a\r\nX: y\""]"#, "[5]", "[null]",
-        ])
-    func corruption(_ json: String) {
+    @Test(arguments: [
+        #"[""]"#, #"["abc"]"#, #"["W/\"a\""]"#, #"["\"a"]"#, #"["\"a\r\nX: y\""]"#, "[5]", "[null]",
+    ])
+    func `rule 39: a checkpoint with an invalid validator is rejected`(_ json: String) {
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode([Validator].self, from: Data(json.utf8))
         }

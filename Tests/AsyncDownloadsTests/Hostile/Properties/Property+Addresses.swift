@@ -2,7 +2,7 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// Where redirects and requests lead: to http and https, and to nobody by another name.
+/// The properties of redirects and requests: they lead only to http and https URLs, and a URL has a stable origin.
 extension Property {
     static func redirect(_ text: String) throws {
         guard let current = URL(string: "https://example.com/a/b?c") else { return }
@@ -12,7 +12,7 @@ extension Property {
         try demand(Origin(target) != nil, "no origin")
         try demandOneLine(target)
         guard case .success(let again) = Redirect.target(location: target.absoluteString, relativeTo: current) else {
-            throw Violation(description: "refused the second time")
+            throw Violation(description: "rejected the second time")
         }
         try demand(again.absoluteString == target.absoluteString, "another target the second time")
     }
@@ -22,13 +22,13 @@ extension Property {
         let request = DownloadRequest(from: url, to: URL(fileURLWithPath: "/d/f"))
         guard request.validationError == nil else { return }
         let key = TransferKey(url: url, headers: [:])
-        guard let keyURL = URL(string: key.url) else { throw Violation(description: "a key that is no URL") }
+        guard let keyURL = URL(string: key.url) else { throw Violation(description: "a key that is not a URL") }
         try demand(TransferKey(url: keyURL, headers: [:]) == key, "another key the second time")
         try demand(Origin(keyURL) == Origin(url), "another origin")
         try demandOneLine(keyURL)
     }
 
-    /// What an engine writes of it is one line without spaces (RFC 9112, 3), and so is what a log gets.
+    /// Checks that an engine and a log write the URL as a single line without spaces (RFC 9112, 3).
     private static func demandOneLine(_ url: URL) throws {
         let texts = [url.absoluteString, url.host() ?? "", url.redacted]
         let isVisible: (UInt8) -> Bool = { $0 > 0x20 && $0 < 0x7F }

@@ -2,16 +2,16 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// What is read back from disk: either nothing, or something that keeps its own limits and says the same when written.
+/// The properties of records on disk: a record that can be read is within its limits and can be written unchanged.
 extension Property {
-    /// The bytes are a file's first block.
+    /// Checks the bytes as the first block of a checkpoint file.
     static func checkpoint(_ bytes: [UInt8]) throws {
         guard let (checkpoint, markOffset) = try? Checkpoint.decode(bytes) else { return }
-        try demand(markOffset > 0 && markOffset % Checkpoint.blockSize == 0, "marks in the checkpoint's own block")
+        try demand(markOffset > 0 && markOffset % Checkpoint.blockSize == 0, "marks in the checkpoint's block")
         try demandSound(checkpoint)
     }
 
-    /// The bytes are the record inside of a line that is right, check and all.
+    /// Checks the bytes as the record in a line with a correct checksum.
     static func checkpointRecord(_ bytes: [UInt8]) throws {
         try checkpoint(block(of: bytes[...]))
     }
@@ -25,23 +25,23 @@ extension Property {
         mark + Array(" \(CRC32.digits(of: mark))\n".utf8)
     }
 
-    /// The bytes are a mark's slot, as they are and with a check that is right.
+    /// Checks the bytes as the slot of a mark, unchanged and with a correct checksum.
     static func checkpointMark(_ bytes: [UInt8]) throws {
         for slot in [bytes, line(of: bytes.prefix { $0 != UInt8(ascii: "\n") })] {
             guard let mark = CheckpointMark(slot[...]) else { continue }
             try demandSound(mark.received)
             guard let encoded = mark.encoded() else { continue }
             try demand(encoded.count <= CheckpointMark.slotSize, "longer than a slot")
-            try demand(CheckpointMark(encoded[...]) == mark, "another mark when it is read back")
+            try demand(CheckpointMark(encoded[...]) == mark, "a different mark after reading back")
         }
     }
 
-    /// The bytes are the record and the marks of a file on the disk, a line each; the checks are right.
+    /// Checks the bytes as a checkpoint file: each line is a record or a mark, to which a correct checksum is added.
     static func checkpointFile(_ bytes: [UInt8]) throws {
         let lines = bytes.split(separator: UInt8(ascii: "\n"))
         var contents = block(of: lines.first ?? [])
         contents += repeatElement(UInt8(ascii: " "), count: -contents.count & (Checkpoint.blockSize - 1))
-        // Two slots of rollbacks and two of marks, all of one size.
+        // Two slots for rollbacks and two for marks, all of the same size.
         for words in lines.dropFirst().prefix(2 * CheckpointMark.slotCount) {
             let slot = line(of: words).prefix(CheckpointMark.slotSize)
             contents += slot + repeatElement(0, count: CheckpointMark.slotSize - slot.count)
@@ -61,23 +61,27 @@ extension Property {
         let sessions = Set(file.marks.map(\.mark.session))
         for session in sessions {
             guard let (slot, mark) = file.mark(of: information, session: session) else { continue }
-            try demand(0..<CheckpointMark.slotCount ~= slot, "a slot that is not there")
+            try demand(0..<CheckpointMark.slotCount ~= slot, "a slot that does not exist")
             try demand(mark.generation == file.checkpoint.generation, "a mark of another checkpoint")
-            try demand(mark.rollback == file.rollback?.number ?? 0, "a mark of before a rollback")
-            try demand(mark.received.upperBound <= 1000, "more than the file has")
+            try demand(mark.rollback == file.rollback?.number ?? 0, "a mark from before a rollback")
+            try demand(mark.received.upperBound <= 1000, "more bytes than the file contains")
         }
     }
 
     private static func demandSound(_ checkpoint: Checkpoint) throws {
         try demandSound(checkpoint.received)
         let length = checkpoint.representation.length
-        try demand(checkpoint.received.upperBound <= length ?? FieldScanner.maximumNumber, "more than there is")
+        try demand(
+            checkpoint.received.upperBound <= length ?? FieldScanner.maximumNumber,
+            "more bytes than the representation has")
         try demand(0...FieldScanner.maximumNumber ~= length ?? 0, "a length out of bounds")
         if let name = checkpoint.representation.suggestedName {
-            try demand(FileName.sanitised(name) == name, "a name that is not harmless")
+            try demand(FileName.sanitised(name) == name, "a name that is not sanitized")
         }
-        try demand(try Checkpoint.decode(checkpoint.encoded()).checkpoint == checkpoint, "another when it is read back")
-        // What is made of it when it is continued.
+        try demand(
+            try Checkpoint.decode(checkpoint.encoded()).checkpoint == checkpoint,
+            "a different checkpoint after reading back")
+        // The values that a resumption derives from the checkpoint.
         _ = PartialNames(
             PartialLocation(directory: "/d", baseName: checkpoint.baseName, request: checkpoint.request), user: 1)
         let asked = RequestedRange.continuing(
@@ -89,14 +93,14 @@ extension Property {
     private static func demandSound(_ received: IntervalSet) throws {
         var end: Int64 = -1
         for range in received.ranges {
-            try demand(end < range.lowerBound && range.lowerBound < range.upperBound, "ranges that do not ascend")
+            try demand(end < range.lowerBound && range.lowerBound < range.upperBound, "ranges that are not ascending")
             end = range.upperBound
         }
-        try demand(received.prefixEnd <= received.upperBound, "a beginning behind the end")
+        try demand(received.prefixEnd <= received.upperBound, "a prefix beyond the end")
     }
 }
 
-/// One file of this process's own, written anew for each input.
+/// A file of this process that is rewritten for each input.
 private enum ScratchFile {
     private static let file: Result<(handle: OpenFile, path: String), any Error> = Result {
         let path = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())").path

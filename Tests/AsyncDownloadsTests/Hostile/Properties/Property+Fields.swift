@@ -2,7 +2,7 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// Header fields with a grammar of their own: what is believed is consistent, and says the same when it is written.
+/// The properties of header fields: an accepted value is consistent, and parsing its canonical text gives it again.
 extension Property {
     private static let now = HTTPDate(secondsSinceEpoch: 1_800_000_000)
 
@@ -12,7 +12,8 @@ extension Property {
             try demand(range.lowerBound >= 0, "a negative position")
             try demand(range.upperBound < length ?? .max, "positions beyond the end")
             let asked = ByteRange(first: range.lowerBound, last: range.upperBound)
-            try demand(asked?.length == range.upperBound - range.lowerBound + 1, "a length of its own")
+            try demand(
+                asked?.length == range.upperBound - range.lowerBound + 1, "a length that differs from the positions")
             let written = "bytes \(range.lowerBound)-\(range.upperBound)/\(length.map(String.init) ?? "*")"
             try demand(ContentRange(written) == ContentRange(text), written)
         case .unsatisfied(let length):
@@ -30,7 +31,7 @@ extension Property {
 
     static func contentCoding(_ text: String) throws {
         guard let coding = ContentCoding(["Content-Encoding": text]) else { return }
-        try demand(!coding.description.isEmpty && coding.description != "identity", "no coding at all")
+        try demand(!coding.description.isEmpty && coding.description != "identity", "an empty or identity coding")
         try demand(ContentCoding(["Content-Encoding": coding.description]) == coding, coding.description)
     }
 
@@ -53,8 +54,8 @@ extension Property {
 
     static func entityTag(_ text: String) throws {
         guard let tag = EntityTag(text) else { return }
-        try demand(EntityTag(tag.rawValue) == tag, "another tag when it is sent back")
-        try demand(tag.isWeak == tag.rawValue.hasPrefix("W/"), "weak without saying so")
+        try demand(EntityTag(tag.rawValue) == tag, "a different tag when it is sent back")
+        try demand(tag.isWeak == tag.rawValue.hasPrefix("W/"), "a weak tag without its mark")
         try demand(tag.stronglyMatches(tag) == !tag.isWeak, "a comparison that is not the strong one")
     }
 
@@ -66,14 +67,16 @@ extension Property {
             let sent = RequestedRange.continuing(at: 5, validator: validator, window: 10).fields
             try demand(sent.firstInvalidField() == nil, "a request that cannot be sent")
             let coded = try JSONEncoder().encode([validator])
-            try demand(try JSONDecoder().decode([Validator].self, from: coded) == [validator], "lost on disk")
+            try demand(
+                try JSONDecoder().decode([Validator].self, from: coded) == [validator],
+                "a different validator after reading back")
         }
     }
 
     static func reprDigest(_ text: String) throws {
         guard let digest = ReprDigest(text) else { return }
         try demand(digest.checksums.allSatisfy(\.isWellFormed), "digests of another length")
-        try demand(!digest.contradicts(digest.checksums), "a contradiction to itself")
+        try demand(!digest.contradicts(digest.checksums), "a digest that contradicts itself")
         let members = digest.checksums.map { checksum in
             "\(checksum.algorithm.rawValue)=:\(Data(hex: checksum.hex).base64EncodedString()):"
         }

@@ -2,7 +2,7 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// Names that strangers suggest: whatever comes of them stays in its directory.
+/// The properties of suggested names: a sanitized name never leaves its directory.
 extension Property {
     static func contentDisposition(_ text: String) throws {
         guard let suggestion = ContentDisposition(text).suggestedFileName else { return }
@@ -25,17 +25,17 @@ extension Property {
     private static func demandHarmless(_ name: String) throws {
         try demand(1...255 ~= name.utf8.count, "\(name.utf8.count) bytes")
         let isForbidden: (UInt8) -> Bool = { $0 < 0x20 || $0 == 0x7F || "/\\<>:\"|?*".utf8.contains($0) }
-        try demand(!name.utf8.contains(where: isForbidden), "a character that no name may have")
+        try demand(!name.utf8.contains(where: isForbidden), "a forbidden character")
         for end in [name.unicodeScalars.first, name.unicodeScalars.last].compactMap(\.self) {
-            try demand(end != "." && !end.properties.isWhitespace, "dots or spaces at an end")
+            try demand(end != "." && !end.properties.isWhitespace, "a dot or white space at an end")
         }
         try demand(FileName.sanitised(name)?.hasSameBytes(as: name) == true, "another name the second time")
-        // The way in which a path is made of it, and what a file system makes of that.
+        // The path that is built with the name, and its meaning for a file system.
         let path = PartialNames.join("/d", name)
         try demand(PartialNames.directory(of: path) == "/d", "another directory")
         try demand(URL(fileURLWithPath: path).standardizedFileURL.path.utf8.starts(with: "/d/".utf8), "another place")
         let numbered = FileName.numbered(name, 12)
-        try demand(numbered.utf8.count <= FileName.maximumByteCount, "a number that makes it too long")
-        try demand(FileName.sanitised(numbered) == numbered, "a number that makes it harmful")
+        try demand(numbered.utf8.count <= FileName.maximumByteCount, "a numbered name that is too long")
+        try demand(FileName.sanitised(numbered) == numbered, "a numbered name that is not sanitized")
     }
 }

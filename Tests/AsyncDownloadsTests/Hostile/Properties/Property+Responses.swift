@@ -1,6 +1,6 @@
 @testable import AsyncDownloads
 
-/// Whole heads, each line a field: whatever is decided leaves positions in order.
+/// The properties of decisions about response heads: positions are consistent and within bounds.
 extension Property {
     static func response(_ text: String) throws {
         let lines = text.split(separator: "\n")
@@ -31,14 +31,15 @@ extension Property {
         switch decision {
         case .append(let next):
             try demand(received > 0 && head.status.code == 206, "bytes appended to nothing")
-            try demand(0...received ~= next.skipped, "bytes skipped that are not there")
+            try demand(0...received ~= next.skipped, "skipped bytes that were not received")
             try demand(received < next.end && next.end <= 100, "an end out of bounds")
-            try demand(next.representation.length == 100 && next.representation.validator == known.validator, "mixed")
+            try demand(
+                next.representation.length == 100 && next.representation.validator == known.validator, "another object")
         case .begin(let representation, let end, let reason):
-            try demand((reason != nil) == (received > 0), "bytes given up without a reason")
+            try demand((reason != nil) == (received > 0), "bytes discarded without a reason")
             try demand(end ?? 0 >= 0 && end ?? 0 <= representation.length ?? .max, "an end out of bounds")
             if let name = representation.suggestedName {
-                try demand(FileName.sanitised(name) == name, "a name that is not harmless")
+                try demand(FileName.sanitised(name) == name, "a name that is not sanitized")
             }
         case .complete(let length):
             try demand(length == received, "complete with bytes missing")

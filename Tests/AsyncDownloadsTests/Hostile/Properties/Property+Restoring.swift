@@ -2,11 +2,9 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// What becomes of a checkpoint that somebody has planted, when its directory is restored.
+/// The property of planted checkpoints in a directory that is restored: nothing is written outside the directory.
 extension Property {
-    /// The bytes are the record of a checkpoint whose check, names, owner and file number are right.
-    ///
-    /// Whatever it says, the file that comes of it is below the directory.
+    /// Checks the bytes as the record of a checkpoint whose checksum, names, owner, and inode number are correct.
     static func restoring(_ bytes: [UInt8]) throws {
         let line =
             Array(#"{"format":2,"crc32":"\#(CRC32.digits(of: bytes))","record":"#.utf8) + bytes + Array("}\n".utf8)
@@ -52,7 +50,7 @@ extension Property {
             open.discard()
         }
         let outside = try disk.names(in: scratch).sorted()
-        try demand(outside == ["inner", "victims"], "\(outside) beside the directory")
-        try demand(try disk.names(in: scratch + "/victims").isEmpty, "a file behind a link")
+        try demand(outside == ["inner", "victims"], "\(outside) next to the directory")
+        try demand(try disk.names(in: scratch + "/victims").isEmpty, "a file at the target of a link")
     }
 }

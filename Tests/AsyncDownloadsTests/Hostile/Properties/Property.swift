@@ -1,11 +1,11 @@
-/// What holds of a parser whatever it is given, beyond that it comes back.
+/// A property of a parser that must hold for every input.
 ///
-/// The tests try it on generated inputs, the fuzzers on those that libFuzzer finds. Another parser is another row of
+/// The tests check it with generated inputs, and the fuzzers with those that libFuzzer finds. Each parser has a row in
 /// ``all``.
 struct Property: Sendable, CustomStringConvertible {
-    /// What the fuzzers, and the files of their seeds, call it.
+    /// The name of the property, which its fuzzer and its seed file also have.
     let name: String
-    /// Throws a ``Violation`` where it does not hold.
+    /// Throws a ``Violation`` if the property doesn't hold for an input.
     let check: @Sendable ([UInt8]) throws -> Void
 
     init(_ name: String, _ check: @escaping @Sendable ([UInt8]) throws -> Void) {
@@ -13,7 +13,7 @@ struct Property: Sendable, CustomStringConvertible {
         self.check = check
     }
 
-    /// A property of the text that the bytes are, malformed UTF-8 repaired as the engines do it.
+    /// Creates a property of a text; malformed UTF-8 in the input is repaired as the engines do it.
     init(_ name: String, ofText check: @escaping @Sendable (String) throws -> Void) {
         self.init(name) { try check(String(decoding: $0, as: UTF8.self)) }
     }
@@ -44,7 +44,7 @@ struct Property: Sendable, CustomStringConvertible {
     ]
 }
 
-/// What did not hold.
+/// An error that describes how a property was violated.
 struct Violation: Error, CustomStringConvertible {
     let description: String
 }
