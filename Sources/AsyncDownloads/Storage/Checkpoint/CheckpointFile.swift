@@ -61,7 +61,8 @@ struct CheckpointFile: Sendable {
             return .failure(error)
         } catch {
             disk.close(handle)
-            throw error as? FileFailure ?? .init(.other, errno: 0, operation: "read", name: handle.name, reason: "?")
+            throw error as? FileFailure
+                ?? .init(.other, errno: 0, operation: "read", name: handle.name, reason: "unknown error")
         }
     }
 

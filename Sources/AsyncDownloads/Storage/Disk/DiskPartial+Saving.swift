@@ -99,7 +99,7 @@ extension DiskPartial {
             block = try next.encoded()
         } catch {
             throw FileFailure(
-                .other, errno: 0, operation: "encode", name: "checkpoint", reason: String(describing: error))
+                .other, errno: 0, operation: "encode", name: "the checkpoint", reason: String(describing: error))
         }
         let path = names.path(file.claim, .temporary)
         // A remainder of an earlier failure; no other process gives a file this name.

@@ -11,7 +11,7 @@ extension DiskPartial {
 
     private func replaceFile(_ representation: Representation) throws(FileFailure) {
         try checkDestination()
-        try abandonCheckpoint()
+        try removeCheckpointAndFile()
         let file = try PartialFile.make(names, on: store.disk)
         do throws(FileFailure) {
             try file.checkSpace(for: representation.length ?? 0, names, on: store.disk)
@@ -44,7 +44,7 @@ extension DiskPartial {
     }
 
     /// Removes the checkpoint, then the file that it describes, each from the state as soon as it is removed.
-    private func abandonCheckpoint() throws(FileFailure) {
+    private func removeCheckpointAndFile() throws(FileFailure) {
         let (checkpoint, file) = try withState { state throws(FileFailure) in
             if state.isClosed || state.failure?.kind == .inUse { _ = try state.usableFile }
             return (state.checkpoint, state.file)

@@ -10,14 +10,14 @@ extension DiskStore {
         }
         let hidden = names.compactMap { name in HiddenName(name).map { (name: name, parts: $0) } }
         // Stems are compared by bytes: two spellings of one text belong to two locations.
-        let sites = Dictionary(grouping: hidden) { Array($0.parts.stem.utf8) }
+        let locations = Dictionary(grouping: hidden) { Array($0.parts.stem.utf8) }
         var removed = RemovedLeftovers()
-        for files in sites.values {
+        for files in locations.values {
             guard let stem = files.first?.parts.stem else { continue }
-            let location = SiteCleaning(
+            let removal = LeftoverRemoval(
                 disk: disk, names: PartialNames(directory: directory, stem: stem),
                 files: files.map { (name: $0.name, kind: $0.parts.kind) }, limit: date.secondsSinceEpoch)
-            removed += location.run()
+            removed += removal.run()
         }
         return removed
     }
@@ -43,7 +43,7 @@ extension DiskStore {
 }
 
 /// A removal of the files of one location that no checkpoint names.
-private struct SiteCleaning {
+private struct LeftoverRemoval {
     let disk: any FileSystem
     let names: PartialNames
     let files: [(name: String, kind: HiddenName.Kind)]

@@ -28,7 +28,7 @@ struct PartialOpener {
             if mayHoldFiles { try removeFiles() }
             return Opened(finding: .nothing)
         case .failure(let unreadable):
-            try removeUnlessForeign(names.checkpoint)
+            try removeUnlessOfAnotherUser(names.checkpoint)
             let reason: RestartReason = unreadable == .corrupt ? .checkpointCorrupt : .checkpointVersion
             return Opened(finding: .unusable(reason, discarded: try removeFiles()))
         case .success(let found):
@@ -47,16 +47,16 @@ struct PartialOpener {
 
     private func use(_ found: CheckpointFile) throws(FileFailure) -> Opened {
         let record = found.checkpoint
-        if let reason = mismatch(with: record) { return try abandonCheckpoint(found, reason) }
+        if let reason = mismatch(with: record) { return try discard(found, reason) }
         guard let file = try openPartial(record) else {
-            return try abandonCheckpoint(found, becameDestination(record) ? nil : .partialMissing)
+            return try discard(found, becameDestination(record) ? nil : .partialMissing)
         }
         let proven: Proven
         do throws(Loss) {
             proven = try self.proven(file, found)
         } catch {
             disk.close(file.handle)
-            return try abandonCheckpoint(found, error.reason)
+            return try discard(found, error.reason)
         }
         let claimed: PartialFile
         do {
@@ -177,7 +177,7 @@ struct PartialOpener {
     /// Removes the checkpoint, then the files, so that after a crash no checkpoint describes other bytes.
     ///
     /// If `reason` is nil, no bytes were lost.
-    private func abandonCheckpoint(_ found: CheckpointFile, _ reason: RestartReason?) throws(FileFailure) -> Opened {
+    private func discard(_ found: CheckpointFile, _ reason: RestartReason?) throws(FileFailure) -> Opened {
         try disk.remove(names.checkpoint)
         try removeFiles()
         disk.close(found.handle)
@@ -197,7 +197,7 @@ struct PartialOpener {
                 if spared?.isSameFile(as: information) == true || keepsOthers { continue }
                 bytes = bytes.addingClamped(information.size)
             }
-            try removeUnlessForeign(path)
+            try removeUnlessOfAnotherUser(path)
         }
         return bytes
     }
@@ -205,7 +205,7 @@ struct PartialOpener {
     /// Removes a file, unless another user created it and it cannot be removed.
     ///
     /// Such a file has a name that is not needed otherwise, and must not prevent this user from downloading.
-    private func removeUnlessForeign(_ path: String) throws(FileFailure) {
+    private func removeUnlessOfAnotherUser(_ path: String) throws(FileFailure) {
         do {
             try disk.remove(path)
         } catch let error where error.kind == .denied || error.kind == .unusablePath {

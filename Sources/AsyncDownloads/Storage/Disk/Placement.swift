@@ -109,7 +109,7 @@ struct Placement {
             guard let information = try disk.information(at: way) else { return }
             guard information.kind == .directory else {
                 throw FileFailure(
-                    .unusablePath, errno: 0, operation: "place below",
+                    .unusablePath, errno: 0, operation: "place a file below",
                     name: String(decoding: component, as: UTF8.self), reason: "it is not a directory")
             }
         }
