@@ -11,7 +11,7 @@ extension POSIXFileSystem {
         [try freeSpace(in: directory), Self.sizeLimit()].compactMap { $0 }.min()
     }
 
-    /// Returns the process's limit on the size of a file, or nil if there is none.
+    /// Returns the process's limit on the size of a file, or nil if it is unlimited.
     ///
     /// Allocating blocks does not reveal the limit, because it does not change the file's size.
     private static func sizeLimit() -> Int64? {

@@ -77,7 +77,7 @@ package struct TieredStore: PartialStore {
 
     package func unfinished(at location: PartialLocation) -> UnfinishedPartial? { disk.unfinished(at: location.onDisk) }
 
-    /// Removes a body that had to leave memory from disk and returns it; nil if there is none.
+    /// Returns a body that had to leave memory, and removes it from disk; nil if no such body exists.
     private func spilledBody(_ location: PartialLocation) -> MemoryBody? {
         let spilled = location.spilled(to: spillDirectory)
         guard disk.holds(spilled), let partial = try? disk.open(spilled) else { return nil }

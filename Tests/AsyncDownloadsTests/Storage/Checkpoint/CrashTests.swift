@@ -35,8 +35,9 @@ struct CrashTests {
         #expect(seen.count > 10, "the simulation must reach several situations")
     }
 
-    /// On such a file system bytes may be lost, because a checkpoint may be removed before a destination exists, and a
-    /// file may have two names.
+    /// Without an order of names, bytes may be lost but never wrong.
+    ///
+    /// A checkpoint may be removed before a destination exists, and a file may have two names.
     @Test(arguments: scripts, [Durability.powerLoss, .processCrash])
     func `no wrong bytes are claimed where directory entries reach the disk in any order`(
         script: StorageScript, durability: Durability

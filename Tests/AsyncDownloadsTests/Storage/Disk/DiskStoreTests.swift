@@ -81,7 +81,7 @@ struct DiskStoreTests {
         for suffix in [".partial", ".temp", ".copy"] {
             try directory.put([1], at: "\(directory.path)/\(stem)-\(claim)\(suffix)")
         }
-        // Files with merely similar names belong to somebody else.
+        // Files with merely similar names belong to other programs.
         let others = [
             "\(stem)-0-0.temp", "\(stem)-\(claim)-backup.partial", "\(stem)x-\(claim).copy", "\(stem)-.partial",
         ]

@@ -116,7 +116,9 @@ struct ImportFaultTests {
         }
     }
 
-    /// Checks that the imported bytes are in their file or in the partial, and that otherwise the old partial is
+    /// Checks that the imported bytes or the old partial can be found.
+    ///
+    /// The imported bytes are in their file or in the partial; while they are not in the partial, the old one is
     /// unchanged.
     private func check(_ disk: SimulatedDisk, _ kept: Int64, _ moment: String) throws {
         let isThere = disk.bytes(at: Self.path) == SampleObject.first.bytes(0..<Self.brought)

@@ -4,8 +4,9 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Tests with two downloaders that compete for one file, each with its own store, on a real disk without working locks
-/// (rule 50).
+/// Tests with two downloaders that compete for one file (rule 50).
+///
+/// Each has its own store, on a real disk on which every attempt to lock a file succeeds.
 @Suite("Two downloaders without a lock", .endsWhenHung, .serialized)
 struct RacingTests {
     /// A race with random parameters.

@@ -28,13 +28,14 @@ struct SimulatedDisk: Sendable {
         case process
         /// The machine stops: the oldest `names` changes of names survive, and the data of each file as `data` says.
         case power(names: Int, data: [Int: UnsyncedData])
-        /// The machine stops, and the file system keeps no order: the changes of names with these indices survive, and
-        /// all data as `data` says.
+        /// The machine stops, and the file system keeps no order of changes.
+        ///
+        /// The changes of names with these indices survive, and all data as `data` says.
         case disorder(names: Set<Int>, data: UnsyncedData)
 
         var description: String {
             switch self {
-            case .process: "the process dies"
+            case .process: "the process ends"
             case .power(let names, let data): "power is lost, \(names) changes of names kept, data \(data)"
             case .disorder(let names, let data): "power is lost, changes of names \(names.sorted()) kept, data \(data)"
             }
