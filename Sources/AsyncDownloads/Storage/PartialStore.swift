@@ -202,8 +202,8 @@ package protocol Partial: AnyObject, Sendable {
 
     /// Notes cheaply that `received` has been written, in case the process ends unexpectedly.
     ///
-    /// Does nothing while the file has no checkpoint, which may be the case between ``begin(_:)`` and the first
-    /// ``save(_:)``. An error is not reported, because it costs bytes only after a crash.
+    /// A mark is written only if the file has a checkpoint; a mark between ``begin(_:)`` and the first ``save(_:)`` may
+    /// have to wait for the checkpoint. An error is not reported, because it costs bytes only after a crash.
     func mark(_ received: IntervalSet)
 
     /// Makes the bytes of `received`, and then the checkpoint that describes them, as durable as the store promises.
