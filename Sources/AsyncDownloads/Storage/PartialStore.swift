@@ -1,83 +1,88 @@
 package import struct Foundation.Data
 
-/// Keeps the bytes of unfinished downloads (port).
+/// The port to the partial files of unfinished downloads.
 ///
-/// The disk store is the real one; a fake lives with the tests. Every function may block on the disk and is called on
-/// a thread made for that, but for ``Partial/write(_:at:)`` and ``Partial/mark(_:)``, which an engine's thread calls.
+/// The production adapter is the disk store; the tests contain a fake. Every function may block on the disk and is
+/// called on a thread that may block, except ``Partial/write(_:at:)`` and ``Partial/mark(_:)``, which the engine's
+/// thread calls.
 package protocol PartialStore: Sendable {
-    /// Opens what is kept at `site`, or makes room for it, and becomes its one owner across processes.
+    /// Opens the partial at `location`, or creates a new one, and becomes its only owner across all processes.
     ///
-    /// - Throws: ``DownloadError/Code/partialInUse`` while another process owns it, or a disk error. What is found and
-    ///   cannot be used is not an error: it is reported by ``Partial/finding``.
+    /// - Throws: ``DownloadError/Code/partialInUse`` while another process owns the partial, or a disk error. Existing
+    ///   files that cannot be used are not an error; ``Partial/finding`` reports them.
     func open(_ location: PartialLocation) throws(DownloadError) -> any Partial
 
-    /// Why no file can be put at `path` in the end: something is there that a file must not replace; nil where one can.
+    /// Returns the error of placing a file at `path` if something exists there that a file must not replace.
     func refusal(of path: String) -> DownloadError?
 
-    /// Whether anything may be kept at `site`; cheap.
+    /// Returns whether a partial may exist at `location`, without opening it.
     func holds(_ location: PartialLocation) -> Bool
 
-    /// Puts copies of a finished file at every target, atomically, as ``Partial/place(at:length:)`` does.
+    /// Places copies of a finished file at all targets, atomically, as ``Partial/place(at:length:)`` does.
     ///
-    /// - Parameter site: The site of the partial that the file was, for the names of temporary files.
+    /// - Parameter location: The location of the partial that became the file; temporary files are named after it.
     func place(
         copyOf path: String, at targets: [PlacementTarget], for location: PartialLocation
     ) -> [Result<String, DownloadError>]
 
-    /// Copies the bytes of the file that `open` opens; the file stays.
+    /// Copies the bytes of the file that `open` opens into the partial at `location`; the original file is kept.
     ///
-    /// Where more bytes that can be proven are kept here already, these stay, and nothing is copied; nor is it when
-    /// nothing could prove the file's bytes. The answer is what can be continued, as far as the network allows; its
-    /// ``Representation/isImported`` says whether it is of the file.
+    /// Nothing is copied if the partial already has at least as many provable bytes, or if no server could prove the
+    /// file's bytes. The result describes what can be continued if the network permits it; its
+    /// ``Representation/isImported`` says whether it comes from the file.
     ///
-    /// - Throws: ``DownloadError/Code/partialInUse`` while anybody owns the site, or a disk error; then nothing is lost,
-    ///   neither there nor here.
+    /// - Throws: ``DownloadError/Code/partialInUse`` while another owner has the partial, or a disk error. In both
+    ///   cases neither the file nor the existing partial is lost.
     func importFile(
         at location: PartialLocation, _ open: (any FileSystem) throws(DownloadError) -> ImportedFile
     ) throws(DownloadError) -> (unfinished: UnfinishedPartial, file: ImportedFile)
 
-    /// Removes from `directory` what no download can continue: files of this user that were last written before `date`,
-    /// that no checkpoint names, and whose lock can be taken.
+    /// Removes files from `directory` that no download can continue.
+    ///
+    /// These are files of this user that were last written before `date`, that no checkpoint names, and whose lock can
+    /// be acquired.
     func removeLeftovers(in directory: String, writtenBefore date: HTTPDate) throws(DownloadError) -> RemovedLeftovers
 
-    /// Removes unfinished bodies in `directory` that were last written before `date`, and the oldest of the others as long
-    /// as they hold more than `byteLimit` bytes together.
+    /// Removes unfinished in-memory bodies that were moved to `directory` and are old or exceed a limit.
+    ///
+    /// Removes the bodies that were last written before `date`, and then the oldest of the others while together they
+    /// exceed `byteLimit` bytes. A body that is in use is kept.
     func removeBodies(in directory: String, writtenBefore date: HTTPDate, exceeding byteLimit: Int64)
 
-    /// Removes a file whose bytes were copied and confirmed, if it is temporary and its path still leads to it.
+    /// Removes a file whose bytes were copied and confirmed, if it is temporary and its path still refers to it.
     func removeImported(_ file: ImportedFile)
 
-    /// What is kept at `site` on disk, read without owning it; nil where nothing is, or it cannot be read.
+    /// Returns the partial at `location` on disk without owning it, or nil if it does not exist or cannot be read.
     func unfinished(at location: PartialLocation) -> UnfinishedPartial?
 
-    /// What earlier processes left in `directory`, readable checkpoints only, in the order of their names.
+    /// Returns the unfinished partials in `directory` that have a readable checkpoint, sorted by name.
     ///
-    /// A checkpoint may have been planted. So none is listed whose destination is not below `directory`, or leads there
-    /// over a symbolic link.
+    /// A checkpoint may have been forged. A partial is therefore omitted if its destination is not below `directory`,
+    /// or if a symbolic link leads to it.
     ///
-    /// - Parameter trustsDestinations: Whether absolute destinations count as well, provided that nobody but this user can
-    ///   write to `directory`.
+    /// - Parameter trustsDestinations: Whether absolute destinations are accepted as well, provided that only this user
+    ///   can write to `directory`.
     func unfinished(
         in directory: String, trustsDestinations: Bool
     ) throws(DownloadError) -> [UnfinishedPartial]
 }
 
-/// Where a partial lives and whose it is.
+/// The location of a partial and the request that it belongs to.
 package struct PartialLocation: Sendable, Hashable {
-    /// Where the bytes are to be while they arrive.
+    /// The medium that holds the bytes while they arrive.
     package enum Medium: Sendable, Hashable {
         case disk
-        /// In memory, as long as nobody wants a file of them.
+        /// Memory, as long as no subscriber requests a file.
         case memory
     }
 
-    /// The directory for the hidden files, absolute; it exists, or is created by ``PartialStore/open(_:)``.
+    /// The absolute path of the directory for the hidden files; ``PartialStore/open(_:)`` creates it if necessary.
     package var directory: String
-    /// The name that people will recognise, sanitised: a part of the hidden files' names.
+    /// The sanitized, recognizable name that becomes a part of the hidden files' names.
     package var baseName: String
-    /// What was asked for.
+    /// The request that the partial belongs to.
     package var request: RequestRecord
-    /// The headers that are sent and never recorded.
+    /// The headers that are sent but never recorded.
     package var secretHeaders: HeaderFields
     package var medium: Medium
 
@@ -93,24 +98,25 @@ package struct PartialLocation: Sendable, Hashable {
     }
 }
 
-/// The request as a checkpoint records it: enough to make it again, without any secret.
+/// The request as a checkpoint records it: sufficient to repeat it, but without secrets.
 package struct RequestRecord: Sendable, Hashable {
-    /// The URL as asked for, without its fragment.
+    /// The requested URL without its fragment.
     package var url: String
     /// The public headers (``DownloadRequest/nonsecretHeaders``), as name and value pairs.
     package var headers: [[String]]
-    /// Whether other headers were sent, too, which a later process must supply anew.
+    /// Whether the request also had secret headers, which a later process has to supply again.
     package var hasSecretHeaders: Bool
-    /// Where the file is to go: a path relative to the partial's directory where it is below it, else absolute; empty
-    /// where no file is wanted.
+    /// The destination path; empty if no file is requested.
+    ///
+    /// The path is relative to the partial's directory if it is below that directory, otherwise absolute.
     package var destination: String
-    /// Whether `destination` is a directory in which the file's name is still to be chosen.
+    /// Whether `destination` is a directory in which the file's name has yet to be chosen.
     package var choosesName: Bool
-    /// The digest that the whole file must have, as `algorithm=hex`.
+    /// The expected digest of the whole file, as `algorithm=hex`.
     package var checksum: String?
-    /// The caller's name of the resource, which stands for it in place of the URL.
+    /// The caller's stable name of the resource, which replaces the URL as its key.
     package var identity: String?
-    /// The caller's name for whose credentials are sent.
+    /// The caller's stable name for the user whose credentials are sent.
     package var account: String?
 
     package init(
@@ -127,32 +133,31 @@ package struct RequestRecord: Sendable, Hashable {
         self.account = account
     }
 
-    /// What stands for the resource: its name where it has one, else the URL.
+    /// The key of the resource: its identity if it has one, otherwise its URL.
     package var resource: String { Self.resource(url: url, identity: identity) }
 
     package static func resource(url: String, identity: String?) -> String {
-        // No URL holds a space, so no name is taken for one.
+        // A URL cannot contain a space, so an identity is never confused with a URL.
         identity.map { "named \($0)" } ?? url
     }
 }
 
-/// What was found when a partial was opened.
+/// The result of opening a partial.
 package enum PartialFinding: Sendable, Hashable {
-    /// Nothing: a first download.
+    /// Nothing was found; this is the first download.
     case nothing
     /// Bytes to continue from.
     case bytes(Representation, IntervalSet)
-    /// Something that must not be used, and has been removed; with the number of bytes that were there.
+    /// Something that must not be used was found and removed; `discarded` is the number of bytes in it.
     case unusable(RestartReason, discarded: Int64)
 }
 
-/// A checkpoint that an earlier process left.
+/// An unfinished partial of an earlier process.
 package struct UnfinishedPartial: Sendable, Hashable {
     package var location: PartialLocation
     package var representation: Representation
     package var received: IntervalSet
-    /// The name of the file that holds the bytes, until the next opening gives it another one; nil where it was not
-    /// looked for.
+    /// The name of the file that contains the bytes, until the partial is opened again; nil if it was not looked up.
     package var fileName: String?
 
     package init(
@@ -165,85 +170,86 @@ package struct UnfinishedPartial: Sendable, Hashable {
     }
 }
 
-/// One open partial file and its checkpoint; owned until ``close()``, ``discard()`` or ``place(at:length:)``.
+/// An open partial file and its checkpoint, owned until ``close()``, ``discard()``, or ``place(at:length:)``.
 ///
-/// After these every call fails or does nothing. A call that is in progress then is waited for.
+/// Each of these waits for a call in progress. Afterwards every call fails or does nothing.
 ///
-/// Calls are never concurrent with each other, save that ``write(_:at:)`` and ``mark(_:)`` may run beside
-/// ``save(_:)`` and ``read(into:at:)``.
+/// Calls must not be concurrent, with one exception: ``write(_:at:)`` and ``mark(_:)`` may run during ``save(_:)`` and
+/// ``read(into:at:)``.
 package protocol Partial: AnyObject, Sendable {
-    /// What opening found; it does not change.
+    /// The result of opening the partial; it does not change.
     var finding: PartialFinding { get }
 
-    /// Gives up what is there and begins an empty file for `representation`.
+    /// Discards the existing file and creates an empty one for `representation`.
     ///
-    /// The old checkpoint goes before a byte of the new representation is written, so that no crash leaves it speaking
-    /// of bytes that are not its own. Refuses a destination that is no file, checks the free space and sets it aside
-    /// when the length is known. After an error
-    /// the partial takes no bytes until another call has succeeded.
+    /// The old checkpoint is removed before the first byte of the new representation is written, so that after a crash
+    /// no checkpoint describes bytes of another representation. Throws if the destination cannot be replaced by a file
+    /// or, when the length is known, if there is not enough free space. After an error the partial accepts no bytes
+    /// until another call of this method succeeds.
     func begin(_ representation: Representation) throws(DownloadError)
 
-    /// Continues the file as it is with what the server says of it now (the same object by its validator).
+    /// Replaces the representation by what the server now reports for the same object, and keeps the bytes.
     func updateRepresentation(_ representation: Representation)
 
-    /// The secret headers that are sent from now on, where they are not those of the site.
+    /// Sets the secret headers that are sent from now on, if they differ from those of the location.
     func useCredentials(_ headers: HeaderFields)
 
-    /// The server has proven that the bytes are those of the present request's credentials, too.
+    /// Records that the server has proven the bytes for the credentials of the current request.
     func confirmCredentials()
 
     /// Writes all of `bytes` at `offset`.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError)
 
-    /// Notes cheaply that `received` has been written, for a process that dies while the machine lives on.
+    /// Notes cheaply that `received` has been written, in case the process ends unexpectedly.
     ///
-    /// Does nothing while no checkpoint speaks of the file, which is so from ``begin(_:)`` to the first ``save(_:)``.
-    /// A failure is not reported, since it costs bytes only after a crash.
+    /// A mark is written only if the file has a checkpoint; a mark between ``begin(_:)`` and the first ``save(_:)`` may
+    /// have to wait for the checkpoint. An error is not reported, because it costs bytes only after a crash.
     func mark(_ received: IntervalSet)
 
-    /// Makes the bytes of `received`, then the checkpoint that speaks of them, as durable as the store promises.
+    /// Makes the bytes of `received`, and then the checkpoint that describes them, as durable as the store promises.
     ///
-    /// When the disk fails to sync the bytes, the partial takes no more: close it and open the site anew.
+    /// After the bytes cannot be synced, the partial accepts no more bytes and has to be closed and opened again.
     func save(_ received: IntervalSet) throws(DownloadError)
 
-    /// Lets the checkpoint claim `received` and nothing beyond, whatever it and its marks have claimed before.
+    /// Reduces what the checkpoint claims to `received`, regardless of earlier checkpoints and marks.
     ///
-    /// Unlike ``save(_:)``, after which an earlier mark that claims more goes on to count. `received` begins at the first
-    /// byte, and is a part of what was claimed.
+    /// In contrast, after ``save(_:)`` an earlier mark that claims more bytes remains valid. `received` has to start at
+    /// the first byte and to be a subset of what was claimed.
     func rollBack(to received: IntervalSet) throws(DownloadError)
 
-    /// Reads up to `buffer.count` bytes at `offset`; 0 at the end of the file.
+    /// Reads up to `buffer.count` bytes at `offset`, and returns their number; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int
 
-    /// The first `length` bytes, all of which are there.
+    /// Returns the first `length` bytes, all of which must have been received.
     func contents(length: Int64) throws(DownloadError) -> Data
 
     /// Whether the bytes are in memory only.
     var isInMemory: Bool { get }
 
-    /// Moves bytes that are in memory to disk, synced; does nothing where they are there.
+    /// Moves the bytes from memory to disk and syncs them; does nothing if they are already on disk.
     ///
-    /// Bytes may be written meanwhile; they wait for no sync.
+    /// Bytes may be written at the same time; such a write does not wait for the sync.
     func leaveMemory() throws(DownloadError)
 
-    /// The number of the volume that holds the bytes; nil in memory.
+    /// The device number of the volume that holds the bytes, or nil if they are in memory.
     var volume: UInt64? { get }
 
-    /// Puts the finished file of `length` bytes at every target and removes every trace of the partial.
+    /// Places the finished file of `length` bytes at all targets and removes all files of the partial.
     ///
-    /// Each target gets it atomically, and only after the bytes are as durable as promised. The first takes the file
-    /// itself, the rest get clones or copies. The answers are the paths that have the file now. Errors are per target;
-    /// where one fails the partial is kept unless another took the file.
+    /// Each target receives the file atomically, and only after the bytes are as durable as the store promises. The
+    /// first target receives the file itself, the others receive clones or copies. The results are the paths of the
+    /// placed files. Errors are reported per target; after an error the partial is kept unless another target received
+    /// the file.
     func place(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>]
 
     /// Releases the partial and keeps it on disk as last saved or marked.
     ///
-    /// The answer is what another process would find now: less than was written where the disk refused to save it, and
-    /// nothing where another owner has it.
+    /// Returns what another process would find now: fewer bytes than were written if the disk failed to save them, and
+    /// none if another owner has the partial.
     @discardableResult
     func close() -> IntervalSet
 
-    /// Releases the partial and removes every trace of it.
+    /// Releases the partial and removes all its files.
     func discard()
 }
 
@@ -264,7 +270,7 @@ extension Partial {
         return bytes
     }
 
-    /// Whether the bytes at `offset` are `bytes`.
+    /// Returns whether the bytes at `offset` equal `bytes`.
     package func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) -> Bool {
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: min(bytes.count, 64 << 10), alignment: 16)
         defer { piece.deallocate() }

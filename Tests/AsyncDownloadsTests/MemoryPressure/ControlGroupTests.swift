@@ -29,8 +29,9 @@ struct ControlGroupTests {
         ("0::/docker/4f", "\(container)\n\(unified)", "/sys/fs/cgroup"),
         ("0::/other", "\(container)\n\(unified)", "/sys/fs/cgroup/other"),
     ])
-    func `its directory is where its path meets what is mounted`(_ membership: String, _ mounts: String, _ path: String)
-    {
+    func `the directory of a control group follows from its path and the mounts`(
+        _ membership: String, _ mounts: String, _ path: String
+    ) {
         #expect(ControlGroup.directory(membership: membership, mounts: mounts) == path)
     }
 
@@ -51,7 +52,7 @@ struct ControlGroupTests {
         ("0::/x", "31 23 0:28 / /x rw -"),
         ("\0::/x", " - \n-\n\n- - - - - - -"),
     ])
-    func `there is none where it cannot be seen`(_ membership: String, _ mounts: String) {
+    func `a control group that is not visible has no directory`(_ membership: String, _ mounts: String) {
         #expect(ControlGroup.directory(membership: membership, mounts: mounts) == nil)
     }
 }

@@ -1,6 +1,6 @@
 @testable import AsyncDownloads
 
-/// A watch that an observer can stop although it began before the watch was there.
+/// A container for a watch, which an observer can stop even before the watch is stored.
 final class HeldWatch: Sendable {
     private struct State: Sendable {
         var watch: (any MemoryPressureWatch)?

@@ -5,16 +5,16 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What the real kernel does; a line says what is left out where it is not permitted.
+/// Tests with the real kernel; each test prints a line if it is not permitted to run.
 @Suite("The kernel's memory pressure", .endsWhenHung)
 struct KernelPressureTests {
-    @Test func `the triggers are accepted for the whole system and for the own control group`() throws {
+    @Test func `the kernel accepts the triggers for the whole system and for the process's control group`() throws {
         let files = PressureFile.candidates(
             environment: [:], membership: try String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8),
             mounts: try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8))
         for file in files {
             guard access(file.path, R_OK | W_OK) == 0 else {
-                print("not tested: \(file.path) cannot be written")
+                print("not tested: \(file.path) is not writable")
                 continue
             }
             let descriptors = try PressureDescriptor.open(file)
@@ -22,15 +22,15 @@ struct KernelPressureTests {
             for descriptor in descriptors {
                 var polled = pollfd(fd: descriptor.number, events: Int16(POLLPRI), revents: 0)
                 #expect(poll(&polled, 1, 0) >= 0)
-                #expect(polled.revents & Int16(POLLERR | POLLNVAL) == 0, "no trigger is set at \(file.path)")
+                #expect(polled.revents & Int16(POLLERR | POLLNVAL) == 0, "the trigger at \(file.path) is not set")
                 close(descriptor.number)
             }
         }
     }
 
-    @Test func `a trigger that the kernel refuses is logged, and leaves nothing open`() throws {
+    @Test func `a refused trigger is logged, and no descriptor stays open`() throws {
         guard let group = LimitedControlGroup() else {
-            return print("not tested: no control group can be made")
+            return print("not tested: control groups cannot be created")
         }
         defer { group.remove() }
         let file = PressureFile(
@@ -41,9 +41,9 @@ struct KernelPressureTests {
         #expect(!OpenDescriptors.paths.contains { $0.hasPrefix(group.path) })
     }
 
-    @Test func `a critical trigger that is refused leaves the warnings`() throws {
+    @Test func `warnings work without a refused critical trigger`() throws {
         guard let group = LimitedControlGroup() else {
-            return print("not tested: no control group can be made")
+            return print("not tested: control groups cannot be created")
         }
         defer { group.remove() }
         let nonsense = PressureFile.Trigger(bytes: Array("nonsense\0".utf8), level: .critical)
@@ -53,9 +53,9 @@ struct KernelPressureTests {
         for descriptor in descriptors { close(descriptor.number) }
     }
 
-    @Test func `the end of a control group ends its watch in silence`() async {
+    @Test func `the removal of a control group ends its watch without a level`() async {
         guard let group = LimitedControlGroup() else {
-            return print("not tested: no control group can be made")
+            return print("not tested: control groups cannot be created")
         }
         let (lines, levels) = (LogLines(), LevelRecorder())
         let monitor = SystemMemoryPressure(
@@ -70,11 +70,11 @@ struct KernelPressureTests {
         watch.stop()
     }
 
-    /// Takes half a minute and keeps a processor and the disk busy, so it is asked for by name.
+    /// Enabled by an environment variable only, because it uses a processor and the disk for half a minute.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["ASYNC_DOWNLOADS_THRASH"] != nil))
-    func `thrashing in a limited control group is told, and so is its end`() async throws {
+    func `thrashing in a limited control group, and its end, are reported`() async throws {
         guard let group = LimitedControlGroup(byteLimit: 64 << 20) else {
-            return print("not tested: no control group can be limited")
+            return print("not tested: control groups cannot be limited")
         }
         defer {
             group.endProcesses()
@@ -85,7 +85,7 @@ struct KernelPressureTests {
         let monitor = SystemMemoryPressure([.kernel(group.path + "/memory.pressure")], time: SystemTimeSource())
         let clock = ContinuousClock()
         let watch = monitor.watch(levels.record)
-        // Twice as much as fits is read and dirtied over and over.
+        // Reads and writes twice as many bytes as fit in memory, repeatedly.
         let shell = try group.start(
             """
             dd if=/dev/zero of='\(directory.path)/big' bs=1M count=100 2>/dev/null
@@ -101,7 +101,7 @@ struct KernelPressureTests {
         shell.waitUntilExit()
         let end = clock.now
         while let level = await levels.next(), level > .normal {}
-        print("normal \(clock.now - end) after its end")
+        print("normal \(clock.now - end) after the end of thrashing")
         #expect(seen.contains { $0 > .normal })
         watch.stop()
         await OpenDescriptors.gone(group.path)

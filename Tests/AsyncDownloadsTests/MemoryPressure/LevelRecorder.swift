@@ -1,6 +1,6 @@
 @testable import AsyncDownloads
 
-/// Remembers the levels that an observer was told, and hands them to a test that waits for them.
+/// A recorder of the levels that an observer receives, which lets a test wait for them.
 final class LevelRecorder: Sendable {
     private let recorded = Mutex<[MemoryPressure]>([])
     private let stream: AsyncStream<MemoryPressure>
@@ -10,16 +10,16 @@ final class LevelRecorder: Sendable {
         (stream, continuation) = AsyncStream.makeStream()
     }
 
-    /// All of them so far.
+    /// All levels so far.
     var levels: [MemoryPressure] { recorded.withLock { $0 } }
 
-    /// The observer.
+    /// The observer to register.
     @Sendable func record(_ level: MemoryPressure) {
         recorded.withLock { $0.append(level) }
         continuation.yield(level)
     }
 
-    /// Waits for the next one that no test has waited for yet.
+    /// Waits for the next level that no earlier call returned.
     func next() async -> MemoryPressure? {
         for await level in stream { return level }
         return nil

@@ -3,15 +3,15 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// A new control group of version 2, with a limit where one is wanted, for as long as a test runs.
+/// A new control group of version 2 for the duration of a test, optionally with a memory limit.
 ///
-/// Where the memory controller belongs to version 1, the limit is that of a second group there.
+/// If the memory controller belongs to version 1, a second group of that version has the limit.
 struct LimitedControlGroup {
-    /// The directory of version 2, in which the pressure is told.
+    /// The directory of version 2, which contains the pressure file.
     let path: String
     private let limiting: String?
 
-    /// Nil where that is not permitted.
+    /// Creates the control group; nil if that is not permitted.
     init?(byteLimit: Int? = nil) {
         guard let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8),
             let root = ControlGroup.directory(membership: "0::/", mounts: mounts),
@@ -51,7 +51,7 @@ struct LimitedControlGroup {
         _ = Self.write("1", to: path + "/cgroup.kill")
     }
 
-    /// Removes it, waiting for what still ends in it.
+    /// Removes the control group after its processes have ended.
     func remove() {
         for path in [path, limiting].compactMap(\.self) {
             while rmdir(path) != 0, errno == EBUSY { sched_yield() }

@@ -1,12 +1,12 @@
 @testable import AsyncDownloads
 
-/// Lines of a log.
+/// A recorder of log lines.
 final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
 
     var all: [String] { lines.withLock { $0 } }
 
-    /// Waits until there is one.
+    /// Waits for the first line.
     func any() async {
         while all.isEmpty { await Task.yield() }
     }

@@ -7,7 +7,7 @@ internal import Testing
 struct ManualMemoryPressureTests {
     private let pressure = ManualMemoryPressure()
 
-    @Test func `every watcher has been told when a report returns`() {
+    @Test func `every observer has received the level when a report returns`() {
         let (first, second) = (LevelRecorder(), LevelRecorder())
         let watches = [first, second].map { pressure.watch($0.record) }
         for level in [MemoryPressure.warning, .warning, .critical, .normal] { pressure.report(level) }
@@ -17,7 +17,7 @@ struct ManualMemoryPressureTests {
         for watch in watches { watch.stop() }
     }
 
-    @Test func `a watcher that comes later is told what stands, unless that is normal`() {
+    @Test func `a later observer receives the current level unless it is normal`() {
         let (early, late) = (LevelRecorder(), LevelRecorder())
         _ = pressure.watch(early.record)
         #expect(early.levels == [])
@@ -27,7 +27,7 @@ struct ManualMemoryPressureTests {
         #expect(early.levels == [.critical])
     }
 
-    @Test func `a watch that was stopped is told nothing, and stopping it again does nothing`() {
+    @Test func `a stopped watch receives no levels, and stopping it again does nothing`() {
         let (stopped, other) = (LevelRecorder(), LevelRecorder())
         let watch = pressure.watch(stopped.record)
         _ = pressure.watch(other.record)
@@ -39,7 +39,7 @@ struct ManualMemoryPressureTests {
         #expect(other.levels == [.warning, .critical])
     }
 
-    @Test func `what an observer reports comes after what is being told`() {
+    @Test func `a level that an observer reports follows the level being delivered`() {
         let (first, second) = (LevelRecorder(), LevelRecorder())
         let pressure = pressure
         _ = pressure.watch { level in
@@ -52,7 +52,7 @@ struct ManualMemoryPressureTests {
         #expect(second.levels == [.warning, .normal])
     }
 
-    @Test func `an observer may stop another one, which is not told any more`() {
+    @Test func `an observer can stop another watch, which receives no more levels`() {
         let second = LevelRecorder()
         let held = HeldWatch()
         _ = pressure.watch { _ in held.stop() }
@@ -61,7 +61,7 @@ struct ManualMemoryPressureTests {
         #expect(second.levels == [])
     }
 
-    @Test func `reports of many threads reach all watchers in one order`() async {
+    @Test func `reports from many threads reach all observers in one order`() async {
         let (first, second) = (LevelRecorder(), LevelRecorder())
         let pressure = pressure
         _ = pressure.watch(first.record)
@@ -82,7 +82,7 @@ struct ManualMemoryPressureTests {
         #expect(first.levels.last == pressure.level)
     }
 
-    @Test func `what an observer holds may stop watches when it goes`() {
+    @Test func `an object that an observer retains can stop watches when it is released`() {
         let watch = pressure.watch(LevelRecorder().record)
         let other = OnDeinit { watch.stop() }
         let holding = pressure.watch { [other] _ in _ = other }
@@ -91,7 +91,7 @@ struct ManualMemoryPressureTests {
         #expect(pressure.level == .warning)
     }
 
-    @Test func `a downloader's source leads to it, and no source to silence`() {
+    @Test func `a manual source delivers its levels, and no source delivers none`() {
         let time = ManualTimeSource()
         let (manual, none) = (LevelRecorder(), LevelRecorder())
         let watches = [

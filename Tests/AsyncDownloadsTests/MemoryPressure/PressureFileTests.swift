@@ -8,7 +8,7 @@ internal import Testing
 struct PressureFileTests {
     private static let system = PressureFile.kernel("/proc/pressure/memory")
     private static let own = PressureFile.kernel("/sys/fs/cgroup/app/memory.pressure")
-    /// What the service manager gives out: `some 200000 2000000` and a zero.
+    /// The usual value of a service manager: `some 200000 2000000` and a zero byte.
     private static let some = "c29tZSAyMDAwMDAgMjAwMDAwMAA="
 
     private func candidates(_ environment: [String: String]) -> [PressureFile] {
@@ -17,29 +17,29 @@ struct PressureFileTests {
             mounts: "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
     }
 
-    @Test func `the own control group comes before the whole system`() {
+    @Test func `the process's control group precedes the whole system`() {
         #expect(candidates([:]) == [Self.own, Self.system])
         #expect(PressureFile.candidates(environment: [:], membership: "", mounts: "") == [Self.system])
     }
 
-    @Test func `what the service manager names comes first, with what it wants to be written`() throws {
+    @Test func `the file that the service manager names is first, with the bytes to write`() throws {
         let files = candidates(["MEMORY_PRESSURE_WATCH": "/run/pressure", "MEMORY_PRESSURE_WRITE": "AP8KeA=="])
         #expect(files.map(\.path) == ["/run/pressure", Self.own.path, Self.system.path])
         #expect(files[0].triggers == [PressureFile.Trigger(bytes: [0, 255, 10, 120], level: .warning)])
     }
 
-    @Test func `nothing is written where it wants nothing to be`() {
+    @Test func `no bytes are written if the service manager names none`() {
         let files = candidates(["MEMORY_PRESSURE_WATCH": "/run/pressure"])
         #expect(files[0] == PressureFile(path: "/run/pressure", triggers: [.init(bytes: [], level: .warning)]))
     }
 
-    @Test func `a trigger in the kernel's language has a critical one beside it`() {
+    @Test func `a trigger in the kernel's syntax is accompanied by a critical one`() {
         let files = candidates(["MEMORY_PRESSURE_WATCH": "/a/memory.pressure", "MEMORY_PRESSURE_WRITE": Self.some])
         let warning = PressureFile.Trigger(bytes: Array("some 200000 2000000\0".utf8), level: .warning)
         #expect(files[0] == PressureFile(path: "/a/memory.pressure", triggers: [warning, .full]))
     }
 
-    @Test func `the service manager can switch it off`() {
+    @Test func `the service manager can disable watching`() {
         #expect(candidates(["MEMORY_PRESSURE_WATCH": "/dev/null", "MEMORY_PRESSURE_WRITE": Self.some]) == [])
     }
 
@@ -49,11 +49,11 @@ struct PressureFileTests {
         ["MEMORY_PRESSURE_WATCH": "/run/pressure", "MEMORY_PRESSURE_WRITE": "c29tZ"],
         ["MEMORY_PRESSURE_WRITE": some],
     ])
-    func `variables that make no sense count as not there`(_ environment: [String: String]) {
+    func `invalid environment variables are ignored`(_ environment: [String: String]) {
         #expect(candidates(environment) == [Self.own, Self.system])
     }
 
-    @Test func `the kernel's windows need no capability, and a critical level takes more than a warning`() throws {
+    @Test func `the kernel triggers need no capability and have two levels`() throws {
         for trigger in [PressureFile.Trigger.some, .full] {
             let words = String(decoding: trigger.bytes.dropLast(), as: UTF8.self).split(separator: " ")
             #expect(trigger.bytes.last == 0)

@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite("The levels that signs of memory pressure make", .endsWhenHung)
 struct PressureGaugeTests {
-    /// What comes in at a second, and what is told then.
+    /// A sign at a time, and the level that is reported then.
     struct Step: Sendable {
         let second: Int
         let sign: PressureSign?
@@ -32,7 +32,7 @@ struct PressureGaugeTests {
                 Step(0, .moment(.warning), .warning), Step(9, nil, nil), Step(10, nil, .normal), Step(30, nil, nil),
             ]),
         Course(
-            "a further warning is told, and puts the end off",
+            "another warning is reported and delays the end",
             [
                 Step(0, .moment(.warning), .warning), Step(6, .moment(.warning), .warning), Step(10, nil, nil),
                 Step(15, nil, nil), Step(16, nil, .normal),
@@ -43,57 +43,57 @@ struct PressureGaugeTests {
                 Step(0, .moment(.warning), .warning), Step(1, .moment(.critical), .critical), Step(11, nil, .normal),
             ]),
         Course(
-            "a critical level falls to a warning that was seen since",
+            "a critical level falls to a later warning",
             [
                 Step(0, .moment(.critical), .critical), Step(4, .moment(.warning), nil), Step(10, nil, .warning),
                 Step(14, nil, .normal),
             ]),
         Course(
-            "a warning at the moment at which the critical level ends is told once",
+            "a warning at the end of a critical level is reported once",
             [
                 Step(0, .moment(.critical), .critical), Step(10, .moment(.warning), .warning), Step(20, nil, .normal),
             ]),
         Course(
-            "a critical sign is told again",
+            "a repeated critical sign is reported again",
             [
                 Step(0, .moment(.critical), .critical), Step(2, .moment(.critical), .critical), Step(12, nil, .normal),
             ]),
         Course(
-            "a sign after the time of calm, before anybody looked, is one more of the same level",
+            "a sign after the quiet time, before the level was read, repeats the level",
             [
                 Step(0, .moment(.warning), .warning), Step(60, .moment(.warning), .warning), Step(70, nil, .normal),
             ]),
         Course(
-            "a moment of normal says nothing",
+            "a momentary sign of the normal level is not reported",
             [
                 Step(0, .moment(.normal), nil), Step(1, .moment(.warning), .warning), Step(2, .moment(.normal), nil),
             ]),
         Course(
-            "a lasting level stands until it is taken back",
+            "a lasting level remains until it is replaced",
             [
                 Step(0, .lasting(.warning), .warning), Step(1000, nil, nil), Step(1001, .lasting(.normal), .normal),
             ]),
         Course(
-            "a lasting level is told as often as it is said, except for normal",
+            "a repeated lasting level is reported each time, except for normal",
             [
                 Step(0, .lasting(.normal), nil), Step(1, .lasting(.critical), .critical),
                 Step(2, .lasting(.critical), .critical), Step(3, .lasting(.warning), .warning),
                 Step(4, .lasting(.normal), .normal), Step(5, .lasting(.normal), nil),
             ]),
         Course(
-            "a moment outlasts the end of a lasting level",
+            "a momentary sign outlasts the end of a lasting level",
             [
                 Step(0, .lasting(.critical), .critical), Step(5, .moment(.warning), nil),
                 Step(6, .lasting(.normal), .warning), Step(15, nil, .normal),
             ]),
         Course(
-            "a moment ends at a lasting level",
+            "a momentary sign ends at a lasting level",
             [
                 Step(0, .moment(.critical), .critical), Step(1, .lasting(.warning), nil), Step(10, nil, .warning),
                 Step(100, nil, nil),
             ]),
     ])
-    func `signs make levels, which are told when they change or come again`(_ course: Course) {
+    func `levels are reported when they change or are repeated`(_ course: Course) {
         var gauge = PressureGauge()
         for step in course.steps {
             let now = Duration.seconds(step.second)
@@ -102,7 +102,7 @@ struct PressureGaugeTests {
         }
     }
 
-    @Test func `it is known when a sign will be too old, and there is nothing to wait for without one`() {
+    @Test func `the next change is the time at which the oldest momentary sign expires`() {
         var gauge = PressureGauge()
         #expect(gauge.nextChange == nil)
         _ = gauge.take(.lasting(.critical), at: .zero)
@@ -116,7 +116,7 @@ struct PressureGaugeTests {
         #expect(gauge.nextChange == nil)
     }
 
-    @Test func `levels are ordered by the shortage`() {
+    @Test func `levels are ordered by severity`() {
         #expect(MemoryPressure.allCases.sorted() == [.normal, .warning, .critical])
         #expect([.critical, .normal, .warning].max() == MemoryPressure.critical)
     }

@@ -20,7 +20,7 @@ struct PressureSocketTests {
         return SystemMemoryPressure(environment, time: time, log: log)
     }
 
-    /// Listens at the path; connections wait to be accepted.
+    /// Listens at the path without accepting connections.
     private func listener(connections: Int32 = 8) throws -> Int32 {
         let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
@@ -36,7 +36,7 @@ struct PressureSocketTests {
         return number
     }
 
-    @Test func `bytes from a socket are a warning, and it is sent what it is to be sent`() async throws {
+    @Test func `bytes from a socket are a warning, and the socket receives the bytes to write`() async throws {
         let listener = try listener()
         defer { close(listener) }
         let watch = monitor(write: "aGVsbG8=").watch(levels.record)
@@ -54,7 +54,7 @@ struct PressureSocketTests {
         #expect(levels.levels.count == 3)
     }
 
-    @Test func `the end of the other side ends the watch, whose last level still ends in time`() async throws {
+    @Test func `the watch ends with its peer, and its last level still expires`() async throws {
         let listener = try listener()
         defer { close(listener) }
         let lines = LogLines()
@@ -63,7 +63,7 @@ struct PressureSocketTests {
         #expect(write(peer, "x", 1) == 1)
         #expect(shutdown(peer, Int32(SHUT_WR)) == 0)
         var byte: UInt8 = 0
-        #expect(read(peer, &byte, 1) == 0, "the watch closes its side by itself")
+        #expect(read(peer, &byte, 1) == 0, "the watch closes its side too")
         close(peer)
         #expect(await levels.next() == .warning)
         await time.timer(ofAtLeast: .seconds(10))
@@ -74,7 +74,7 @@ struct PressureSocketTests {
         watch.stop()
     }
 
-    @Test func `a socket that nobody listens at is left alone`() throws {
+    @Test func `a socket without a listener is not watched`() throws {
         close(try listener())
         let lines = LogLines()
         let file = PressureFile(path: path, triggers: [.some])
@@ -82,7 +82,7 @@ struct PressureSocketTests {
         #expect(lines.all == ["memory pressure is not watched: cannot connect to \(path): Connection refused"])
     }
 
-    @Test func `a path that is too long for a socket is left alone`() throws {
+    @Test func `a path that is too long for a socket is not watched`() throws {
         close(try listener())
         let long = directory.path + "/" + String(repeating: "s", count: 120)
         try #require(rename(path, long) == 0)
@@ -92,7 +92,7 @@ struct PressureSocketTests {
         #expect(lines.all == ["memory pressure is not watched: cannot connect to \(long): File name too long"])
     }
 
-    @Test func `a file is written what is to be written, and never read`() async throws {
+    @Test func `an ordinary file receives the bytes to write and is never read`() async throws {
         try directory.put([], at: path)
         let watch = monitor(write: "aGVsbG8=").watch(levels.record)
         #expect(directory.bytes(at: path) == Array("hello".utf8))

@@ -17,7 +17,7 @@ struct PressureWatchTests {
         monitor = SystemMemoryPressure(standIn.environment, time: time)
     }
 
-    @Test func `bytes in a FIFO are a warning, which ends when ten seconds bring no more`() async {
+    @Test func `bytes in a FIFO are a warning, which ends after ten seconds without more bytes`() async {
         let watch = monitor.watch(levels.record)
         standIn.signal()
         #expect(await levels.next() == .warning)
@@ -29,7 +29,7 @@ struct PressureWatchTests {
         await standIn.unwatched()
     }
 
-    @Test func `a further sign is told again and puts the end off`() async {
+    @Test func `another sign is reported again and delays the end`() async {
         let watch = monitor.watch(levels.record)
         standIn.signal()
         #expect(await levels.next() == .warning)
@@ -37,19 +37,19 @@ struct PressureWatchTests {
         time.advance(by: .seconds(6))
         standIn.signal(byteCount: 10_000)
         #expect(await levels.next() == .warning)
-        // Reads of 4,096 bytes make three signs of them.
+        // Reads of 4,096 bytes result in three signs.
         #expect(await levels.next() == .warning)
         #expect(await levels.next() == .warning)
         time.advance(by: .seconds(4))
         await time.timer(ofAtLeast: .seconds(6))
         time.advance(by: .seconds(5))
         standIn.signal()
-        #expect(await levels.next() == .warning, "and not normal, which would have been told before")
+        #expect(await levels.next() == .warning, "normal would have been reported earlier")
         watch.stop()
         await standIn.unwatched()
     }
 
-    @Test func `nothing is open and no timer pending once a watch is stopped, however often it was`() async {
+    @Test func `a stopped watch has no open descriptor and no timer`() async {
         for _ in 0..<3 {
             let watch = monitor.watch(levels.record)
             #expect(standIn.isWatched)
@@ -64,7 +64,7 @@ struct PressureWatchTests {
         #expect(levels.levels == [.warning, .warning, .warning])
     }
 
-    @Test func `a FIFO knows no degrees, whatever it is to be set up with`() async {
+    @Test func `every byte in a FIFO is a warning, whatever the trigger is`() async {
         var environment = standIn.environment
         environment["MEMORY_PRESSURE_WRITE"] = "c29tZSAyMDAwMDAgMjAwMDAwMAA="
         let watch = SystemMemoryPressure(environment, time: time).watch(levels.record)
@@ -75,10 +75,10 @@ struct PressureWatchTests {
         }
         watch.stop()
         await standIn.unwatched()
-        #expect(levels.levels.count == 5, "what it was to be set up with did not come back")
+        #expect(levels.levels.count == 5, "the bytes of the trigger are not read back")
     }
 
-    @Test func `two watches each have descriptors of their own`() async {
+    @Test func `two watches have separate descriptors`() async {
         let other = LevelRecorder()
         let (first, second) = (monitor.watch(levels.record), monitor.watch(other.record))
         first.stop()
@@ -89,7 +89,7 @@ struct PressureWatchTests {
         await standIn.unwatched()
     }
 
-    @Test func `an observer may stop its own watch`() async {
+    @Test func `an observer can stop its own watch`() async {
         let held = HeldWatch()
         let levels = levels
         held.hold(
@@ -103,7 +103,7 @@ struct PressureWatchTests {
         #expect(levels.levels == [.warning])
     }
 
-    @Test func `an observer that blocks holds nobody up who stops its watch`() async {
+    @Test func `a blocking observer does not block a stop of its watch`() async {
         let gate = DispatchSemaphore(value: 0)
         let levels = levels
         let watch = monitor.watch { level in
@@ -117,7 +117,7 @@ struct PressureWatchTests {
         await standIn.unwatched()
     }
 
-    @Test func `watches start and stop on many threads while signs come`() async {
+    @Test func `watches start and stop on many threads while signs arrive`() async {
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
@@ -135,18 +135,18 @@ struct PressureWatchTests {
         await standIn.unwatched()
     }
 
-    @Test func `two thousand watches leave no descriptor behind`() async {
+    @Test func `two thousand watches leave no open descriptors`() async {
         let before = OpenDescriptors.paths.count
         for _ in 0..<2000 {
             let watch = monitor.watch { _ in }
             watch.stop()
         }
         await standIn.unwatched()
-        // Other tests have theirs open meanwhile, and close them; these would be four thousand that stay.
+        // Concurrent tests open and close other descriptors; a leak would be four thousand.
         while OpenDescriptors.paths.count >= before + 1500 { await Task.yield() }
     }
 
-    @Test func `the next file is taken when one cannot be watched`() async {
+    @Test func `the next file is watched if one cannot be`() async {
         let files = [PressureFile(path: "/nowhere", triggers: [.some]), PressureFile.kernel(standIn.path)]
         let lines = LogLines()
         let watch = SystemMemoryPressure(files, time: time, log: lines).watch(levels.record)
@@ -157,7 +157,7 @@ struct PressureWatchTests {
         await standIn.unwatched()
     }
 
-    @Test func `where nothing can be watched one line says so, and the observer hears nothing`() {
+    @Test func `if no file can be watched, one line is logged and no level is reported`() {
         let lines = LogLines()
         let files = [
             PressureFile.kernel("/nowhere"), .kernel("/dev/zero"), .kernel("/tmp"),
@@ -171,7 +171,7 @@ struct PressureWatchTests {
         #expect(levels.levels == [])
     }
 
-    @Test func `what is switched off is not even logged`() {
+    @Test func `disabled watching is not logged`() {
         let lines = LogLines()
         SystemMemoryPressure([], time: time, log: lines).watch(levels.record).stop()
         #expect(lines.all == [])

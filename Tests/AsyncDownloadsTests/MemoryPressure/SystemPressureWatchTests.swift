@@ -13,12 +13,12 @@ struct SystemPressureWatchTests {
         watch = SystemPressureWatch(time: time, observer: levels.record)
     }
 
-    @Test func `the observer has been told when a sign was taken up`() {
+    @Test func `the observer has received the level when a sign was accepted`() {
         for level in [MemoryPressure.critical, .warning, .normal] { watch.take(.lasting(level)) }
         #expect(levels.levels == [.critical, .warning, .normal])
     }
 
-    @Test func `a sign that comes after the stop is dropped`() {
+    @Test func `a sign after the stop is dropped`() {
         watch.take(.lasting(.warning))
         watch.stop()
         watch.take(.lasting(.critical))
@@ -27,7 +27,7 @@ struct SystemPressureWatchTests {
         #expect(levels.levels == [.warning])
     }
 
-    @Test func `a stop ends the source, and only once`() {
+    @Test func `a stop ends the source once`() {
         let ends = LogLines()
         watch.setSource { ends.append("ended") }
         watch.stop()

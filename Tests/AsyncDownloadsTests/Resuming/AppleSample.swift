@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What URLSession wrote on an Apple system for a download of ESA's, with the archived requests cut short.
+/// Resume data that URLSession wrote on an Apple system, with shortened archived requests.
 enum AppleSample {
     static let data = Data(text.utf8)
 

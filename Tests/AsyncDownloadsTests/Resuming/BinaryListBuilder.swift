@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// A binary property list whose every byte is chosen, well formed or not.
+/// A builder of binary property lists with arbitrary bytes, well formed or not.
 struct BinaryListBuilder {
-    /// The objects as they are written; the first is the outermost.
+    /// The objects in the order of the file; the first is the root.
     var objects: [[UInt8]]
     var offsetSize: UInt8 = 4
     var referenceSize: UInt8 = 4
-    // What the trailer claims, where not the truth.
+    // The values of the trailer that differ from the correct ones.
     var count: UInt64?
     var root: UInt64 = 0
     var table: UInt64?
-    /// What the table claims of the first object, where not the truth.
+    /// The offset of the first object in the table, if it differs from the correct one.
     var firstOffset: UInt64?
 
     init(_ objects: [[UInt8]]) { self.objects = objects }
@@ -48,7 +48,7 @@ struct BinaryListBuilder {
         header(0xD, entries.count) + references(entries.map(\.key)) + references(entries.map(\.value))
     }
 
-    /// The first byte of an object, and its count; `claim` is a count that is not true.
+    /// Returns the first byte of an object and its count; `claim` is a wrong count.
     static func header(_ kind: UInt8, _ count: Int, claim: UInt64? = nil) -> [UInt8] {
         if let claim { return [kind << 4 | 0x0F, 0x13] + bytes(claim, size: 8) }
         return count < 15 ? [kind << 4 | UInt8(count)] : [kind << 4 | 0x0F, 0x13] + bytes(UInt64(count), size: 8)

@@ -4,13 +4,13 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// The examples of the article "When the URL changes", each run as it stands there.
+/// Tests that run the examples of the article "When the URL changes" without changes.
 @Suite(.endsWhenHung)
 struct ChangingTheURLTests {
     private static let content = Content(seed: 75, length: 200_000)
     private static let cut: Int64 = 80_000
 
-    /// What an app's own server would do.
+    /// The app's own server in the examples.
     private struct Service: Sendable {
         let server: LoopbackServer
 
@@ -23,7 +23,7 @@ struct ChangingTheURLTests {
         environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: script), at: path)
     }
 
-    @Test func `a fresh URL is asked for`() async throws {
+    @Test func `a fresh URL is requested`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, script: [[.status(403)]]), at: "/signed")
             serve(environment, "/fresh")
@@ -42,7 +42,7 @@ struct ChangingTheURLTests {
         }
     }
 
-    @Test func `a URL is replaced, and a resource named`() async throws {
+    @Test func `a URL is replaced, and an identity identifies the resource`() async throws {
         try await TestEnvironment.with { environment async throws in
             serve(environment, "/today", stalling: true)
             serve(environment, "/film-4711")
@@ -64,7 +64,7 @@ struct ChangingTheURLTests {
         }
     }
 
-    @Test func `a download of URLSession's is gone on with`() async throws {
+    @Test func `a download of URLSession continues`() async throws {
         try await TestEnvironment.with { environment async throws in
             serve(environment, "/today")
             let (downloader, directory) = (environment.downloader, environment.temporaryDirectory)
@@ -79,7 +79,7 @@ struct ChangingTheURLTests {
         }
     }
 
-    @Test func `a download is handed to somebody else`() async throws {
+    @Test func `a download continues in another downloader`() async throws {
         try await TestEnvironment.with { environment async throws in
             serve(environment, "/one", stalling: true)
             let first = environment.downloader.start(environment.request("/one"))

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Resume data that nobody wrote in good faith: the process lives, soon, and believes nothing impossible.
+/// Tests with malicious resume data: parsing ends soon, without a crash, and accepts nothing impossible.
 @Suite("ResumeData: hostile input", .endsWhenHung)
 struct HostileResumeDataTests {
     typealias List = BinaryListBuilder
@@ -36,57 +36,57 @@ struct HostileResumeDataTests {
         Hostile("a chain of dictionaries that are keys", (0..<60_000).map { List.dictionary([($0 + 1, $0 + 1)]) }),
         Hostile("arrays that double forty times", (0..<40).map { List.array([$0 + 1, $0 + 1]) } + text),
         Hostile("arrays a hundred thousand deep", (0..<100_000).map { List.array([$0 + 1]) } + text),
-        Hostile("more objects than bytes", pair) { $0.count = huge },
-        Hostile("a number of objects that overflows", pair) { $0.count = .max },
+        Hostile("a count of objects beyond the number of bytes", pair) { $0.count = huge },
+        Hostile("a count of objects that overflows", pair) { $0.count = .max },
         Hostile("no objects", pair) { $0.count = 0 },
-        Hostile("a root that is not there", pair) { $0.root = 3 },
-        Hostile("a root beyond all numbers", pair) { $0.root = .max },
+        Hostile("a missing root", pair) { $0.root = 3 },
+        Hostile("a root that overflows", pair) { $0.root = .max },
         Hostile("a table in the trailer", pair) { $0.table = 100 },
-        Hostile("a table beyond all numbers", pair) { $0.table = .max },
+        Hostile("a table offset that overflows", pair) { $0.table = .max },
         Hostile("a table in the header", pair) { $0.table = 4 },
         Hostile("an offset in the header", pair) { $0.firstOffset = 0 },
         Hostile("an offset in the table", pair) { $0.firstOffset = 26 },
-        Hostile("an offset beyond all numbers", pair) { list in
+        Hostile("an object offset that overflows", pair) { list in
             list.firstOffset = .max
             list.offsetSize = 8
         },
-        Hostile("offsets of no size", pair) { $0.offsetSize = 0 },
+        Hostile("offsets of zero bytes", pair) { $0.offsetSize = 0 },
         Hostile("offsets of nine bytes", pair) { $0.offsetSize = 9 },
         Hostile("offsets of 255 bytes", pair) { $0.offsetSize = 255 },
-        Hostile("references of no size", pair) { $0.referenceSize = 0 },
+        Hostile("references of zero bytes", pair) { $0.referenceSize = 0 },
         Hostile("references of nine bytes", pair) { $0.referenceSize = 9 },
         Hostile("an array longer than the file", [List.header(0xA, 0, claim: huge)]),
-        Hostile("an array longer than any", [List.header(0xA, 0, claim: .max)]),
+        Hostile("an array with a count that overflows", [List.header(0xA, 0, claim: .max)]),
         Hostile("a dictionary longer than the file", [List.header(0xD, 0, claim: huge / 2)]),
         Hostile("a string longer than the file", [List.header(0x5, 0, claim: huge)]),
-        Hostile("units longer than the file", [List.header(0x6, 0, claim: huge / 2 + 1)]),
+        Hostile("UTF-16 text longer than the file", [List.header(0x6, 0, claim: huge / 2 + 1)]),
         Hostile("data longer than the file", [List.header(0x4, 0, claim: huge)]),
-        Hostile("a count that is no integer", [[0xDF, 0x51, 0x61]]),
+        Hostile("a count that is not an integer", [[0xDF, 0x51, 0x61]]),
         Hostile("a count of 32768 bytes", [[0xDF, 0x1F, 0x00]]),
         Hostile("an integer of 32768 bytes", [[0x1F, 0x00]]),
-        Hostile("a kind that does not exist", [[0x90]]),
+        Hostile("an unknown kind", [[0x90]]),
         Hostile("a key that is half a surrogate pair", [List.dictionary([(1, 1)]), [0x61, 0xD8, 0x00]]),
         Hostile("a key that is not ASCII", [List.dictionary([(1, 1)]), [0x51, 0xFF]]),
-        Hostile("a key twice", [List.dictionary([(1, 1), (1, 1)]), List.string("a")]),
-        Hostile("a key that is not there", [List.dictionary([(9, 1)]), List.string("a")]),
+        Hostile("a duplicate key", [List.dictionary([(1, 1), (1, 1)]), List.string("a")]),
+        Hostile("a missing key", [List.dictionary([(9, 1)]), List.string("a")]),
     ]
 
     static let archives: [Hostile] = [
         archive("a root that is its own reference", root: 1, first: List.uid(1)),
-        archive("a root that is not there", root: 9, first: empty),
-        archive("a root beyond all numbers", root: .max, first: empty),
-        archive("a root that stands for nil", root: 0, first: empty),
+        archive("a missing root", root: 9, first: empty),
+        archive("a root that overflows", root: .max, first: empty),
+        archive("a root that represents nil", root: 0, first: empty),
         archive("a root without keys", root: 1, first: List.dictionary([])),
         archive("keys that are their own dictionary", root: 1, first: List.dictionary([(9, 6), (10, 6)])),
         archive("keys that refer to themselves", root: 1, first: List.dictionary([(9, 11), (10, 11)])),
         archive("more keys than values", root: 1, first: List.dictionary([(9, 11), (10, 12)])),
-        archive("a key twice", root: 1, first: List.dictionary([(9, 13), (10, 13)])),
+        archive("a duplicate key", root: 1, first: List.dictionary([(9, 13), (10, 13)])),
     ]
 
-    /// A dictionary without entries, as archives have it.
+    /// An empty dictionary as archives encode it.
     private static let empty = List.dictionary([(9, 12), (10, 12)])
 
-    /// An archive of two objects beside nil, the second of which is a text.
+    /// Returns an archive of nil and two objects, the second of which is a string.
     private static func archive(_ name: String, root: UInt64, first: [UInt8]) -> Hostile {
         let objects = [
             List.dictionary([(1, 2), (3, 4), (5, 7)]), List.string("$archiver"), List.string("NSKeyedArchiver"),
@@ -102,24 +102,24 @@ struct HostileResumeDataTests {
 
     static let texts: [Hostile] = [
         Hostile("arrays 40,000 deep", xml(nested("<array>", "</array>"))),
-        Hostile("arrays that never end", Data((open + String(repeating: "<array>", count: 100_000)).utf8)),
+        Hostile("arrays without an end", Data((open + String(repeating: "<array>", count: 100_000)).utf8)),
         Hostile(
-            "an entity of its own", Data("<!DOCTYPE plist [<!ENTITY a \"b\">]>\(open)<dict/></plist>".utf8)
+            "a declared entity", Data("<!DOCTYPE plist [<!ENTITY a \"b\">]>\(open)<dict/></plist>".utf8)
         ),
-        Hostile("an entity that is not known", xml("<dict><key>&a;</key><string/></dict>")),
-        Hostile("a character that does not exist", xml("<dict><key>&#xD800;</key><string/></dict>")),
-        Hostile("a character beyond all numbers", xml("<dict><key>&#99999999999;</key><string/></dict>")),
-        Hostile("a comment that never ends", xml("<dict><!-- </dict>")),
-        Hostile("a section that never ends", xml("<dict><key><![CDATA[</key></dict>")),
+        Hostile("an unknown entity", xml("<dict><key>&a;</key><string/></dict>")),
+        Hostile("an invalid character", xml("<dict><key>&#xD800;</key><string/></dict>")),
+        Hostile("a character number that overflows", xml("<dict><key>&#99999999999;</key><string/></dict>")),
+        Hostile("a comment without an end", xml("<dict><!-- </dict>")),
+        Hostile("a CDATA section without an end", xml("<dict><key><![CDATA[</key></dict>")),
         Hostile("a value without a key", xml("<dict><string/></dict>")),
         Hostile("a key without a value", xml("<dict><key>a</key></dict>")),
-        Hostile("two keys", xml("<dict><key>a</key><key>b</key><string/></dict>")),
-        Hostile("a key twice", xml("<dict><key>a</key><string/><key>a</key><string/></dict>")),
+        Hostile("two adjacent keys", xml("<dict><key>a</key><key>b</key><string/></dict>")),
+        Hostile("a duplicate key", xml("<dict><key>a</key><string/><key>a</key><string/></dict>")),
         Hostile("a key in an array", xml("<array><key>a</key></array>")),
-        Hostile("an end that fits nothing", xml("<dict></array>")),
-        Hostile("an end of a leaf that fits nothing", xml("<dict><key>a</string><string/></dict>")),
-        Hostile("an end without a beginning", xml("</dict><dict/>")),
-        Hostile("an element that is not known", xml("<dict><key>a</key><set/></dict>")),
+        Hostile("a mismatched end tag", xml("<dict></array>")),
+        Hostile("a mismatched end tag of a leaf", xml("<dict><key>a</string><string/></dict>")),
+        Hostile("an end tag without a start tag", xml("</dict><dict/>")),
+        Hostile("an unknown element", xml("<dict><key>a</key><set/></dict>")),
         Hostile("an element in a leaf", xml("<dict><key><string/></key><string/></dict>")),
         Hostile("text between elements", xml("<dict>a</dict>")),
         Hostile("two values", xml("<dict/><dict/>")),
@@ -135,26 +135,26 @@ struct HostileResumeDataTests {
         String(repeating: start, count: depth) + "<string>a</string>" + String(repeating: end, count: depth)
     }
 
-    @Test("is refused before anything is taken from it", arguments: lists + texts)
-    func refused(_ hostile: Hostile) {
+    @Test(arguments: lists + texts)
+    func `hostile property lists are refused`(_ hostile: Hostile) {
         let error = #expect(throws: DownloadError.self) { try ResumeData(hostile.data) }
         #expect(error?.code == .resumeDataUnusable)
         let details = ["the resume data is not a property list", "the resume data is not a dictionary"]
         #expect(details.contains(error?.detail ?? ""))
     }
 
-    @Test("of an archive is refused", arguments: archives)
-    func refusedArchive(_ hostile: Hostile) throws {
+    @Test(arguments: archives)
+    func `hostile archives are refused`(_ hostile: Hostile) throws {
         let error = #expect(throws: DownloadError.self) { try ResumeData(hostile.data) }
         #expect(error?.detail == "the resume data is an archive that does not contain a dictionary")
-        // The same archive with nothing wrong gets further.
+        // Otherwise the same archive is accepted up to the missing fields.
         let good = Self.archive("", root: 1, first: Self.empty)
         let other = #expect(throws: DownloadError.self) { try ResumeData(good.data) }
         #expect(other?.detail == "the resume data does not contain a download URL")
     }
 
-    @Test("beside what is needed does no harm: it is never looked at", arguments: [0, 1, 2])
-    func besides(_ kind: Int) throws {
+    @Test(arguments: [0, 1, 2])
+    func `hostile values that are not needed are ignored`(_ kind: Int) throws {
         let keys = [ResumeDataFields.Key.url, ResumeDataFields.Key.count, ResumeDataFields.Key.name, "more"]
         var objects = [List.dictionary(zip(1...4, 5...8).map { ($0, $1) })] + keys.map { List.string($0) }
         objects += [List.utf16("https://a.example/x"), List.integer(7), List.string("x.tmp")]
@@ -167,8 +167,8 @@ struct HostileResumeDataTests {
         #expect(resumeData.receivedByteCount == 7 && resumeData.temporaryFileName == "x.tmp")
     }
 
-    @Test("that is nested deeply beside it does no harm either", arguments: ["array", "dict"])
-    func deep(_ element: String) throws {
+    @Test(arguments: ["array", "dict"])
+    func `deep nesting in a value that is not needed is ignored`(_ element: String) throws {
         let text = String(decoding: try ResumeDataFields().data(.xml), as: UTF8.self)
         let start = element == "dict" ? "<dict><key>a</key>" : "<array>"
         let deep = "<key>more</key>" + Self.nested(start, "</\(element)>") + "</dict>\n</plist>"
@@ -177,17 +177,17 @@ struct HostileResumeDataTests {
         #expect(try ResumeData(data) == ResumeData(ResumeDataFields().data(.xml)))
     }
 
-    @Test("that is cut short anywhere is refused", arguments: ResumeDataFields.Form.allCases)
-    func truncated(_ form: ResumeDataFields.Form) throws {
+    @Test(arguments: ResumeDataFields.Form.allCases)
+    func `truncated resume data is refused`(_ form: ResumeDataFields.Form) throws {
         let data = try ResumeDataFields().data(form)
         let end = form.isXML ? data.trimmedEnd : data.count
         for length in 0..<end {
-            if check(data.prefix(length)) { Issue.record("\(length) of \(data.count) are enough") }
+            if check(data.prefix(length)) { Issue.record("\(length) of \(data.count) bytes are accepted") }
         }
     }
 
-    @Test("with any byte changed is read safely or refused", arguments: ResumeDataFields.Form.allCases)
-    func changed(_ form: ResumeDataFields.Form) throws {
+    @Test(arguments: ResumeDataFields.Form.allCases)
+    func `resume data with any changed byte is safely read or refused`(_ form: ResumeDataFields.Form) throws {
         let data = try ResumeDataFields().data(form)
         for index in data.indices {
             var mutant = data
@@ -196,8 +196,8 @@ struct HostileResumeDataTests {
         }
     }
 
-    @Test("made of random changes is read safely or refused", arguments: 0..<8 as Range<UInt64>)
-    func mutants(seed: UInt64) throws {
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func `resume data with random changes is safely read or refused`(seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         let seeds =
             try [AppleSample.data] + ResumeDataFields.Form.allCases.map { try ResumeDataFields().data($0) }
@@ -207,11 +207,11 @@ struct HostileResumeDataTests {
             let mutant = try generator.mutant(of: seeds)
             if check(mutant) { readable += 1 }
         }
-        // Changes that leave nothing readable would prove nothing of what is read.
+        // If no mutant were readable, nothing would be tested about the values that are read.
         #expect(readable > 20)
     }
 
-    /// Whether it is read; what is read is what could be used.
+    /// Returns whether the data is read; checks the values if it is, and the error otherwise.
     @discardableResult
     private func check(_ data: Data) -> Bool {
         do {
@@ -226,7 +226,7 @@ struct HostileResumeDataTests {
 }
 
 extension ResumeData {
-    /// Whether all of it is as its documentation says.
+    /// Whether all properties have the values that their documentation permits.
     fileprivate var isUsable: Bool {
         let isURL =
             ["http", "https"].contains(downloadURL.scheme?.lowercased()) && downloadURL.host()?.isEmpty == false
@@ -245,12 +245,12 @@ extension ResumeDataFields.Form {
 }
 
 extension Data {
-    /// One past the last byte that is needed of a text in XML.
+    /// The end of the last tag.
     fileprivate var trimmedEnd: Int { (lastIndex(of: UInt8(ascii: ">")) ?? 0) + 1 }
 }
 
 extension SplitMix64 {
-    /// A copy of one of `seeds` with a few changes of the kinds that break parsers.
+    /// Returns a copy of one of `seeds` with a few changes that often break parsers.
     fileprivate mutating func mutant(of seeds: [Data]) throws -> Data {
         var bytes = [UInt8](try #require(seeds.randomElement(using: &self)))
         for _ in 0..<Int.random(in: 1...4, using: &self) {
@@ -268,7 +268,7 @@ extension SplitMix64 {
                 let start = Int.random(in: 0..<other.count, using: &self)
                 bytes.replaceSubrange(position..., with: other[start...])
             default:
-                // The trailer of a binary list is where everything is measured.
+                // The trailer of a binary list contains all sizes and offsets.
                 let place = bytes.count - Int.random(in: 1...32, using: &self)
                 if bytes.indices.contains(place) { bytes[place] = .random(in: .min ... .max, using: &self) }
             }

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Downloads that URLSession has left, gone on with here.
+/// Tests of downloads that URLSession started and this package continues.
 @Suite(.endsWhenHung)
 struct ImportingResumeDataTests {
     private static let content = Content(seed: 71, length: 300_000)
@@ -13,7 +13,9 @@ struct ImportingResumeDataTests {
     private static let count: Int64 = 100_000
 
     @Test(arguments: Engine.allCases)
-    func `the bytes of a temporary file are gone on from, and the file goes`(_ engine: Engine) async throws {
+    func `a download continues from the bytes of a temporary file, which is then removed`(
+        _ engine: Engine
+    ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
             let resumeData = try environment.paused(Self.content, Self.count, of: "/one")
@@ -31,13 +33,13 @@ struct ImportingResumeDataTests {
         }
     }
 
-    /// What the server behind another URL says of itself, whatever the condition.
+    /// The entity tags of another URL's responses, and the resulting restarts.
     static let claims: [(tag: String?, restarts: [RestartReason])] = [
         ("\"a\"", []), ("\"b\"", [.contentChanged]), (nil, [.contentChanged]), ("W/\"a\"", [.contentChanged]),
     ]
 
     @Test(arguments: Engine.allCases, claims)
-    func `rule 10: under another URL the same strong tag is needed`(
+    func `rule 10: bytes of another URL require the same strong entity tag`(
         _ engine: Engine, _ claim: (tag: String?, restarts: [RestartReason])
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -57,7 +59,7 @@ struct ImportingResumeDataTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 22: an object that has changed is downloaded from its first byte`(_ engine: Engine) async throws {
+    func `rule 22: a changed object is downloaded from its first byte`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Resource(Self.changed, entityTag: "\"b\""), at: "/one")
             let resumeData = try environment.paused(Self.content, Self.count, of: "/one")
@@ -70,7 +72,7 @@ struct ImportingResumeDataTests {
     }
 
     @Test(arguments: [nil, "W/\"a\""])
-    func `rule 5: what nothing can prove is not used, and not removed either`(_ tag: String?) async throws {
+    func `rule 5: bytes that cannot be proven are neither used nor removed`(_ tag: String?) async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: tag), at: "/one")
             let resumeData = try environment.paused(Self.content, Self.count, of: "/one", tag: tag)
@@ -85,7 +87,7 @@ struct ImportingResumeDataTests {
     }
 
     @Test(arguments: [true, false])
-    func `rule 3: a date is a validator where the response's own date is known`(isKnown: Bool) async throws {
+    func `rule 3: a date is a validator if the date of the response is known`(isKnown: Bool) async throws {
         let date = "Fri, 16 Apr 2010 17:23:13 GMT"
         try await TestEnvironment.with { environment async throws in
             var resource = Resource(Self.content)
@@ -104,7 +106,7 @@ struct ImportingResumeDataTests {
     }
 
     @Test(arguments: [50_000, 100_000, 150_000] as [Int64])
-    func `the better of what is kept and what is brought is gone on from`(_ kept: Int64) async throws {
+    func `a download continues from the larger number of kept or imported bytes`(_ kept: Int64) async throws {
         try await TestEnvironment.with { environment async throws in
             let resource = Resource(
                 Self.content, entityTag: "\"a\"", script: [[.stall(after: kept)]])
@@ -121,7 +123,7 @@ struct ImportingResumeDataTests {
         }
     }
 
-    @Test func `a download that is paused here goes on from bytes that are more`() async throws {
+    @Test func `a paused download continues from a larger number of imported bytes`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 20_000)]]), at: "/one")
@@ -139,7 +141,7 @@ struct ImportingResumeDataTests {
         }
     }
 
-    @Test func `rule 50: nothing is brought to a download that runs`() async throws {
+    @Test func `rule 50: a running download refuses an import`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 20_000)]]), at: "/one")
@@ -158,13 +160,13 @@ struct ImportingResumeDataTests {
         }
     }
 
-    /// What an attacker, or an accident, has put in the temporary file's place.
+    /// What an attacker or an accident has put in place of the temporary file.
     enum Stranger: CaseIterable, Sendable {
         case nothing, shorter, longer, link, secondName
     }
 
     @Test(arguments: Stranger.allCases)
-    func `a temporary file that is not what was recorded is refused and stays`(_ stranger: Stranger) async throws {
+    func `a temporary file that differs from its record is refused and kept`(_ stranger: Stranger) async throws {
         try await TestEnvironment.with { environment async throws in
             let resumeData = try environment.paused(Self.content, Self.count, of: "/one")
             let (files, other) = (FileManager.default, environment.directory.appending(path: "tmp/other"))
@@ -190,7 +192,7 @@ struct ImportingResumeDataTests {
         }
     }
 
-    @Test func `a request that is none changes nothing`() async throws {
+    @Test func `an invalid request changes nothing`() async throws {
         try await TestEnvironment.with { environment async throws in
             let resumeData = try environment.paused(Self.content, Self.count, of: "/one")
             var request = environment.request("/one")
@@ -206,7 +208,7 @@ struct ImportingResumeDataTests {
         }
     }
 
-    @Test func `the bytes survive a process that ends before anything was asked`() async throws {
+    @Test func `imported bytes survive a process that ends before it receives a response`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/two")
             let resumeData = try environment.paused(Self.content, Self.count, of: "/one")
@@ -215,7 +217,7 @@ struct ImportingResumeDataTests {
             _ = await environment.server.requests(at: "/two", reaching: 1)
             await environment.downloader.shutdown()
 
-            // The server's word is still needed: what it says without a tag proves nothing.
+            // The server still has to confirm the bytes; a response without an entity tag proves nothing.
             var silent = Resource(Self.content)
             silent.ifRange = .ignored
             silent.honoursIfMatch = false

@@ -5,13 +5,13 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Downloads that are handed to another process, or another machine.
+/// Tests of downloads that continue in another process or on another machine.
 @Suite(.endsWhenHung)
 struct ImportingTokenTests {
     private static let content = Content(seed: 73, length: 300_000)
     private static let count: Int64 = 100_000
 
-    /// Pauses a download of the first bytes, and answers its token as the other side reads it.
+    /// Pauses a download after the first bytes, and returns its token as another process decodes it.
     private func token(
         _ environment: TestEnvironment, prepare: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> ResumeToken {
@@ -30,7 +30,7 @@ struct ImportingTokenTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `another process goes on with a token's request where all files are in place`(_ engine: Engine) async throws {
+    func `another process continues a token's request if all files are in place`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             let token = try await token(environment) { request in
                 request.headers = ["Accept": "video/mp4", "Authorization": "Bearer s3cret"]
@@ -55,7 +55,7 @@ struct ImportingTokenTests {
     }
 
     @Test(arguments: Engine.allCases, ["/one", "/two"])
-    func `another machine goes on from the partial file alone`(_ engine: Engine, _ path: String) async throws {
+    func `another machine continues from the partial file alone`(_ engine: Engine, _ path: String) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             let token = try await token(environment)
             let received = environment.directory.appending(path: "received", directoryHint: .isDirectory)
@@ -75,14 +75,14 @@ struct ImportingTokenTests {
         }
     }
 
-    @Test func `a partial file that was copied to its very place is gone on from`() async throws {
+    @Test func `a partial file that was copied to its final directory is continued`() async throws {
         try await TestEnvironment.with { environment async throws in
             let token = try await token(environment)
             let there = environment.directory.appending(path: "there", directoryHint: .isDirectory)
             try FileManager.default.createDirectory(at: there, withIntermediateDirectories: true)
             try FileManager.default.copyItem(
                 at: token.partialFile(relativeTo: environment.directory), to: token.partialFile(relativeTo: there))
-            // A lock file that was copied, too, makes the opening look for strays.
+            // With a lock file that was copied too, opening the partial looks for leftovers.
             let lock = try #require(try environment.leftovers.first { $0.hasSuffix(".lock") })
             try FileManager.default.copyItem(
                 at: environment.directory.appending(path: lock), to: there.appending(path: lock))
@@ -97,7 +97,7 @@ struct ImportingTokenTests {
     }
 
     @Test(arguments: ["short", "missing", "link"])
-    func `a partial file that cannot be what the token says is refused`(_ kind: String) async throws {
+    func `a partial file that does not match its token is refused`(_ kind: String) async throws {
         try await TestEnvironment.with { environment async throws in
             let token = try ResumeToken(
                 url: environment.server.url("/one"), validator: "\"a\"", receivedRanges: [0..<Self.count],
@@ -122,7 +122,7 @@ struct ImportingTokenTests {
     }
 
     @Test(arguments: [true, false])
-    func `bytes that are all there are used after the server has proven the last one`(isElsewhere: Bool) async throws {
+    func `complete bytes are used after the server has proven the last one`(isElsewhere: Bool) async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/two")
             let length = Self.content.length
@@ -138,7 +138,7 @@ struct ImportingTokenTests {
         }
     }
 
-    @Test func `there is no token where nothing is on disk`() async throws {
+    @Test func `a download without bytes on disk has no token`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let download = environment.downloader.start(environment.request("/one"))

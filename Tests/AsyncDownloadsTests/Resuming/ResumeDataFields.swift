@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The dictionary of some resume data, to be changed and then written in one of the forms it comes in.
+/// The dictionary of resume data, which can be changed and then written in each form.
 struct ResumeDataFields: Sendable {
     enum Value: Sendable {
         case string(String)
@@ -28,7 +28,7 @@ struct ResumeDataFields: Sendable {
 
     var values: [String: Value]
 
-    /// What a system writes whose format is of this version.
+    /// Creates the dictionary that a system with this version of the format writes.
     init(version: Int64 = 5) {
         values = [
             Key.url: .string("https://cdn.example.com/film.mp4?signature=s3cret"), Key.count: .integer(1_000),
@@ -64,12 +64,12 @@ struct ResumeDataFields: Sendable {
 }
 
 extension ResumeDataFields {
-    /// The forms that resume data comes in, each written by Foundation.
+    /// The forms of resume data, each written by Foundation.
     enum Form: String, Sendable, CaseIterable {
         case xml, binary
         case xmlArchive, binaryArchive
         case xmlArchiveOfLater, binaryArchiveOfLater
-        /// With dictionaries in the place of UIDs, as programs leave it that convert XML and know nothing of archives.
+        /// An archive with dictionaries in place of UIDs, as written by XML converters that do not know archives.
         case convertedArchive
 
         fileprivate var format: PropertyListSerialization.PropertyListFormat {

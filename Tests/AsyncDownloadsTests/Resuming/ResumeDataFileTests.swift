@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The files of resume data: its own, and the one that holds the bytes.
+/// Tests of reading resume data from a file, and of finding the file with the bytes.
 @Suite("ResumeData: files", .endsWhenHung)
 struct ResumeDataFileTests {
     private typealias Key = ResumeDataFields.Key
@@ -18,8 +18,7 @@ struct ResumeDataFileTests {
     private var place: URL { URL(fileURLWithPath: directory.path, isDirectory: true) }
     private var path: String { "\(directory.path)/\(Self.name)" }
 
-    @Test("resume data is read from a file, also through a link, and also without the right to change it")
-    func contents() throws {
+    @Test func `resume data is read from a file, through a link, and without write permission`() throws {
         let path = "\(directory.path)/saved"
         try directory.put(AppleSample.data, at: path)
         try directory.link("\(directory.path)/link", to: path)
@@ -29,9 +28,8 @@ struct ResumeDataFileTests {
         }
     }
 
-    @Test(
-        "where no file is there is no resume data, and no waiting", arguments: ["nothing", "directory", "pipe", "long"])
-    func noContents(_ kind: String) throws {
+    @Test(arguments: ["nothing", "directory", "pipe", "long"])
+    func `resume data that is not in a regular file of valid size is refused without waiting`(_ kind: String) throws {
         let file = place.appending(path: kind)
         switch kind {
         case "directory": try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
@@ -44,14 +42,13 @@ struct ResumeDataFileTests {
         #expect(error.map { !"\($0)".contains(directory.path) } == true)
     }
 
-    @Test("a URL of no file is none to read from")
-    func noFileURL() {
+    @Test func `a URL that is not a file URL is refused`() {
         let error = #expect(throws: DownloadError.self) { try ResumeData(contentsOf: .sample("https://a.example/x")) }
         #expect(error?.code == .resumeDataUnusable)
     }
 
-    @Test("the file of exactly the received bytes is found in the directory, empty ones too", arguments: [0, 1, 1_000])
-    func found(_ count: Int) throws {
+    @Test(arguments: [0, 1, 1_000])
+    func `a temporary file with exactly the received bytes is found`(_ count: Int) throws {
         try directory.put([UInt8](repeating: 7, count: count), at: path)
         let resumeData = try resumeData(count: count)
         #expect(try resumeData.temporaryFile(in: place).path == path)
@@ -61,7 +58,7 @@ struct ResumeDataFileTests {
         #expect(try POSIXFileSystem().information(at: path)?.isSameFile(as: file.information) == true)
     }
 
-    /// Something else at the file's name.
+    /// Something else in place of the temporary file.
     struct Stranger: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let reason: String
@@ -91,8 +88,8 @@ struct ResumeDataFileTests {
         },
     ]
 
-    @Test("anything else at its name is refused (rules 40 and 41)", arguments: strangers)
-    func refused(_ stranger: Stranger) throws {
+    @Test(arguments: strangers)
+    func `rules 40 and 41: anything else in place of the temporary file is refused`(_ stranger: Stranger) throws {
         try stranger.make(directory, path)
         let resumeData = try resumeData()
         let error = #expect(throws: DownloadError.self) { try resumeData.temporaryFile(in: place) }
@@ -101,8 +98,8 @@ struct ResumeDataFileTests {
         #expect(error.map { !"\($0)".contains(directory.path) } == true)
     }
 
-    @Test("a file of another user is refused", arguments: [true, false])
-    func imported(isOwn: Bool) throws {
+    @Test(arguments: [true, false])
+    func `a temporary file of another user is refused`(isOwn: Bool) throws {
         let disk = POSIXFileSystem()
         let information = FileInformation(
             kind: .regular, device: 1, inode: 2, size: 1_000, linkCount: 1, owner: isOwn ? disk.user : disk.user + 1)
@@ -112,20 +109,19 @@ struct ResumeDataFileTests {
         #expect(reason?.contains("belongs to another user") == (isOwn ? nil : true))
     }
 
-    @Test("the first version's path is where the file is, or was: in another directory its name counts")
-    func moved() throws {
+    @Test func `the path of the first version is used, and another directory takes precedence`() throws {
         let elsewhere = try TemporaryDirectory()
         try elsewhere.put([UInt8](repeating: 7, count: 1_000), at: "\(elsewhere.path)/\(Self.name)")
         let resumeData = try resumeData(recordedPath: "\(elsewhere.path)/\(Self.name)")
         #expect(try resumeData.temporaryFile().path == "\(elsewhere.path)/\(Self.name)")
-        // A directory that is given is the only one.
+        // The given directory is the only one that is searched.
         #expect(throws: DownloadError.self) { try resumeData.temporaryFile(in: place) }
         try directory.put([UInt8](repeating: 8, count: 1_000), at: path)
         #expect(try resumeData.temporaryFile(in: place).path == path)
     }
 
-    @Test("without a directory the system's temporary one is asked, after the path", arguments: [true, false])
-    func temporary(isRecorded: Bool) throws {
+    @Test(arguments: [true, false])
+    func `the system's temporary directory is searched after the recorded path`(isRecorded: Bool) throws {
         let name = "CFNetworkDownload_\(UUID().uuidString).tmp"
         let file = FileManager.default.temporaryDirectory.appending(path: name)
         try directory.put([UInt8](repeating: 7, count: 1_000), at: file.path)

@@ -4,13 +4,12 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What is read of well-formed resume data, and what is refused in it.
+/// Tests of reading well-formed resume data, and of refusing unsafe values.
 @Suite("ResumeData", .endsWhenHung)
 struct ResumeDataTests {
     typealias Key = ResumeDataFields.Key
 
-    @Test("the sample of an Apple system is read")
-    func sample() throws {
+    @Test func `the sample of an Apple system is read`() throws {
         let resumeData = try ResumeData(AppleSample.data)
         #expect(
             resumeData.downloadURL.absoluteString
@@ -25,10 +24,8 @@ struct ResumeDataTests {
         #expect(resumeData.hasStrongValidator)
     }
 
-    @Test(
-        "every version is read in every form, by what is found and not by the system",
-        arguments: ResumeDataFields.Form.allCases, [1, 2, 4, 5, 17])
-    func forms(_ form: ResumeDataFields.Form, version: Int) throws {
+    @Test(arguments: ResumeDataFields.Form.allCases, [1, 2, 4, 5, 17])
+    func `every version is read in every form, by its content`(_ form: ResumeDataFields.Form, version: Int) throws {
         let resumeData = try ResumeData(ResumeDataFields(version: Int64(version)).data(form))
         #expect(resumeData.downloadURL.absoluteString == "https://cdn.example.com/film.mp4?signature=s3cret")
         #expect(resumeData.receivedByteCount == 1_000)
@@ -41,10 +38,8 @@ struct ResumeDataTests {
         #expect(resumeData.version == version)
     }
 
-    @Test(
-        "texts beyond ASCII, markup, long and empty ones are read as they are",
-        arguments: ResumeDataFields.Form.allCases)
-    func texts(_ form: ResumeDataFields.Form) throws {
+    @Test(arguments: ResumeDataFields.Form.allCases)
+    func `non-ASCII, escaped, long, and empty texts are read exactly`(_ form: ResumeDataFields.Form) throws {
         let name = "<a&b> \"ÄÖ\" 日本 👩‍👩‍👧‍👦 " + String(repeating: "x", count: 180)
         var fields = ResumeDataFields()
         fields[Key.name] = .string(name)
@@ -54,8 +49,7 @@ struct ResumeDataTests {
         #expect(resumeData.entityTag == nil)
     }
 
-    @Test("a mutable string of an archive is a string")
-    func mutableString() throws {
+    @Test func `a mutable string in an archive is read`() throws {
         let values = ResumeDataFields().values.mapValues(\.object)
         let dictionary = NSMutableDictionary(dictionary: values)
         dictionary[Key.name] = NSMutableString(string: "CFNetworkDownload_mutable.tmp")
@@ -63,8 +57,7 @@ struct ResumeDataTests {
         #expect(try ResumeData(data).temporaryFileName == "CFNetworkDownload_mutable.tmp")
     }
 
-    @Test("the first object of an archive stands for nil")
-    func null() throws {
+    @Test func `the first object of an archive represents nil`() throws {
         let text = String(decoding: AppleSample.data, as: UTF8.self)
         func replacingReference(_ position: Int) throws -> ResumeData {
             let reference = "<integer>\(position)</integer>"
@@ -77,11 +70,10 @@ struct ResumeDataTests {
     }
 
     @Test(
-        "what is not needed may be missing or odd",
         arguments: [Key.entityTag, Key.date, Key.range, Key.version, Key.currentRequest, Key.originalRequest],
         [nil, .string("\r\nX: y"), .integer(-1), .array([]), .real(0.5), .date, .truth(true)]
             as [ResumeDataFields.Value?])
-    func optional(_ key: String, _ value: ResumeDataFields.Value?) throws {
+    func `optional values may be missing or invalid`(_ key: String, _ value: ResumeDataFields.Value?) throws {
         for form in [ResumeDataFields.Form.xml, .binary, .binaryArchive] {
             var fields = ResumeDataFields(version: 4)
             fields[key] = value
@@ -130,12 +122,12 @@ struct ResumeDataTests {
             .string("/tmp/./x.tmp"), .string("/tmp//x.tmp"), .string("/tmp/"), .string("/tmp/a\nb"), .integer(5),
         ].map { Refusal(Key.path, $0, "path") }
 
-    @Test("what could not be used safely is refused, with what is wrong and without what it says", arguments: refusals)
-    func refused(_ refusal: Refusal) throws {
+    @Test(arguments: refusals)
+    func `unsafe values are refused with a reason that does not contain them`(_ refusal: Refusal) throws {
         for form in [ResumeDataFields.Form.xml, .binary, .xmlArchive, .binaryArchiveOfLater] {
             var fields = ResumeDataFields()
             fields[refusal.key] = refusal.value
-            // XML cannot hold every character.
+            // XML cannot contain every character.
             guard let data = try? fields.data(form) else { continue }
             let error = #expect(throws: DownloadError.self) { try ResumeData(data) }
             #expect(error?.code == .resumeDataUnusable)
@@ -148,8 +140,8 @@ struct ResumeDataTests {
         }
     }
 
-    @Test("what is no resume data at all is refused", arguments: ResumeDataFields.Form.allCases)
-    func other(_ form: ResumeDataFields.Form) throws {
+    @Test(arguments: ResumeDataFields.Form.allCases)
+    func `a property list without resume data is refused`(_ form: ResumeDataFields.Form) throws {
         var fields = ResumeDataFields()
         fields.values = [:]
         let empty = try fields.data(form)
@@ -160,17 +152,15 @@ struct ResumeDataTests {
     }
 
     @Test(
-        "what is no property list is refused",
         arguments: [
             "", " ", "{}", "bplist00", "bplist15", "<plist>", "<plist/>", "{ a = b; }", "\u{FEFF}", "<?xml", "<",
         ])
-    func noList(_ text: String) {
+    func `data that is not a property list is refused`(_ text: String) {
         let error = #expect(throws: DownloadError.self) { try ResumeData(Data(text.utf8)) }
         #expect(error?.detail == "the resume data is not a property list")
     }
 
-    @Test("resume data longer than anything real is not even looked at")
-    func length() throws {
+    @Test func `resume data beyond the maximum size is refused`() throws {
         let padding = Data(repeating: 0x20, count: 1 << 20)
         let error = #expect(throws: DownloadError.self) { try ResumeData(AppleSample.data + padding) }
         #expect(error?.detail.contains("longer") == true)
@@ -178,8 +168,7 @@ struct ResumeDataTests {
         #expect(try ResumeData(fitting) == ResumeData(AppleSample.data))
     }
 
-    @Test("no secret of the URL is in what is printed")
-    func redaction() throws {
+    @Test func `printed descriptions contain no secrets of the URL`() throws {
         let resumeData = try ResumeData(ResumeDataFields().data(.binary))
         for text in ["\(resumeData)", String(reflecting: resumeData), "\([resumeData])"] {
             #expect(!text.contains("s3cret") && !text.contains("4bc89d01"))

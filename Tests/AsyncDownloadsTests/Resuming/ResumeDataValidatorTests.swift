@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What the bytes of resume data can be proven with.
+/// Tests of the validator that can prove the bytes of resume data.
 @Suite("ResumeData: the validator", .endsWhenHung)
 struct ResumeDataValidatorTests {
     typealias Key = ResumeDataFields.Key
@@ -12,14 +12,15 @@ struct ResumeDataValidatorTests {
     private static let lastModified = "Fri, 16 Apr 2010 17:23:13 GMT"
 
     @Test(
-        "rules 2 to 5: a strong tag proves the bytes, and nothing else does by itself",
         arguments: [
             (#""abc""#, lastModified, #""abc""#), (#""abc""#, nil, #""abc""#), (#"W/"abc""#, lastModified, nil),
             (#"W/"abc""#, nil, nil),
             ("abc", lastModified, nil), ("", lastModified, nil), (nil, lastModified, nil), (nil, nil, nil),
             (#""a"b""#, nil, nil),
         ] as [(String?, String?, String?)])
-    func proof(_ tag: String?, _ date: String?, _ validator: String?) throws {
+    func `rules 2 to 5: a strong entity tag proves the bytes, and nothing else does alone`(
+        _ tag: String?, _ date: String?, _ validator: String?
+    ) throws {
         var fields = ResumeDataFields()
         fields[Key.entityTag] = tag.map { .string($0) }
         fields[Key.date] = date.map { .string($0) }
@@ -34,10 +35,11 @@ struct ResumeDataValidatorTests {
     }
 
     @Test(
-        "rule 3: a date is strong where the response is known to be a minute younger, and never beside a weak tag",
         arguments: [(nil, 59, false), (nil, 60, true), (nil, -5, false), (#"W/"abc""#, 3600, false)]
             as [(String?, Int64, Bool)])
-    func dates(_ tag: String?, age: Int64, isStrong: Bool) throws {
+    func `rule 3: a date is strong if the response is a minute younger and has no weak entity tag`(
+        _ tag: String?, age: Int64, isStrong: Bool
+    ) throws {
         var fields = ResumeDataFields()
         fields[Key.entityTag] = tag.map { .string($0) }
         let resumeData = try ResumeData(fields.data(.xmlArchive))
@@ -48,8 +50,8 @@ struct ResumeDataValidatorTests {
         #expect(resumeData.representation(responseDate: response).validator == validator)
     }
 
-    @Test("the bytes are those from the first on", arguments: [0, 1, 1_000, 1 << 62] as [Int64])
-    func received(_ count: Int64) throws {
+    @Test(arguments: [0, 1, 1_000, 1 << 62] as [Int64])
+    func `the received bytes start at the first byte`(_ count: Int64) throws {
         var fields = ResumeDataFields()
         fields[Key.count] = .integer(count)
         for form in ResumeDataFields.Form.allCases {

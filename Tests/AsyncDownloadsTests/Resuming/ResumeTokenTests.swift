@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The value that another process goes on from.
+/// Tests of the value from which another process continues a download.
 @Suite("ResumeToken", .endsWhenHung)
 struct ResumeTokenTests {
     private static let digest = String(repeating: "0a", count: 32)
@@ -34,14 +34,12 @@ struct ResumeTokenTests {
         try JSONDecoder().decode(ResumeToken.self, from: Data(json.utf8))
     }
 
-    @Test("the encoded form of format 1 does not change")
-    func form() throws {
+    @Test func `the encoded form of format 1 does not change`() throws {
         #expect(try encoded(token()) == Self.json)
         #expect(try decoded(Self.json) == token())
     }
 
-    @Test("the example of the documentation works, and the partial file is below the reader's directory")
-    func example() throws {
+    @Test func `the documentation's example works, and the partial file is below the reader's directory`() throws {
         let original = try token()
         let sharedDirectory = URL(fileURLWithPath: "/srv/shared", isDirectory: true)
         let json = try JSONEncoder().encode(original)
@@ -51,8 +49,7 @@ struct ResumeTokenTests {
         #expect(token.receivedRanges == [0..<512, 1024..<2048] && token.receivedByteCount == 1536)
     }
 
-    @Test("a token with nothing but what it must have is encoded so, and is read by every decoder")
-    func small() throws {
+    @Test func `a minimal token is encoded without optional values and read by other decoders`() throws {
         let token = try ResumeToken(url: .sample("http://a.example/"), receivedRanges: [], partialName: "x")
         #expect(try encoded(token) == #"{"format":1,"partialName":"x","receivedRanges":[],"url":"http://a.example/"}"#)
         #expect(try decoded(encoded(token)) == token)
@@ -61,27 +58,25 @@ struct ResumeTokenTests {
         #expect(try PropertyListDecoder().decode(ResumeToken.self, from: list) == token)
     }
 
-    @Test("values that are not known are passed over in a format that is")
-    func additions() throws {
+    @Test func `unknown values in a known format are ignored`() throws {
         let json = Self.json.replacingOccurrences(of: #""format":1"#, with: #""format":1,"colour":"green""#)
         #expect(try decoded(json) == token())
     }
 
-    @Test("another format is refused whatever else it says", arguments: [0, 2, -1, 1_000])
-    func format(_ format: Int) {
+    @Test(arguments: [0, 2, -1, 1_000])
+    func `another format is refused, whatever its other values are`(_ format: Int) {
         let error = #expect(throws: DownloadError.self) { try decoded(#"{"format":\#(format)}"#) }
         #expect(error?.code == .resumeDataUnusable)
         #expect(error?.detail == "the token has format \(format), but only format 1 is supported")
     }
 
-    @Test("what is no token is an error of the decoder", arguments: ["format", "url", "receivedRanges", "partialName"])
-    func missing(_ key: String) {
+    @Test(arguments: ["format", "url", "receivedRanges", "partialName"])
+    func `a token without a required value is an error of the decoder`(_ key: String) {
         let json = Self.json.replacingOccurrences(of: "\"\(key)\":", with: "\"x\(key)\":")
         #expect(throws: DecodingError.self) { try decoded(json) }
     }
 
     @Test(
-        "impossible values are refused, with what is wrong and without what they say",
         arguments: [
             ("https://example.com/film", "ftp://example.com/film", "http"),
             ("https://example.com/film", "https://us3r:pa55@example.com/film", "credentials"),
@@ -98,7 +93,9 @@ struct ResumeTokenTests {
             ("a/b", "a/../../b", "directory"), ("a/b", "/etc", "directory"), ("a/b", "a/", "directory"),
             ("a/b", "a//b", "directory"), ("a/b", "./a", "directory"),
         ])
-    func impossible(_ text: String, _ other: String, _ reason: String) throws {
+    func `impossible values are refused with a reason that does not contain them`(
+        _ text: String, _ other: String, _ reason: String
+    ) throws {
         let json = Self.json.replacingOccurrences(of: text, with: other)
         #expect(json != Self.json)
         let error = #expect(throws: DownloadError.self) { try decoded(json) }
@@ -109,15 +106,13 @@ struct ResumeTokenTests {
         }
     }
 
-    @Test(
-        "ranges that do not ascend are no token", arguments: ["[[512,0]]", "[[0,512],[256,600]]", "[[-1,5]]", "[[0]]"])
-    func ranges(_ ranges: String) {
+    @Test(arguments: ["[[512,0]]", "[[0,512],[256,600]]", "[[-1,5]]", "[[0]]"])
+    func `ranges that are not ascending are refused`(_ ranges: String) {
         let json = Self.json.replacingOccurrences(of: "[[0,512],[1024,2048]]", with: ranges)
         #expect(throws: DecodingError.self) { try decoded(json) }
     }
 
-    @Test("a token that is made by hand is checked like one that is read")
-    func made() {
+    @Test func `a created token is checked like a decoded one`() {
         let url = URL.sample("https://example.com/film")
         for (ranges, name, count) in [([-5..<5], "x", nil), ([0..<5], "a/b", nil), ([0..<5], "x", 4)]
             as [(
@@ -131,8 +126,7 @@ struct ResumeTokenTests {
         }
     }
 
-    @Test("no credentials get into a token, made or read")
-    func credentials() throws {
+    @Test func `tokens contain no credentials, whether created or decoded`() throws {
         let headers: AsyncDownloads.HeaderFields = [
             "Authorization": "Bearer t0p", "Accept": "video/mp4", "cookie": "a=t0p", "Proxy-Authorization": "t0p",
         ]
@@ -144,8 +138,7 @@ struct ResumeTokenTests {
         #expect(read.headers.isEmpty)
     }
 
-    @Test("no secret of the URL is in what is printed")
-    func redaction() throws {
+    @Test func `printed descriptions contain no secrets of the URL`() throws {
         for text in ["\(try token())", String(reflecting: try token())] {
             #expect(!text.contains("t0p") && !text.contains("s3cret") && !text.contains("v1"))
             #expect(text == "1536 of 4096 bytes of https://example.com/film in .film.partial")

@@ -3,18 +3,18 @@ internal import LoopbackServer
 
 @testable import AsyncDownloads
 
-/// What URLSession would have left of a download.
+// Files and resume data as URLSession leaves them.
 extension TestEnvironment {
     static let temporaryName = "CFNetworkDownload_a1B2c3.tmp"
 
-    /// Where the temporary file is, apart from the destinations.
+    /// The directory of the temporary file, which is separate from the destinations.
     var temporaryDirectory: URL { directory.appending(path: "tmp", directoryHint: .isDirectory) }
 
     var temporaryFile: URL { temporaryDirectory.appending(path: Self.temporaryName) }
 
     var hasTemporaryFile: Bool { FileManager.default.fileExists(atPath: temporaryFile.path) }
 
-    /// Writes the first `count` bytes into a temporary file, and the resume data that speaks of it.
+    /// Writes the first `count` bytes into a temporary file, and returns resume data that describes it.
     func paused(
         _ content: Content, _ count: Int64, of path: String, tag: String? = "\"a\"", lastModified: String? = nil
     ) throws -> ResumeData {
@@ -28,6 +28,6 @@ extension TestEnvironment {
         return try ResumeData(fields.data(.binaryArchive))
     }
 
-    /// What is in the directory of the destinations, without the directory of the temporary file.
+    /// The names in the destinations' directory, without the directory of the temporary file.
     var destinations: [String] { get throws { try leftovers.filter { $0 != "tmp" } } }
 }

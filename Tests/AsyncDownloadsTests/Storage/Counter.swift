@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Counts who is inside.
+/// A counter of concurrent calls.
 final class Counter: Sendable {
     private let count = Atomic(0)
 
-    /// How many are inside now, the caller included.
+    /// Increments the count, and returns it.
     func enter() -> Int { count.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue }
 
     func leave() { count.wrappingSubtract(1, ordering: .sequentiallyConsistent) }

@@ -1,6 +1,6 @@
 @testable import AsyncDownloads
 
-/// An object on an imaginary server, of which every byte is known: none is zero, and no two objects share one.
+/// An object with known bytes: none of them is zero, and the two objects share no byte value.
 enum SampleObject: CaseIterable, Sendable {
     case first
     case second
@@ -12,7 +12,7 @@ enum SampleObject: CaseIterable, Sendable {
             finalURL: "https://cdn.example.com/\(self)", length: Self.length, contentType: "application/octet-stream")
     }
 
-    /// The object that the representation is of.
+    /// Creates the object that the representation belongs to.
     init?(_ representation: Representation) {
         guard let object = Self.allCases.first(where: { $0.representation == representation }) else { return nil }
         self = object
@@ -30,7 +30,7 @@ enum SampleObject: CaseIterable, Sendable {
 }
 
 extension PartialLocation {
-    /// The site that the tests of storage use.
+    /// Returns the location that the storage tests use.
     static func sample(in directory: String, checksum: String? = nil) -> Self {
         PartialLocation(
             directory: directory, baseName: "file.zip",
@@ -41,7 +41,7 @@ extension PartialLocation {
 }
 
 extension Partial {
-    /// Writes the object's bytes of `range`.
+    /// Writes the object's bytes in `range`.
     func write(_ object: SampleObject, _ range: Range<Int64>) throws(DownloadError) {
         let result = object.bytes(range).withUnsafeBytes { buffer in
             Result { () throws(DownloadError) in try write(buffer, at: range.lowerBound) }
@@ -49,14 +49,14 @@ extension Partial {
         try result.get()
     }
 
-    /// Reads the bytes of `range`, or those that are there.
+    /// Reads the bytes in `range`, or fewer if the file ends earlier.
     func bytes(_ range: Range<Int64>) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
         let count = try bytes.withUnsafeMutableBytes { try read(into: $0, at: range.lowerBound) }
         return Array(bytes[..<count])
     }
 
-    /// Downloads what `received` lacks of the object and puts it at `destination`.
+    /// Writes the bytes of the object that `received` lacks, and places the file at `destination`.
     func finish(_ object: SampleObject, _ received: IntervalSet, at destination: String) throws {
         var received = received
         while let gap = received.firstGap(below: SampleObject.length) {

@@ -1,12 +1,12 @@
 @testable import AsyncDownloads
 
-/// What has been written, as a writer and a saver share it.
+/// The written intervals, shared by a writer and a saver.
 final class SharedIntervals: Sendable {
     private let intervals = Mutex(IntervalSet())
 
     var value: IntervalSet { intervals.withLock { $0 } }
 
-    /// Adds a range; the answer is all that is there then.
+    /// Adds a range, and returns all intervals.
     func insert(_ range: Range<Int64>) -> IntervalSet {
         intervals.withLock { intervals in
             intervals.insert(range)

@@ -2,19 +2,19 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What a process does with a partial, step by step, with the crashes and reopenings in between.
+/// The steps of a process that uses a partial, including crashes and reopenings.
 struct StorageScript: Sendable, CustomTestStringConvertible {
     enum Step: Sendable {
         case begin(SampleObject)
         case write(Range<Int64>)
         case mark
         case save
-        /// Saves what is below an offset, as a save does that runs beside writes and marks.
+        /// Saves the bytes below an offset, as a save concurrent with writes and marks does.
         case saveBelow(Int64)
         case place([String])
         case close
         case discard
-        /// Opens the site, after a crash or an orderly end.
+        /// Opens the partial, after a crash or a close.
         case open
         case crash(SimulatedDisk.Crash)
     }
@@ -24,33 +24,33 @@ struct StorageScript: Sendable, CustomTestStringConvertible {
     let steps: [Step]
 }
 
-/// Runs a script on a simulated disk and notes what must have been kept at each moment.
+/// A run of a script on a simulated disk, with a record of what has to be kept at each moment.
 struct StorageRun {
-    /// What a crash at some moment may not take.
+    /// What a crash at a moment must not lose.
     struct Promise: Sendable, Hashable {
-        /// Bytes that survive the process.
+        /// The number of bytes that survive the end of the process.
         var process: Int64 = 0
-        /// Bytes that survive a loss of power.
+        /// The number of bytes that survive a loss of power.
         var power: Int64 = 0
-        /// Whether the file is being placed, so that its bytes are either here or at the destination.
+        /// Whether the file is being placed, so that its bytes are either in the partial or at the destination.
         var isPlacing = false
-        /// Whether the file is at this destination for good.
+        /// The destination that has the file, if it was placed.
         var placed: String?
-        /// How often the machine was started.
+        /// The number of restarts of the machine.
         var boot = 0
     }
 
     let script: StorageScript
     let durability: Durability
     let disk: SimulatedFileSystem
-    /// The promises, each with the place in the history since which it holds.
+    /// The promises, each with the index in the history from which it applies.
     private(set) var promises: [(start: Int, promise: Promise)] = [(0, Promise())]
     private var partial: (any Partial)?
     private var object = SampleObject.first
     private var received = IntervalSet()
     private var hasCheckpoint = false
     private var marked: Int64 = 0
-    /// What a close has said is kept, until the next opening.
+    /// The result of the last close, until the next opening.
     private var kept: IntervalSet?
 
     init(_ script: StorageScript, durability: Durability, disk: SimulatedFileSystem) {
@@ -61,7 +61,7 @@ struct StorageRun {
 
     var store: DiskStore { store(on: disk, boot: promises.last?.promise.boot ?? 0) }
 
-    /// The store of a process in the machine's run number `boot`.
+    /// Returns the store of a process on the boot with number `boot`.
     func store(on disk: SimulatedFileSystem, boot: Int) -> DiskStore {
         DiskStore(disk: disk, durability: durability, bootID: "boot-\(boot)")
     }
@@ -71,9 +71,9 @@ struct StorageRun {
         partial = nil
     }
 
-    /// Runs every step although some fail, as far as it makes sense; the answer is what failed.
+    /// Runs all steps that are possible after earlier ones failed, and returns the errors.
     ///
-    /// - Parameter observe: Called after each step from the first failure on.
+    /// - Parameter observe: A closure that is called after the first failed step and after each later step.
     mutating func runOn(observe: (Self) throws -> Void) rethrows -> [any Error] {
         var errors: [any Error] = []
         for step in script.steps {
@@ -91,7 +91,7 @@ struct StorageRun {
         return errors
     }
 
-    /// What may not be lost when the crash comes in the state at `index` of the history.
+    /// Returns what a crash in the state at `index` of the history must not lose.
     func promise(at index: Int) -> Promise {
         promises.last { $0.start <= index }?.promise ?? Promise()
     }
@@ -104,9 +104,9 @@ struct StorageRun {
             (partial, self.kept) = (nil, nil)
             let faultCount = disk.faultCount
             partial = try store.open(.sample(in: script.directory))
-            // A mark counts only after a sync, which may be what fails.
+            // A mark is valid only after a sync, which may be the failing change.
             if let kept, disk.faultCount == faultCount {
-                #expect(partial?.finding.received == kept, "closing said otherwise")
+                #expect(partial?.finding.received == kept, "closing returned something else")
             }
             guard case .bytes(let representation, let found) = partial?.finding else { break }
             object = SampleObject(representation) ?? object
@@ -143,7 +143,7 @@ struct StorageRun {
             promise { ($0.process, $0.power) = (0, 0) }
             partial?.discard()
         case .crash(let crash):
-            // A process that dies closes nothing, so neither must the partial's end.
+            // A crashed process closes nothing, so the partial must not be released either.
             if let partial { _ = Unmanaged.passRetained(partial as AnyObject) }
             (partial, kept) = (nil, nil)
             disk.crash(crash)
@@ -168,7 +168,7 @@ struct StorageRun {
 }
 
 extension PartialFinding {
-    /// The bytes to go on from.
+    /// The received intervals, or none.
     var received: IntervalSet {
         if case .bytes(_, let received) = self { received } else { IntervalSet() }
     }

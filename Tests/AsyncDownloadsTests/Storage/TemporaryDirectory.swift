@@ -2,11 +2,11 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// A directory of the real disk that goes when the last reference does.
+/// A directory on the real disk that is removed when its last reference is released.
 final class TemporaryDirectory: Sendable {
     let path: String
 
-    /// - Parameter parent: The directory to make it in; the system's temporary one unless given.
+    /// - Parameter parent: The directory to create it in.
     init(in parent: String = FileManager.default.temporaryDirectory.path) throws {
         path = "\(parent)/async-downloads-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -20,10 +20,10 @@ final class TemporaryDirectory: Sendable {
     var names: PartialNames { PartialNames(location) }
     var destination: String { "\(path)/file.zip" }
 
-    /// The names of what is in it.
+    /// The sorted names of the files in the directory.
     var contents: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
 
-    /// The path of the one partial file.
+    /// The path of the only partial file.
     var partialPath: String {
         get throws {
             let names = try contents.filter { $0.hasSuffix(".partial") }
@@ -44,7 +44,7 @@ final class TemporaryDirectory: Sendable {
 }
 
 extension PartialNames {
-    /// The names that this process gives.
+    /// Creates the names that this process uses.
     init(_ location: PartialLocation) {
         self.init(location, user: Self.ownUser)
     }

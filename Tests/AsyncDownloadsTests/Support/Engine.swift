@@ -2,7 +2,7 @@ import AsyncDownloads
 import Foundation
 import Testing
 
-/// The engines of this platform, each of which has to behave like the others.
+/// The HTTP engines of this platform, which all have to behave the same way.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case httpClient
     case urlSession
@@ -16,7 +16,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether the rest of a file is asked for in one piece, rather than in windows.
+    /// Whether the rest of a file is requested at once instead of in segments.
     var asksForRestAtOnce: Bool {
         #if canImport(FoundationNetworking)
         self != .urlSession
@@ -25,7 +25,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
         #endif
     }
 
-    /// Whether the engine undoes content codings whatever it is told.
+    /// Whether the engine always decodes content codings.
     var decodesContent: Bool { self == .urlSession }
 
     func makeTransport() -> any Transport {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Which tests count as hung, and how the process ends because of them.
+/// Tests of the detection of hung tests, and of the end of the process because of them.
 @Suite(.endsWhenHung)
 struct HangTraitTests {
     private let start = SuspendingClock.now
@@ -38,7 +38,7 @@ struct HangTraitTests {
         #expect(tests.hung(at: start + .seconds(491)) == [.init(name: "slow", time: .seconds(491))])
     }
 
-    @Test func `all hung tests are found, in the order of their beginnings`() {
+    @Test func `all hung tests are found, in the order of their starts`() {
         var tests = none
         _ = tests.begin("first", limit: .seconds(300), at: start)
         _ = tests.begin("patient", limit: .seconds(720), at: start)
@@ -50,7 +50,7 @@ struct HangTraitTests {
         #expect(tests.hung(at: start + .seconds(400)) == expected)
     }
 
-    @Test func `a test that has ended is forgotten`() {
+    @Test func `a test that has ended is not tracked`() {
         var tests = none
         let number = tests.begin("slow", limit: .seconds(300), at: start)
         tests.end(number, at: start + .seconds(1000))
@@ -59,7 +59,7 @@ struct HangTraitTests {
     }
 
     @Test(arguments: [(nil, 300), ("20", 20), ("1200", 1200), ("0", 300), ("-5", 300), ("1.5", 300), ("", 300)])
-    func `the environment sets the default limit if it holds a positive number`(
+    func `the environment sets the default limit if it contains a positive number`(
         _ value: String?, _ seconds: Int
     ) {
         let environment = value.map { ["ASYNC_DOWNLOADS_HANG_LIMIT": $0] } ?? [:]
@@ -89,7 +89,7 @@ struct HangTraitTests {
             let watch = HangWatch(quietTime: .zero)
             _ = watch.begin("Suite/stuck (File.swift:7)", limit: .zero)
             _ = watch.begin("Suite/patient (File.swift:9)", limit: .seconds(300))
-            // If the watch does nothing, the process ends after this with a success, and the test fails.
+            // If the watch does not end the process, the process exits successfully, and the test fails.
             try await Task.sleep(for: .seconds(60))
         }
         let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")

@@ -2,25 +2,27 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The layers of `Design.md`, compared with the types that each source file uses.
+/// Tests that compare the layers of `Design.md` with the types that each source file uses.
 @Suite(.endsWhenHung)
 struct LayerTests {
-    /// The layers from the lowest to the highest. A file uses types of its own layer and of lower ones only.
+    /// The layers from the lowest to the highest.
+    ///
+    /// A file uses types of its own layer and of lower ones only.
     enum Layer: Int, Comparable {
-        /// What knows nothing of downloads: locks, logs, random numbers.
+        /// Types that are independent of downloads, such as locks, logs, and random numbers.
         case support
         /// HTTP without effects, and the values that users create and receive.
         case values
-        /// The ports to the world, and their adapters.
+        /// The ports to external systems, and their adapters.
         case ports
         /// The work of fetching one resource.
         case transfer
-        /// What users call.
+        /// The API that users call.
         case facade
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
-        /// The layer of a file, by its path below the sources.
+        /// Returns the layer of a file, by its path below the sources.
         init(_ path: String) {
             let components = path.split(separator: "/").map(String.init)
             let name = components.last ?? path
@@ -42,7 +44,7 @@ struct LayerTests {
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/AsyncDownloads")
 
-    /// The sources by their path, without comments and the texts of literals.
+    /// Returns the source files by path, without comments and string literals.
     private static func code() throws -> [String: String] {
         let files = try #require(FileManager.default.enumerator(atPath: sources.path))
         var code: [String: String] = [:]
@@ -57,14 +59,14 @@ struct LayerTests {
         let code = try Self.code()
         let declaration =
             /(?m)^(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal) )?(?:final |indirect )*(?:struct|class|enum|protocol|actor|typealias) (\w+)/
-        // A type with a counterpart for another platform is declared twice.
+        // Types of several platforms are declared several times.
         var layers: [Substring: Layer] = [:]
         for (path, text) in code {
             for match in text.matches(of: declaration) {
                 layers[match.1] = min(layers[match.1] ?? .facade, Layer(path))
             }
         }
-        #expect(layers.count > 150, "the pattern of declarations finds the types")
+        #expect(layers.count > 150, "the pattern has to find the declarations")
         for (path, text) in code.sorted(by: { $0.key < $1.key }) {
             let used = Set(text.matches(of: /(?:^|[^.\w])([A-Z]\w*)/).map(\.1))
             let wrong = used.filter { name in layers[name].map { $0 > Layer(path) } ?? false }

@@ -1,6 +1,6 @@
 import AsyncDownloads
 
-/// A clock that stands still until a test moves it.
+/// A time source that advances only when a test advances it.
 final class ManualTimeSource: TimeSource {
     private struct Timer: Sendable {
         let due: Duration
@@ -49,18 +49,18 @@ final class ManualTimeSource: TimeSource {
         }
     }
 
-    /// How many timers are pending.
+    /// The number of pending timers.
     var pendingCount: Int { state.withLock { $0.timers.count } }
 
     /// The delays of the pending timers.
     var delays: [Duration] { state.withLock { $0.timers.values.map(\.delay) } }
 
-    /// Calls `body` with the delay of each timer that is cancelled, pending or not, on the thread that does it.
+    /// Calls `body` with the delay of each timer that is canceled, pending or not, on the canceling thread.
     func whenCancelled(_ body: @escaping @Sendable (Duration) -> Void) {
         state.withLock { $0.whenCancelled = body }
     }
 
-    /// Moves on, and carries out what has become due.
+    /// Advances the time, and performs the due actions.
     func advance(by delay: Duration) {
         let due = state.withLock { state in
             state.now += delay

@@ -1,8 +1,8 @@
 @testable import AsyncDownloads
 
-/// What a test has to know to go on at the right moment.
+// Access to internal state, for tests that have to act at a certain moment.
 extension Downloader {
-    /// How many callers wait for a file.
+    /// The number of active subscribers of all transfers.
     var callerCount: Int { liveTransfers.reduce(0) { $0 + $1.withState { $0.subscribers.active.count } } }
 }
 
@@ -15,7 +15,7 @@ extension Download {
 }
 
 extension Download {
-    /// How many bytes are in the digests that run beside the transfer.
+    /// The number of bytes that the running digests have processed.
     var digestedByteCount: Int64 {
         guard case .transfer(let transfer, _) = source else { return 0 }
         return transfer.withState { $0.digests.position(of: $0.wantedDigests) }
@@ -23,7 +23,7 @@ extension Download {
 }
 
 extension TestEnvironment {
-    /// Starts a request whose body stalls at `offset`, and leaves it there.
+    /// Starts a request whose body stalls at `offset`, and cancels it there.
     func leave(_ request: DownloadRequest, at offset: Int64) async throws {
         let download = downloader.start(request)
         try await download.progress(reaching: offset)

@@ -2,15 +2,15 @@ import AsyncDownloads
 import TestSupport
 import Testing
 
-/// Actions of the system's clock.
+/// Tests of actions on the system's clock.
 @Suite(.endsWhenHung) struct SystemTimeSourceTests {
-    @Test func `an action comes once its time has come, also where nobody holds it`() async {
+    @Test func `an action runs after its delay, even if it was not retained`() async {
         await withCheckedContinuation { continuation in
             _ = SystemTimeSource().schedule(after: .milliseconds(1)) { continuation.resume() }
         }
     }
 
-    @Test func `a cancelled action never comes`() async {
+    @Test func `a canceled action never runs`() async {
         let time = SystemTimeSource()
         let count = Mutex(0)
         for _ in 0..<100 {
@@ -23,14 +23,14 @@ import Testing
         #expect(count.withLock { $0 } == before)
     }
 
-    @Test func `a cancelled action leaves nothing behind until its time has come`() async {
+    @Test func `a canceled action is released before its delay`() async {
         let remains = Remains()
         do {
             let action = SystemTimeSource().schedule(after: .seconds(3600)) {}
             remains.timer = action as AnyObject
             action.cancel()
         }
-        // Dispatch frees it soon; where it does not, the suite's trait ends the wait.
+        // Dispatch releases the timer soon; otherwise the suite's trait ends the wait.
         while remains.timer != nil, !Task.isCancelled { await Task.yield() }
     }
 }

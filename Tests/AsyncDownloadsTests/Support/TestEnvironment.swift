@@ -3,13 +3,13 @@ import Foundation
 import LoopbackServer
 import Testing
 
-/// A server, a directory and a downloader for one test, gone after it.
+/// A server, a directory, and a downloader for the duration of one test.
 struct TestEnvironment: Sendable {
     let server: LoopbackServer
     let directory: URL
     let downloader: Downloader
 
-    /// Retries come at once unless a clock is given.
+    /// Runs `body` with a new environment, in which retries have no delay.
     static func with(
         _ engine: Engine = .httpClient, time: any TimeSource = SystemTimeSource(),
         configure: (inout Downloader.Configuration) -> Void = { _ in },
@@ -21,7 +21,7 @@ struct TestEnvironment: Sendable {
         configuration.progressInterval = .zero
         configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
         configuration.memoryPressure = .none
-        // On the system's clock a busy machine must not look like a server that is silent.
+        // On the system's clock, a busy machine must not be mistaken for a silent server.
         if time is SystemTimeSource { configuration.idleTimeout = .seconds(900) }
         configure(&configuration)
         let downloader = Downloader(
@@ -41,12 +41,12 @@ struct TestEnvironment: Sendable {
         }
     }
 
-    /// A request for `path` of the server into the directory.
+    /// Returns a request for `path` of the server, with a destination in the directory.
     func request(_ path: String, to name: String = "file.bin") -> DownloadRequest {
         DownloadRequest(from: server.url(path), to: directory.appending(path: name))
     }
 
-    /// How a request ends.
+    /// Returns the result of a request.
     func result(of request: DownloadRequest) async -> Result<DownloadedFile, DownloadError> {
         do throws(DownloadError) {
             return .success(try await downloader.download(request))
@@ -55,12 +55,12 @@ struct TestEnvironment: Sendable {
         }
     }
 
-    /// What lies in the directory, hidden files included.
+    /// The sorted names in the directory, including hidden files.
     var leftovers: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() }
     }
 
-    /// Whether `name` holds exactly `content`.
+    /// Returns whether the file `name` contains exactly `content`.
     func holds(_ content: Content, at name: String = "file.bin") throws -> Bool {
         let data = try Data(contentsOf: directory.appending(path: name), options: .mappedIfSafe)
         return Int64(data.count) == content.length && data.withUnsafeBytes { content.matches($0, at: 0) }
@@ -68,7 +68,7 @@ struct TestEnvironment: Sendable {
 }
 
 extension Download {
-    /// Listens until so many bytes are there.
+    /// Waits until at least `count` bytes were received.
     func progress(reaching count: Int64) async throws {
         for try await event in events {
             if case .progress(let progress) = event, progress.receivedByteCount >= count { return }
@@ -76,7 +76,7 @@ extension Download {
     }
 }
 
-/// Where a request's range begins; 0 without one.
+/// Returns the start of a request's range, or 0 if it has none.
 func offset(of request: RecordedRequest) -> Int64 {
     guard let range = request["Range"], let first = range.dropFirst("bytes=".count).split(separator: "-").first else {
         return 0
@@ -84,17 +84,17 @@ func offset(of request: RecordedRequest) -> Int64 {
     return Int64(first) ?? -1
 }
 
-/// Everything that a stream told, and how it ended.
+/// All events of a stream, and the error that ended it.
 struct EventLog: Sendable {
     var events: [DownloadEvent] = []
     var error: DownloadError?
 
-    /// Listens to the end.
+    /// Creates a log of all events of a download.
     init(of download: Download) async {
         await self.init(download.events)
     }
 
-    /// Listens to the end of a stream that may have been made earlier.
+    /// Creates a log of all events of a stream that may have been created earlier.
     init(_ stream: AsyncThrowingStream<DownloadEvent, any Error>) async {
         do {
             for try await event in stream { events.append(event) }
@@ -119,7 +119,7 @@ struct EventLog: Sendable {
         if case .finished(let file)? = events.last { file } else { nil }
     }
 
-    /// The received byte counts, an empty place for each restart.
+    /// The received byte counts, with nil for each restart.
     var receivedCounts: [Int64?] {
         events.compactMap { event -> Int64?? in
             switch event {

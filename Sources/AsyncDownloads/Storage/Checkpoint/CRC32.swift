@@ -1,10 +1,12 @@
-/// The cyclic redundancy check of ISO 3309, which gzip and PNG use: finds torn and edited records, proves no origin.
+/// The CRC-32 of ISO 3309, as used by gzip and PNG.
+///
+/// It detects torn and edited records but proves nothing about origin.
 enum CRC32 {
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 0 ? value >> 1 : 0xEDB8_8320 ^ (value >> 1) }
     }
 
-    /// The check of `bytes` as 8 hexadecimal digits.
+    /// Returns the CRC-32 of `bytes` as 8 hexadecimal digits.
     static func digits(of bytes: some Sequence<UInt8>) -> String {
         var value = UInt32.max
         for byte in bytes {

@@ -1,6 +1,6 @@
-/// A line of words that ends with a check of its bytes, so that a torn or an edited one is found out.
+/// A line of words that ends with a CRC-32, so that a torn or edited line is detected.
 enum CheckedLine {
-    /// The bytes of a line; nil where it is longer than `limit`.
+    /// Returns the bytes of a line, or nil if it is longer than `limit`.
     static func encoded(_ words: [String], limit: Int) -> [UInt8]? {
         var line = Array("\(words.joined(separator: " ")) ".utf8)
         guard line.count < limit else { return nil }
@@ -8,7 +8,7 @@ enum CheckedLine {
         return line.count <= limit ? line : nil
     }
 
-    /// The words of the line that `slot` begins with, without the check; nil where there is none, or a torn one.
+    /// Returns the words at the start of `slot` without the CRC-32, or nil if the line is missing or torn.
     static func words(of slot: ArraySlice<UInt8>) -> [Substring]? {
         guard let end = slot.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         let line = slot[..<end]
@@ -20,8 +20,9 @@ enum CheckedLine {
 }
 
 extension IntervalSet {
-    /// The ranges as one word, `0-1048576,2097152-3145728`, or `-` where there are none; nil where they are longer than
-    /// `limit` bytes.
+    /// Returns the ranges as one word, such as `0-1048576,2097152-3145728`, or nil if it is longer than `limit` bytes.
+    ///
+    /// The word of an empty set is `-`.
     func word(limit: Int) -> String? {
         if isEmpty { return "-" }
         var word = ""
@@ -32,7 +33,7 @@ extension IntervalSet {
         return word
     }
 
-    /// Reads what ``word(limit:)`` writes.
+    /// Parses a word that ``word(limit:)`` returned.
     init?(word: Substring) {
         self.init()
         guard word != "-" else { return }

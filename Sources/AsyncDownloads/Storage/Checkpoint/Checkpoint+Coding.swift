@@ -1,5 +1,5 @@
-// The keys are written out, and every key is always there: a key that was renamed by mistake makes a checkpoint
-// unreadable, where an absent one would silently mean "not known".
+// The keys are written out, and all of them are always encoded: if a key is renamed by mistake, checkpoints become
+// unreadable, whereas a missing key would silently mean "unknown".
 
 extension Checkpoint: Codable {
     private enum CodingKeys: String, CodingKey {

@@ -2,59 +2,60 @@ private import struct Foundation.Data
 private import class Foundation.JSONDecoder
 private import class Foundation.JSONEncoder
 
-/// What a checkpoint file says of its partial file.
+/// The content of a checkpoint file, which describes a partial file.
 ///
-/// The file's first block is one line, which `head -1` shows:
+/// The file starts with one line, which `head -1` prints:
 ///
 ///     {"format":2,"crc32":"0123abcd","record":{…}}
 ///
-/// The check covers the record's very bytes. The record is filled up to a multiple of 4096 bytes. Behind it come a block
-/// for a ``CheckpointRollback`` and one for marks (``CheckpointMark``), so that each is rewritten without touching a
-/// sector of another one. The format is described in the documentation's article "The files of an unfinished download".
+/// The CRC-32 covers the exact bytes of the record. The line is padded to a multiple of 4096 bytes. A block for a
+/// ``CheckpointRollback`` and a block for marks (``CheckpointMark``) follow, so that each part is rewritten without
+/// touching a sector of another one. The documentation's article "The files of an unfinished download" describes the
+/// format.
 struct Checkpoint: Sendable, Hashable {
-    /// Counts the checkpoints of one partial file; a mark says which of them it goes on from.
+    /// The number of the checkpoint among those of one partial file; marks and rollbacks refer to it.
     var generation: UInt64
-    /// The site's ``PartialLocation/baseName``, which the file's name may hold a part of only.
+    /// The location's ``PartialLocation/baseName``, which the file's name may contain only in part.
     var baseName: String
-    /// What was asked for.
+    /// The request that the partial file belongs to.
     var request: RequestRecord
-    /// Whose bytes they are.
+    /// The representation that the bytes belong to.
     var representation: Representation
-    /// The bytes that are there.
+    /// The received intervals.
     var received: IntervalSet
     /// The token in the partial file's name.
     var token: String
-    /// The partial file's number, so that no other file is taken for it.
+    /// The inode number of the partial file, so that no other file is mistaken for it.
     var inode: UInt64
-    /// Where the bytes were not synced: the one session of the machine in which they are there all the same.
+    /// The session in which bytes that were not synced are known to exist; nil if the bytes were synced.
     var session: String?
-    /// The name that the finished file is about to get in its directory, where the request did not give it.
+    /// The name that the finished file is about to get in its directory, if the request did not give one.
     var chosenName: String?
 }
 
 extension Checkpoint {
-    /// Why a checkpoint file cannot be used.
+    /// The reasons why a checkpoint file cannot be used.
     enum Unreadable: Error, Hashable {
         case corrupt
         case otherVersion
     }
 
-    /// The size of the blocks that a file system replaces as a whole or not at all, or a multiple of it.
+    /// The size of the blocks that a file system replaces atomically, or a multiple of it.
     static let blockSize = 4096
 
-    /// The blocks of the rollback and of the marks, as they follow a new record.
+    /// The empty rollback block and mark block that follow a new record.
     static let emptyBlocks = [UInt8](repeating: 0, count: 2 * blockSize)
 
-    /// The highest number of a checkpoint or a rollback that is read: counting on from it overflows nothing.
+    /// The highest number of a checkpoint or rollback that is accepted, so that counting cannot overflow.
     static let maximumCount: UInt64 = 1 << 62
 
-    /// The longest file that is read; far more than any checkpoint has.
+    /// The size of the largest file that is read; checkpoints are far smaller.
     static let maximumSize = 16 << 20
 
-    /// The number of the format, which every change of the files' names or contents raises.
+    /// The version of the format, incremented with every change of the files' names or contents.
     static let format = 2
 
-    /// The bytes of the record's blocks, line and padding; the blocks of the rollback and of the marks follow.
+    /// Returns the bytes of the line and its padding; the rollback block and the mark block follow it.
     func encoded() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -67,7 +68,7 @@ extension Checkpoint {
         return block
     }
 
-    /// Reads the record; `end` is where the block of the rollback begins.
+    /// Decodes the record; `end` is the offset of the rollback block.
     static func decode(_ bytes: [UInt8]) throws(Unreadable) -> (checkpoint: Self, end: Int) {
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { throw .corrupt }
         var line = bytes[..<end]
@@ -88,7 +89,9 @@ extension Checkpoint {
 }
 
 extension Checkpoint {
-    /// Whether what it says can have been written here: whoever edits the record can make the check right as well.
+    /// Whether the store could have written this content.
+    ///
+    /// A valid CRC-32 is not sufficient, because anybody who edits the record can recompute it.
     private var isSound: Bool {
         let length = representation.length ?? FieldScanner.maximumNumber
         guard received.upperBound <= length, length <= FieldScanner.maximumNumber, generation <= Self.maximumCount
@@ -103,7 +106,7 @@ extension Checkpoint {
 }
 
 extension ArraySlice<UInt8> {
-    /// Removes `prefix` where the slice begins with it, and says whether it did.
+    /// Removes `prefix` if the slice starts with it, and returns whether it did.
     fileprivate mutating func removePrefix(_ prefix: StaticString) -> Bool {
         let expected = UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount)
         guard starts(with: expected) else { return false }

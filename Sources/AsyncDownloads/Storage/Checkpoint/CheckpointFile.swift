@@ -1,23 +1,25 @@
-/// A checkpoint file as it was found on disk.
+/// A checkpoint file as read from disk.
 struct CheckpointFile: Sendable {
     let handle: OpenFile
     let checkpoint: Checkpoint
-    /// The rollback behind it, where it counts.
+    /// The last rollback of the checkpoint, or nil if it was never rolled back.
     let rollback: CheckpointRollback?
-    /// The marks behind it, whether they count or not.
+    /// The readable marks, including those that do not apply to this checkpoint or session.
     let marks: [(slot: Int, mark: CheckpointMark)]
-    /// Where in the file the rollback is; the marks are one block behind.
+    /// The offset of the rollback block in the file.
+    ///
+    /// The mark block follows it.
     let rollbackOffset: Int64
 
-    /// What the checkpoint claims without its marks.
+    /// The intervals that the checkpoint claims, without its marks.
     var received: IntervalSet { rollback?.received ?? checkpoint.received }
 
-    /// Opens and reads the file at `path`; nil where there is none.
+    /// Opens and reads the file at `path`; returns nil if the file does not exist.
     ///
-    /// A file that must not be trusted is a result of its own and closed again: torn, edited, of another format, a
-    /// symbolic link, or one that others can reach. Failures of the disk are thrown.
+    /// A file that must not be trusted is closed again and reported as a failed `Result`: a torn or edited record,
+    /// another format, a symbolic link, or a file that others can access. Errors of the disk are thrown.
     ///
-    /// - Parameter owner: Tells which files are this user's.
+    /// - Parameter owner: Decides whether a file belongs to this user.
     static func read(
         _ path: String, on disk: any FileSystem, ownedBy owner: FileOwner
     ) throws(FileFailure) -> Result<CheckpointFile, Checkpoint.Unreadable>? {
@@ -29,7 +31,7 @@ struct CheckpointFile: Sendable {
         } catch let error where error.kind == .unusablePath {
             return .failure(.corrupt)
         } catch let error where error.kind == .denied {
-            // Somebody else's, which only its owner may read.
+            // Only a file of another user may be unreadable here.
             guard let information = try disk.information(at: path), try !owner.isPrivate(information) else {
                 throw error
             }
@@ -45,7 +47,7 @@ struct CheckpointFile: Sendable {
             let (checkpoint, end) = try Checkpoint.decode(bytes)
             let rollback = CheckpointRollback.last(
                 in: bytes.dropFirst(end).prefix(Checkpoint.blockSize), behind: checkpoint.generation)
-            // One that claims more than the record was not written here.
+            // The store never writes a rollback that claims more than its record.
             if let rollback, rollback.received.upperBound > checkpoint.received.upperBound {
                 throw Checkpoint.Unreadable.corrupt
             }
@@ -59,14 +61,16 @@ struct CheckpointFile: Sendable {
             return .failure(error)
         } catch {
             disk.close(handle)
-            throw error as? FileFailure ?? .init(.other, errno: 0, operation: "read", name: handle.name, reason: "?")
+            throw error as? FileFailure
+                ?? .init(.other, errno: 0, operation: "read", name: handle.name, reason: "unknown error")
         }
     }
 
-    /// The furthest mark that counts, with its slot.
+    /// Returns the applicable mark with the most bytes, and its slot.
     ///
-    /// A partial file that is shorter than its mark says has lost bytes although the machine ran on; then the mark is
-    /// worth nothing.
+    /// A mark applies only to the checkpoint generation and the rollback that it names, and only in the session that
+    /// wrote it. If the partial file is shorter than a mark says, bytes were lost although the machine kept running, so
+    /// the mark is ignored.
     func mark(of partial: FileInformation, session: String?) -> (slot: Int, mark: CheckpointMark)? {
         let limit = min(partial.size, checkpoint.representation.length ?? .max)
         return marks.filter { _, mark in

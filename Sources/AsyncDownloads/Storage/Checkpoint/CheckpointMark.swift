@@ -1,47 +1,47 @@
-/// What has been written since the checkpoint, for a process that dies while the machine lives on.
+/// A record of the bytes written since the checkpoint, for use after the process ends unexpectedly.
 ///
-/// One line, written by one call and never synced:
+/// A mark is one line, written by one call and never synced:
 ///
 ///     mark GENERATION ROLLBACK SESSION 0-1048576,2097152-3145728 CRC32
 ///
-/// A block of its own behind the rollback's has two slots for marks. They are written in turn, so that a write which
-/// is torn leaves the mark before it.
+/// The block after the rollback block has two slots for marks. They are written alternately, so that a torn write does
+/// not destroy the previous mark.
 ///
-/// The bytes that it speaks of may be in the system's memory only. So it counts only in the session in which it was
-/// written, when that memory is still there, and only behind the checkpoint and the rollback that it goes on from.
+/// The bytes that a mark describes may exist only in the system's page cache. A mark is therefore valid only in the
+/// session in which it was written, and only for the checkpoint and the rollback that it names.
 struct CheckpointMark: Sendable, Hashable {
     /// The checkpoint's ``Checkpoint/generation``.
     var generation: UInt64
-    /// The ``CheckpointRollback/number`` of the last rollback; 0 where there was none.
+    /// The ``CheckpointRollback/number`` of the last rollback before the mark, or 0.
     var rollback: UInt64 = 0
-    /// The machine's run, and the device that it found the file on.
+    /// The boot of the machine and the device on which the mark was written.
     var session: String
-    /// All bytes that are there, the checkpoint's included.
+    /// All received intervals, including those of the checkpoint.
     var received: IntervalSet
 }
 
 extension CheckpointMark {
-    /// The slots in a block.
+    /// The number of slots in a block.
     static let slotCount = 2
 
-    /// The length of a slot in bytes.
+    /// The length of a slot, in bytes.
     static let slotSize = Checkpoint.blockSize / slotCount
 
-    /// The marks that can be read in `block`, each with its slot.
+    /// Returns the readable marks in `block`, each with its slot.
     static func all(in block: ArraySlice<UInt8>) -> [(slot: Int, mark: CheckpointMark)] {
         (0..<slotCount).compactMap { slot in
             CheckpointMark(block.dropFirst(slot * slotSize).prefix(slotSize)).map { (slot, $0) }
         }
     }
 
-    /// The bytes to write; nil where the ranges are too many for a slot.
+    /// Returns the bytes to write, or nil if the ranges do not fit in a slot.
     func encoded() -> [UInt8]? {
         guard let ranges = received.word(limit: Self.slotSize) else { return nil }
         return CheckedLine.encoded(
             ["mark", "\(generation)", "\(rollback)", session, ranges], limit: Self.slotSize)
     }
 
-    /// Reads a slot; nil where there is no mark, or a torn one.
+    /// Reads a mark from a slot; nil if the slot is empty or torn.
     init?(_ slot: ArraySlice<UInt8>) {
         guard let words = CheckedLine.words(of: slot), words.count == 5, words[0] == "mark",
             let generation = UInt64(words[1]), let rollback = UInt64(words[2]),

@@ -1,21 +1,21 @@
-/// Remembers, as long as the process lives, with which secret headers the bytes of partial files were received.
+/// A record, for the lifetime of the process, of the secret headers with which partial files were received.
 ///
-/// So a download that is continued in the same process with the same headers needs no proof. On disk stands nothing of
-/// this, and here stand only hash values of this process.
+/// With it, a download that is continued in the same process with the same headers needs no proof. Nothing of it is
+/// written to disk, and it contains only hash values that are specific to the process.
 final class CredentialLedger: Sendable {
     private struct State {
         var hashes: [String: Int] = [:]
         var order: [String] = []
     }
 
-    /// Shared, since one downloader may continue what another one of the process has left.
+    /// The shared ledger; one downloader may continue a partial file of another one.
     static let shared = CredentialLedger()
 
     private static let capacity = 10_000
 
     private let state = Mutex(State())
 
-    /// The bytes of the partial file of this token were received with these headers.
+    /// Records that the partial file with this token was received with these headers.
     func note(_ headers: HeaderFields, for token: String) {
         state.withLock { state in
             state.hashes[token] = headers.hashValue
@@ -26,12 +26,12 @@ final class CredentialLedger: Sendable {
         }
     }
 
-    /// The bytes of the partial file of this token may be continued with other headers from now on.
+    /// Removes the record of a partial file that may be continued with other headers.
     func forget(_ token: String) {
         state.withLock { $0.hashes[token] = nil }
     }
 
-    /// Whether the bytes of the partial file of this token were received with these headers, as far as is known.
+    /// Returns whether the partial file with this token is known to have been received with these headers.
     func knows(_ headers: HeaderFields, for token: String) -> Bool {
         state.withLock { $0.hashes[token] } == headers.hashValue
     }

@@ -1,26 +1,28 @@
-/// Which names in which directories the files of this process got, so that none is given to two resources.
+/// The names that files of this process received in directories, so that no name is given to two resources.
 ///
-/// Everything that is decided for a name, by whatever spelling, is decided by one thread at a time, the disk's work
-/// included. So a name that was found to be free is still free, as far as this process goes. Other processes are kept
-/// off by a rename that replaces nothing.
+/// All decisions about a name, in any spelling, are made by one thread at a time, including the work on disk. A name
+/// that was found to be unused therefore stays unused by this process. A rename that replaces no file excludes other
+/// processes.
 package final class DirectoryNames: Sendable {
-    /// What tells most files of one name apart without reading them whole.
+    /// A summary that distinguishes most files without reading them completely.
     struct Signature: Sendable, Hashable {
         var size: Int64
         /// A hash value of the first and the last 4 KiB.
         var ends: Int
     }
 
-    /// The numbered names of one name in one directory.
+    /// The numbered variants of one name in one directory.
     struct Numbering: Sendable {
-        /// The first number that was not looked at; 0 is the name without a number.
+        /// The first number that was not examined; 0 is the name without a number.
         var next = 0
-        /// Files of earlier processes by their signature, which a file that is the same may be.
+        /// Files of earlier processes by their signature; one of them may have the same bytes as a new file.
         var others: [Signature: [String]] = [:]
-        /// What each resource got, by a hash value of the resource: the path, and the file as it was then.
+        /// The path that each resource received, with its file at that time, by the resource's hash value.
         var given: [Int: (path: String, file: FileInformation?)] = [:]
 
-        /// Forgets the files where they are too many; what is on disk is found again, or gets another number.
+        /// Removes all entries if there are too many.
+        ///
+        /// Files on disk are then found again, or new files get other numbers.
         fileprivate mutating func bound() {
             if given.count > DirectoryNames.capacity { given = [:] }
             if others.count > DirectoryNames.capacity { others = [:] }
@@ -29,15 +31,15 @@ package final class DirectoryNames: Sendable {
 
     private struct State {
         var numberings: [String: Numbering] = [:]
-        /// The resource that got each path; the paths by their folded spelling.
+        /// The hash value of the resource that received each path, grouped by the path's folded spelling.
         var firsts: [String: [String: Int]] = [:]
         /// The keys of ``firsts``, oldest first.
         var order: [String] = []
-        /// Whether some of that was forgotten, so that a path which is not known may have been given all the same.
+        /// Whether entries were removed, so that an unknown path may have been given to a resource.
         var hasForgotten = false
     }
 
-    // A server that downloads for years must not remember every file.
+    // A server that downloads for years must not accumulate an entry per file.
     fileprivate static let capacity = 100_000
 
     private let state = Mutex(State())
@@ -45,44 +47,44 @@ package final class DirectoryNames: Sendable {
 
     package init() {}
 
-    /// Runs `body` while nobody else decides about `name` in `directory`, by whatever spelling.
+    /// Runs `body` while no other thread decides about `name` in `directory`, in any spelling.
     func withTurn<Value, Failure: Error>(
         _ name: String, in directory: String, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try turns.withLock(Self.folded(PartialNames.join(directory, name)), body)
     }
 
-    /// Takes out what is known of the numbered names of `name`, to be put back at the end of the turn.
+    /// Removes and returns what is known of the numbered variants of `name`; ``putBack(_:of:in:)`` restores it.
     ///
-    /// Taken out rather than copied, since each change of a copy would copy all of it.
+    /// The value is moved out because each change of a copy would copy all of it.
     func takeNumbering(of name: String, in directory: String) -> Numbering {
         state.withLock { $0.numberings.removeValue(forKey: PartialNames.join(directory, name)) ?? Numbering() }
     }
 
-    /// Puts back what ``takeNumbering(of:in:)`` has taken out.
+    /// Restores the value that ``takeNumbering(of:in:)`` returned.
     func putBack(_ numbering: consuming Numbering, of name: String, in directory: String) {
         numbering.bound()
         let value = numbering
         state.withLock { state in
-            // What is forgotten is found again on disk, since no numbered name replaces a file.
+            // Removed entries are found again on disk, because a numbered name never replaces a file.
             if state.numberings.count >= Self.capacity { state.numberings = [:] }
             state.numberings[PartialNames.join(directory, name)] = value
         }
     }
 
-    /// The paths of other resources that are the same as `path` but for their spelling, `path` itself included.
+    /// Returns the paths of other resources that equal `path` except for their spelling, including `path` itself.
     func others(than resource: String, at path: String) -> [String] {
         state.withLock { state in
             (state.firsts[Self.folded(path)] ?? [:]).filter { $0.value != resource.hashValue }.map(\.key)
         }
     }
 
-    /// Whether a path may have been given to another resource without this being known any more.
+    /// Returns whether the path may have been given to another resource and then removed from the record.
     func mayBeForgotten(_ path: String) -> Bool {
         state.withLock { $0.hasForgotten && $0.firsts[Self.folded(path)] == nil }
     }
 
-    /// The path is that of this resource's file now, or is about to be.
+    /// Records that the resource's file has the path, or is about to get it.
     func give(_ path: String, to resource: String) {
         let key = Self.folded(path)
         state.withLock { state in
@@ -96,7 +98,7 @@ package final class DirectoryNames: Sendable {
         }
     }
 
-    /// The path was not given to this resource after all.
+    /// Removes the record that the resource's file has the path.
     func withdraw(_ path: String, from resource: String) {
         let key = Self.folded(path)
         state.withLock { state in
@@ -104,9 +106,9 @@ package final class DirectoryNames: Sendable {
         }
     }
 
-    /// One spelling for all that some volume may take for one name.
+    /// Returns one spelling for all paths that some volume may treat as equal.
     private static func folded(_ path: String) -> String {
-        // Upper case first, since some letters have no lower case of their own length.
+        // Uppercase first, because some letters have no lowercase form of one letter.
         path.uppercased().lowercased()
     }
 }

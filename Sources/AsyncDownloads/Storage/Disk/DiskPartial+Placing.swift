@@ -23,31 +23,31 @@ extension DiskPartial {
         return placement.results.map { result in result.mapError { DownloadError($0) } }
     }
 
-    /// Ends the partial, whose file has become the destination or is not needed any more.
+    /// Closes the partial after its file became a destination or is no longer needed.
     private func finish(_ placement: inout Placement) {
-        // Closes the files first: their descriptors may be the last that there are, and directories take some.
+        // Closes the files first, because syncing directories needs descriptors, which may be exhausted.
         guard let last = takeAll() else { return }
-        // A name that may be lost takes nothing with it: then the checkpoint stays, and the old name may come back.
+        // If a name may be lost in a crash, the checkpoint is kept, because the old name may reappear.
         if placement.synchronizeOtherDirectories() {
             clearUp(after: &placement, hasCheckpoint: last.checkpoint != nil)
         }
         lock.release(removing: true)
     }
 
-    /// Removes the checkpoint, and the file where no destination took it.
+    /// Removes the checkpoint, and the partial file unless it became a destination.
     private func clearUp(after placement: inout Placement, hasCheckpoint: Bool) {
-        // Before the directory is synced, so that one sync serves both names.
+        // Before the directory is synced, so that one sync covers both changes.
         if hasCheckpoint { try? store.disk.remove(names.checkpoint) }
         if !placement.isTaken { try? store.disk.remove(names.path(placement.file.claim, .partial)) }
         placement.synchronizeOwnDirectory(hasChanged: hasCheckpoint)
     }
 
-    /// Notes the name that the file is about to get, so that the next process knows it there if this one is killed.
+    /// Records the name that the file is about to get, so that the next process recognizes it if this one is killed.
     ///
-    /// Only where a checkpoint is in place: without one nothing would be told of the file anyway.
+    /// Does nothing without a checkpoint, because the next process would then not know of the file at all.
     private func record(_ name: String, for file: PartialFile, length: Int64) {
         withState { $0.chosenName = name }
-        // All bytes are there, and as durable as promised.
+        // All bytes were received, and are as durable as promised.
         let received = IntervalSet(0..<length)
         guard withState({ $0.checkpoint != nil }), let (_, next) = try? nextCheckpoint(received),
             let live = try? replaceCheckpoint(file, by: next)
@@ -55,7 +55,7 @@ extension DiskPartial {
         install(live, file, received)
     }
 
-    /// Makes the file what it will be at its destination, but for the name.
+    /// Gives the file its final length and permissions, and makes it durable.
     private func prepare(_ length: Int64) throws(FileFailure) -> PartialFile {
         let file = try usableFile()
         try file.checkOwnership(names, on: store.disk)
@@ -63,13 +63,13 @@ extension DiskPartial {
         guard size >= length else {
             throw FileFailure(
                 .other, errno: 0, operation: "finish", name: file.handle.name,
-                reason: "it has \(size) bytes of \(length)")
+                reason: "it has \(size) of \(length) bytes")
         }
-        // Cuts what an earlier process wrote without a checkpoint, and blocks that were allocated behind the end.
+        // Cuts bytes that an earlier process wrote after its checkpoint, and blocks that were allocated beyond the end.
         if size > length || length >= BlockAllocation.minimumLength { try store.disk.truncate(file.handle, to: length) }
-        // Not every file system has modes.
+        // Some file systems do not support modes.
         try? store.disk.setPermissions(.ordinary, of: file.handle)
-        // Rule 45: what is not synced may have failed all the same, and nobody would hear of it after the rename.
+        // Rule 45: writes without a sync may have failed too, which would not be reported after the rename.
         if store.synchronizes(file) { try synchronize(file) } else { try store.disk.checkWrites(to: file.handle) }
         return file
     }
@@ -91,7 +91,7 @@ extension DiskStore {
             placement.synchronizeOwnDirectory()
             var results = placement.results.makeIterator()
             return targets.map { target in
-                // A subscriber may ask for the path at which the file is already.
+                // A subscriber may request the path that the file already has.
                 target.isExactly(path)
                     ? .success(path) : (results.next() ?? .success(path)).mapError { DownloadError($0) }
             }

@@ -1,6 +1,6 @@
 extension DiskPartial {
     func rollBack(to received: IntervalSet) throws(DownloadError) {
-        // A save would go on with what the last mark said.
+        // Otherwise the next save would write the last mark again.
         let checkpoint = withState { state in
             state.marked = nil
             return state.checkpoint
@@ -17,16 +17,16 @@ extension DiskPartial {
             withState { $0.checkpoint = nil }
             store.disk.close(checkpoint.handle)
         } catch {
-            // A save needs space, a rollback in place does not.
+            // A save needs free space, a rollback in place does not.
             guard !rollBack(to: received) else { return }
             removeCheckpoint()
             throw error
         }
     }
 
-    /// Lets the present checkpoint claim no more than it claims of `received`, in place, and makes its marks void.
+    /// Reduces the claims of the current checkpoint to `received`, in place, and invalidates its marks.
     ///
-    /// - Returns: Whether that was written, as durably as the store promises.
+    /// - Returns: Whether the rollback was written as durably as the store promises.
     func rollBack(to received: IntervalSet) -> Bool {
         let live = withState { state in state.file.flatMap { file in state.checkpoint.map { (file, $0) } } }
         guard let (file, checkpoint) = live else { return false }
@@ -38,7 +38,7 @@ extension DiskPartial {
         do throws(FileFailure) {
             try store.disk.write(
                 line, to: checkpoint.handle, at: checkpoint.rollbackOffset + Int64(rollback.slotOffset))
-            // Marks are of this run of the machine only, and so is their end.
+            // A rollback that only invalidates marks needs no sync, because marks are valid on the same boot only.
             if store.synchronizes(file), claimed != checkpoint.received {
                 try store.disk.synchronize(checkpoint.handle)
             }
@@ -54,14 +54,14 @@ extension DiskPartial {
         return true
     }
 
-    /// Removes the present checkpoint, durably as far as the disk still does what it is told.
+    /// Removes the current checkpoint, durably if the disk still works.
     func removeCheckpoint() {
         guard let checkpoint = withState({ $0.checkpoint }) else { return }
         do throws(FileFailure) {
             try store.disk.remove(names.checkpoint)
             if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
         } catch {
-            // Neither could be done: the disk takes no changes any more.
+            // Neither a rollback nor a removal was possible, so the disk accepts no changes at all.
         }
         let isOurs = withState { state in
             defer { state.checkpoint = nil }

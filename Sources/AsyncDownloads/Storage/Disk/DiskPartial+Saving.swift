@@ -17,11 +17,12 @@ extension DiskPartial {
     func mark(_ received: IntervalSet) {
         withState { state in
             guard state.failure == nil, let file = state.file else { return }
-            // The first checkpoint is on its way, and takes the mark with it.
+            // The first checkpoint is being written; installing it also writes this mark.
             guard let checkpoint = state.checkpoint else { return state.marked = received }
             do throws(FileFailure) {
                 try file.checkOwnership(names, on: store.disk)
-                // What was counted when bytes were taken back, or given up, may come after the checkpoint that says so.
+                // A mark that was counted before a rollback or a restart may arrive after the checkpoint that records
+                // it.
                 guard received.count > checkpoint.received.count else { return }
                 state.marked = received
                 state.writeMark(of: file, store)
@@ -31,10 +32,10 @@ extension DiskPartial {
         }
     }
 
-    /// Writes a first checkpoint, of no bytes, for marks to be written behind.
+    /// Writes the first checkpoint, which claims no bytes, so that marks can be written after it.
     ///
-    /// It need not wait for a disk: nothing is lost with a checkpoint that claims nothing. So bytes are safe from a
-    /// kill from the first on, however long the first sync takes. Without it they are safe from the first save on.
+    /// The checkpoint need not be synced, because losing it loses no bytes. Bytes thereby survive a kill from the first
+    /// byte, however long the first sync takes. Without it, they survive a kill from the first save.
     func claim() {
         guard let (file, first) = try? nextCheckpoint(IntervalSet()), first.generation == 1,
             let block = try? first.encoded(), let handle = try? store.disk.open(names.checkpoint, .new)
@@ -48,7 +49,9 @@ extension DiskPartial {
         }
     }
 
-    /// Syncs the file's bytes where the store promises that; a failure is this partial's end.
+    /// Syncs the file's bytes if the store promises it.
+    ///
+    /// After a failure the partial accepts no more bytes.
     func synchronize(_ file: PartialFile) throws(FileFailure) {
         guard store.synchronizes(file) else { return }
         do {
@@ -58,13 +61,13 @@ extension DiskPartial {
                 state.failure = error
                 return state.checkpoint
             }
-            // The mark speaks of bytes that may never reach the disk and yet be forgotten by the system's memory.
+            // The mark describes bytes that the system may drop from its page cache without writing them to disk.
             if let checkpoint, !rollBack(to: checkpoint.received) { removeCheckpoint() }
             throw error
         }
     }
 
-    /// Remembers that the file is lost to this process, so that no byte more is written to it.
+    /// Records a failure after which the file is lost to this process, so that no more bytes are written to it.
     func noteFailure(_ failure: FileFailure) {
         withState { $0.note(failure) }
     }
@@ -87,7 +90,7 @@ extension DiskPartial {
         }
     }
 
-    /// Writes the checkpoint beside the old one and puts it in its place.
+    /// Writes the checkpoint to a temporary file and renames it over the old one.
     func replaceCheckpoint(
         _ file: PartialFile, by next: Checkpoint
     ) throws(FileFailure) -> State.LiveCheckpoint {
@@ -96,31 +99,31 @@ extension DiskPartial {
             block = try next.encoded()
         } catch {
             throw FileFailure(
-                .other, errno: 0, operation: "encode", name: "checkpoint", reason: String(describing: error))
+                .other, errno: 0, operation: "encode", name: "the checkpoint", reason: String(describing: error))
         }
         let path = names.path(file.claim, .temporary)
-        // One that an earlier failure has left; nobody else gives a file this name.
+        // A remainder of an earlier failure; no other process gives a file this name.
         try store.disk.remove(path)
         let handle = try store.disk.open(path, .new)
         do {
-            // With the blocks behind the record, so that neither a rollback nor a mark has to make the file longer.
+            // With the blocks after the record, so that a rollback or a mark need not extend the file.
             try write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
             if store.synchronizes(file) { try store.disk.synchronize(handle) }
             try store.disk.rename(path, to: names.checkpoint)
         } catch {
             store.disk.close(handle)
             try? store.disk.remove(path)
-            // What another owner has removed is missing, too.
+            // If another owner removed the file, the rename fails with the same error.
             if error.kind == .missing { try file.checkOwnership(names, on: store.disk) }
             throw error
         }
         return State.LiveCheckpoint(next, handle, rollbackOffset: Int64(block.count))
     }
 
-    /// Lets marks go to the new checkpoint, beginning with what the old one's mark knew beyond it.
+    /// Directs marks to the new checkpoint, starting with the last mark if it knows of more bytes.
     func install(_ live: State.LiveCheckpoint, _ file: PartialFile, _ received: IntervalSet) {
         let unused = withState { state -> State.LiveCheckpoint? in
-            // A closed partial has no use for it.
+            // A closed partial no longer accepts a checkpoint.
             guard !state.isClosed else { return live }
             let old = state.checkpoint
             state.checkpoint = live
@@ -136,12 +139,12 @@ extension DiskPartial {
 }
 
 extension DiskPartial.State {
-    /// Takes no bytes any more where another owner has the file, or its directory is gone.
+    /// Stops accepting bytes if another owner has the file, or its directory is gone.
     fileprivate mutating func note(_ failure: FileFailure) {
         if failure.kind == .inUse || failure.kind == .missing { self.failure = failure }
     }
 
-    /// Writes the mark behind the checkpoint; a failure costs bytes only after a crash.
+    /// Writes the mark after the checkpoint; a failure costs bytes only after a crash.
     fileprivate mutating func writeMark(of file: PartialFile, _ store: DiskStore) {
         guard let checkpoint, let marked, let session = store.session(of: file),
             let line = CheckpointMark(
@@ -150,7 +153,7 @@ extension DiskPartial.State {
             ).encoded()
         else { return }
         let slot = Int64(Checkpoint.blockSize + checkpoint.nextSlot * CheckpointMark.slotSize)
-        // A slot that is torn now is the next one's too, so that the other keeps the mark before.
+        // After a torn write the same slot is used again, so that the other slot keeps the previous mark.
         guard (try? store.disk.write(line, to: checkpoint.handle, at: checkpoint.rollbackOffset + slot)) != nil else {
             return
         }

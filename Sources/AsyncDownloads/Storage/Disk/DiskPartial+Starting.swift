@@ -3,7 +3,7 @@ extension DiskPartial {
         do throws(FileFailure) {
             try whileOpen { () throws(FileFailure) in try replaceFile(representation) }
         } catch {
-            // The file, where the old one is still there, must not take another representation's bytes.
+            // The old file may still exist, and must not receive bytes of another representation.
             withState { if !$0.isClosed { $0.failure = error } }
             throw DownloadError(error)
         }
@@ -11,12 +11,12 @@ extension DiskPartial {
 
     private func replaceFile(_ representation: Representation) throws(FileFailure) {
         try checkDestination()
-        try abandonCheckpoint()
+        try removeCheckpointAndFile()
         let file = try PartialFile.make(names, on: store.disk)
         do throws(FileFailure) {
             try file.checkSpace(for: representation.length ?? 0, names, on: store.disk)
             try withState { state throws(FileFailure) in
-                // CloseReason waits for this call, and has marked the partial already.
+                // Closing waits for this call to return, but has already marked the partial as closed.
                 if state.isClosed { throw state.notBegun }
                 let isSecret = !state.secretHeaders.isEmpty || representation.hasUnverifiedCredentials
                 state = State(
@@ -28,23 +28,23 @@ extension DiskPartial {
             try? store.disk.remove(names.path(file.claim, .partial))
             throw error
         }
-        // A body that had to leave memory may wait for its proof still.
+        // A body that was moved from memory may still have unverified credentials.
         if !representation.hasUnverifiedCredentials {
             CredentialLedger.shared.note(withState { $0.secretHeaders }, for: file.claim.token)
         }
         if representation.isWorthClaiming { claim() }
     }
 
-    /// Refuses a destination at which no file can be put in the end, before a byte is fetched for it.
+    /// Throws if no file can be placed at the destination, before a byte is fetched for it.
     private func checkDestination() throws(FileFailure) {
         let destination = location.request.destination
-        // A name that is still to be chosen, or bytes that are wanted in memory.
+        // Either the name is chosen later, or the bytes are requested in memory.
         guard !location.request.choosesName, !destination.isEmpty else { return }
         try store.disk.checkReplaceable(names.place(destination))
     }
 
-    /// Removes the checkpoint, then the file that it speaks of, each from the state as soon as it is gone.
-    private func abandonCheckpoint() throws(FileFailure) {
+    /// Removes the checkpoint, then the file that it describes, each from the state as soon as it is removed.
+    private func removeCheckpointAndFile() throws(FileFailure) {
         let (checkpoint, file) = try withState { state throws(FileFailure) in
             if state.isClosed || state.failure?.kind == .inUse { _ = try state.usableFile }
             return (state.checkpoint, state.file)
@@ -71,7 +71,7 @@ extension DiskPartial {
 }
 
 extension Representation {
-    /// Whether a kill would cost enough for a file more: the bytes can be continued, and are not few.
+    /// Whether an early checkpoint is worth an additional file: the bytes can be continued, and there are many.
     fileprivate var isWorthClaiming: Bool {
         validator != nil && contentCoding == nil && (length ?? .max) >= BlockAllocation.minimumLength
     }

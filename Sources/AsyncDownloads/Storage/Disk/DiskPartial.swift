@@ -1,27 +1,29 @@
 internal import Dispatch
 
-/// One open partial file with its checkpoint.
+/// An open partial file with its checkpoint.
 ///
-/// ## One owner
+/// ## Ownership
 ///
-/// The lock keeps other processes out. Where a lock does not work, as on some network file systems, nothing is ever
-/// made of two owners' bytes all the same:
+/// The lock file keeps other processes out. Where locks do not work, as on some network file systems, bytes of two
+/// owners are still never combined:
 ///
-/// - Each new file has a random name, so two processes that begin write two files.
-/// - Who continues a file renames it to a name of its own first. A rename succeeds for one process only, and takes the
-///   file away from an owner that is still alive: that one's next ``save(_:)``, ``mark(_:)`` or ``place(at:length:)``
-///   finds its name gone and ends with ``DownloadError/Code/partialInUse``. The checkpoint knows the file by the
-///   lasting part of its name and by its number, so it needs no change that a crash could separate from the rename.
-/// - Until then both write the same bytes at the same places, since one file holds one representation. For this to
-///   hold, what a checkpoint may ever have claimed is never cut off: a file that is longer than its checkpoint says
-///   stays so until it is finished. The bytes behind are not taken as progress (rule 41).
-/// - A file becomes the destination by a rename from the owner's own name, which cannot succeed for anybody else.
+/// - Each new file has a random name, so two processes that start a download write two files.
+/// - A process that continues a file first renames it to a new name. A rename succeeds for one process only, and takes
+///   the file from an owner that is still running: the next ``save(_:)``, ``mark(_:)``, or ``place(at:length:)`` of
+///   that owner detects that its name is gone and fails with ``DownloadError/Code/partialInUse``. The checkpoint
+///   identifies the file by the constant part of its name and by its inode number, so that it needs no change that a
+///   crash could separate from the rename.
+/// - Until then both processes write the same bytes at the same offsets, because one file contains one representation.
+///   For this to hold, what a checkpoint may ever have claimed is never truncated: a file that is longer than its
+///   checkpoint claims stays so until it is finished. The bytes beyond the claim do not count as progress (rule 41).
+/// - The file becomes the destination by a rename from the owner's name, which cannot succeed for any other process.
 ///
-/// ## What is said of the bytes
+/// ## Order of writes
 ///
-/// The checkpoint is replaced after the bytes that it speaks of were synced, never before (rule 38). A sync that fails
-/// once proves nothing when it succeeds later, since the system may have dropped the bytes: so after one the partial
-/// takes no more bytes, its marks are rolled back, and what the last checkpoint claims is what the next opening finds.
+/// The checkpoint is replaced after the bytes that it describes were synced, never before (rule 38). If a sync fails, a
+/// later successful sync proves nothing, because the system may have dropped the bytes. After a failed sync the partial
+/// therefore accepts no more bytes, its marks are rolled back, and the next opening finds what the last checkpoint
+/// claims.
 final class DiskPartial: Partial {
     let finding: PartialFinding
 
@@ -30,7 +32,9 @@ final class DiskPartial: Partial {
     let names: PartialNames
     let lock: PartialLock
     private let state: Mutex<State>
-    /// The calls that use the file now, for which closing waits: a descriptor's number is given to others at once.
+    /// The calls that are using the file.
+    ///
+    /// Closing waits for them, because the system reuses a descriptor's number.
     private let calls = DispatchGroup()
 
     init(
@@ -64,21 +68,25 @@ final class DiskPartial: Partial {
         close()
     }
 
-    /// What the calls have in common; every function leaves it consistent, since a mark may come at any time.
+    /// The state that all calls share.
+    ///
+    /// Every function keeps it consistent, because a mark may arrive at any time.
     struct State: Sendable {
-        /// The checkpoint that is in place, for marks.
+        /// The current checkpoint, which marks are written to.
         struct LiveCheckpoint: Sendable {
             let handle: OpenFile
             let generation: UInt64
-            /// Where the block of the rollback begins; the block of the marks follows.
+            /// The offset of the rollback block in the file.
+            ///
+            /// The mark block follows it.
             let rollbackOffset: Int64
-            /// What it claims, after its rollbacks.
+            /// The intervals that the checkpoint claims after its rollbacks.
             var received: IntervalSet
-            /// How often it was rolled back.
+            /// The number of times that the checkpoint was rolled back.
             var rollbackCount: UInt64
-            /// What it and the marks behind it say together.
+            /// The intervals that the checkpoint and its marks claim together.
             var known: IntervalSet
-            /// Which slot the next mark goes to.
+            /// The slot that the next mark is written to.
             var nextSlot = 0
 
             init(_ checkpoint: Checkpoint, _ handle: OpenFile, rollbackOffset: Int64) {
@@ -98,41 +106,43 @@ final class DiskPartial: Partial {
             }
         }
 
-        /// The file, once something was found or begun.
+        /// The file, once it was found or created.
         var file: PartialFile?
         var representation: Representation?
-        /// The checkpoint that speaks of ``file``, where there is one.
+        /// The checkpoint that describes ``file``, if it has one.
         var checkpoint: LiveCheckpoint?
-        /// What the last mark said, which the next checkpoint may not know of yet.
+        /// The intervals of the last mark, which may be missing from the next checkpoint.
         var marked: IntervalSet?
         /// The name that the finished file was about to get.
         var chosenName: String?
-        /// The headers that are sent and never recorded.
+        /// The headers that are sent but never recorded.
         var secretHeaders: HeaderFields = [:]
-        /// Whether any of the bytes may have been received with such headers, which the checkpoint goes on to say.
+        /// Whether any of the bytes may have been received with secret headers, which later checkpoints have to record.
         var hasSecretBytes = false
         var allocation = BlockAllocation()
-        /// Whether the volume was found to have room for the rest.
+        /// Whether the volume was found to have enough space for the missing bytes.
         var hasSpace = false
-        /// Why the file takes no more bytes.
+        /// The reason why the file accepts no more bytes.
         var failure: FileFailure?
-        /// Whether nothing may be done any more.
+        /// Whether the partial was closed, discarded, or placed.
         var isClosed = false
     }
 
-    /// Runs `body` on the state; but for a mark's one short write, nothing that waits for a disk may be done in it.
+    /// Runs `body` on the state.
+    ///
+    /// Apart from the short write of a mark, `body` must not wait for the disk.
     func withState<Result: Sendable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try state.withLock { state throws(Failure) in try body(&state) }
     }
 
-    /// The file, where it still takes bytes and is this process's own for all that is known.
+    /// Returns the file if it accepts bytes and, as far as is known, this process still owns it.
     func usableFile() throws(FileFailure) -> PartialFile {
         try withState { state throws(FileFailure) in try state.usableFile }
     }
 
-    /// Runs `body` with the file, which stays open until `body` returns, also when the partial is closed meanwhile.
+    /// Runs `body` with the file, which stays open until `body` returns, even if the partial is closed meanwhile.
     func withFile<Value>(
         _ body: (PartialFile) throws(FileFailure) -> Value
     ) throws(FileFailure) -> Value {
@@ -145,7 +155,7 @@ final class DiskPartial: Partial {
         return try body(file)
     }
 
-    /// Runs `body`, for which a closing that comes meanwhile waits; refuses to when the partial is closed.
+    /// Runs `body`, and makes a concurrent close wait for it; throws if the partial is already closed.
     func whileOpen<Value>(_ body: () throws(FileFailure) -> Value) throws(FileFailure) -> Value {
         try withState { state throws(FileFailure) in
             if state.isClosed { throw state.notBegun }
@@ -182,7 +192,7 @@ final class DiskPartial: Partial {
         }
     }
 
-    /// Allocates the next blocks, and before the first of them makes sure that the volume has room for the rest.
+    /// Allocates the next blocks; before the first allocation, throws if the volume lacks space for the missing bytes.
     private func makeRoom(for file: PartialFile, _ write: Range<Int64>) throws(FileFailure) {
         let (range, missing) = withState { state -> (Range<Int64>?, Int64?) in
             guard let range = state.allocation.extend(for: write, length: state.representation?.length) else {
@@ -191,7 +201,7 @@ final class DiskPartial: Partial {
             defer { state.hasSpace = true }
             return (range, state.hasSpace ? nil : state.missingByteCount)
         }
-        // A part of what is missing may have its blocks already.
+        // Blocks for a part of the missing bytes may already be allocated.
         if let missing { try file.checkSpace(for: missing - BlockAllocation.step, names, on: store.disk) }
         if let range { try file.allocate(range, on: store.disk) }
     }
@@ -211,11 +221,11 @@ final class DiskPartial: Partial {
 
     func discard() { end(keeping: false) }
 
-    /// Gives everything up, and keeps the files where a checkpoint makes them worth keeping; the answer is what it says.
+    /// Closes the partial, and keeps its files if a checkpoint claims bytes; returns what the checkpoint claims.
     @discardableResult
     private func end(keeping: Bool) -> IntervalSet {
         guard let last = takeAll() else { return IntervalSet() }
-        // Where nothing was received, nothing is worth keeping.
+        // A partial without received bytes isn't worth keeping.
         let known = keeping ? last.checkpoint.flatMap { $0.known.isEmpty ? nil : $0.known } : nil
         let isOwner = isOwner(last)
         if known == nil, isOwner { remove(last) }
@@ -223,7 +233,7 @@ final class DiskPartial: Partial {
         return isOwner ? known ?? IntervalSet() : IntervalSet()
     }
 
-    /// Whether the files are still there and this process's own to remove.
+    /// Whether the files still exist and this process may remove them.
     private func isOwner(_ last: State) -> Bool {
         guard let file = last.file else { return true }
         do {
@@ -234,7 +244,7 @@ final class DiskPartial: Partial {
         }
     }
 
-    /// Takes the state's files out for the last time, and closes them; nil where that has happened.
+    /// Closes the partial's files and returns the last state, or nil if the partial is already closed.
     func takeAll() -> State? {
         let last: State? = withState { state in
             guard !state.isClosed else { return nil }
@@ -248,16 +258,16 @@ final class DiskPartial: Partial {
         return last
     }
 
-    /// Removes the checkpoint and the file behind these names, which still are in `last`.
+    /// Removes the checkpoint and the file of `last` from disk.
     private func remove(_ last: State) {
-        // The checkpoint first: without its file it would be found and reported as a loss.
+        // The checkpoint first: without its file it would later be reported as a loss.
         if last.checkpoint != nil { try? store.disk.remove(names.checkpoint) }
         if let file = last.file { try? store.disk.remove(names.path(file.claim, .partial)) }
     }
 }
 
 extension DiskPartial.State {
-    /// The file, where it takes bytes.
+    /// The file, if it accepts bytes.
     var usableFile: PartialFile {
         get throws(FileFailure) {
             if let failure { throw failure }
@@ -266,15 +276,16 @@ extension DiskPartial.State {
         }
     }
 
-    /// How many bytes of the representation were not there when the partial was opened.
+    /// The number of bytes of the representation that were missing when the partial was opened.
     fileprivate var missingByteCount: Int64 {
         max(0, (representation?.length ?? 0) - (checkpoint?.known.count ?? 0))
     }
 
-    /// What is wrong where there is no file.
+    /// The failure to report when there is no file.
     var notBegun: FileFailure {
         FileFailure(
-            .other, errno: 0, operation: "use", name: "partial file", reason: isClosed ? "closed" : "not begun")
+            .other, errno: 0, operation: "use", name: "the partial file",
+            reason: isClosed ? "it is closed" : "it was not started")
     }
 
     func close(on disk: any FileSystem) {

@@ -9,15 +9,15 @@ extension DiskStore {
             throw DownloadError(error)
         }
         let hidden = names.compactMap { name in HiddenName(name).map { (name: name, parts: $0) } }
-        // By bytes: two spellings of one text are two sites.
-        let sites = Dictionary(grouping: hidden) { Array($0.parts.stem.utf8) }
+        // Stems are compared by bytes: two spellings of one text belong to two locations.
+        let locations = Dictionary(grouping: hidden) { Array($0.parts.stem.utf8) }
         var removed = RemovedLeftovers()
-        for files in sites.values {
+        for files in locations.values {
             guard let stem = files.first?.parts.stem else { continue }
-            let location = SiteCleaning(
+            let removal = LeftoverRemoval(
                 disk: disk, names: PartialNames(directory: directory, stem: stem),
                 files: files.map { (name: $0.name, kind: $0.parts.kind) }, limit: date.secondsSinceEpoch)
-            removed += location.run()
+            removed += removal.run()
         }
         return removed
     }
@@ -34,7 +34,7 @@ extension DiskStore {
         var byteCount = bodies.reduce(Int64(0)) { $0.addingClamped($1.information.size) }
         for (body, information) in bodies
         where byteCount > byteLimit || information.modificationSeconds < date.secondsSinceEpoch {
-            // One that is in use stays.
+            // A body that is in use is kept.
             guard let partial = try? open(body.location) else { continue }
             partial.discard()
             byteCount -= information.size
@@ -42,18 +42,18 @@ extension DiskStore {
     }
 }
 
-/// Removes the files of one site that no checkpoint names.
-private struct SiteCleaning {
+/// A removal of the files of one location that no checkpoint names.
+private struct LeftoverRemoval {
     let disk: any FileSystem
     let names: PartialNames
     let files: [(name: String, kind: HiddenName.Kind)]
-    /// What was written later stays; in seconds since 1970.
+    /// The time from which written files are kept, in seconds since 1970.
     let limit: Int64
 
     func run() -> RemovedLeftovers {
         let owner = FileOwner(disk: disk, names: names)
         let isAnyOld = files.contains { isOld($0.name, owner) != nil }
-        // An owner that is alive has the lock, or its files are new where locks do nothing.
+        // A running owner has the lock or, where locks do not work, recently written files.
         guard isAnyOld, let lock = try? PartialLock.acquire(names, on: disk) else { return RemovedLeftovers() }
         var removed = RemovedLeftovers()
         var isEmpty = lock.isNew
@@ -84,7 +84,7 @@ private struct SiteCleaning {
         return removed
     }
 
-    /// What the file is, where it is this user's, and was not written lately.
+    /// Returns information about the file if it belongs to this user and was last written before the limit.
     private func isOld(_ name: String, _ owner: FileOwner) -> FileInformation? {
         guard let information = try? disk.information(at: PartialNames.join(names.directory, name)),
             information.kind == .regular, information.modificationSeconds < limit,
@@ -93,7 +93,7 @@ private struct SiteCleaning {
         return information
     }
 
-    /// What the checkpoint of the site names.
+    /// The files that the checkpoint of the location names.
     private struct Kept {
         var isUsable = false
         var isOtherVersion = false

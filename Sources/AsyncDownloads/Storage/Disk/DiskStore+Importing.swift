@@ -10,7 +10,7 @@ extension DiskStore {
     private func importBytes(
         of file: ImportedFile, at location: PartialLocation
     ) throws(DownloadError) -> UnfinishedPartial {
-        // Bytes that leave a place where they were safe are synced, whatever is promised of those from the network.
+        // Imported bytes were safe where they came from, so they are synced even if the network's bytes are not.
         let store = DiskStore(disk: disk, durability: .powerLoss, bootID: bootID)
         let partial = try store.open(location, sparing: file.information)
         defer { partial.close() }
@@ -32,16 +32,16 @@ extension DiskStore {
         guard file.isTemporary, (try? disk.information(at: file.path))??.isSameFile(as: file.information) == true else {
             return
         }
-        // One that cannot be removed takes space and does no harm.
+        // A file that cannot be removed only takes space.
         try? disk.remove(file.path)
     }
 }
 
 extension DiskPartial {
-    /// Replaces what is kept here by a copy of `foreign`, in one step.
+    /// Replaces the partial by a copy of `imported`, in one step.
     ///
-    /// The new checkpoint takes the old one's place after the copy is on disk, and the old bytes go last. So whatever
-    /// fails, what was kept here before or the copy is found by the next opening, and `foreign` is as it was.
+    /// The new checkpoint replaces the old one after the copy is on disk, and the old bytes are removed last. If any
+    /// step fails, the next opening finds either the previous partial or the copy, and `imported` is unchanged.
     func importBytes(_ imported: ImportedFile) throws(DownloadError) {
         do throws(FileFailure) {
             let file = try PartialFile.copy(of: imported, names, on: store.disk)
@@ -61,12 +61,12 @@ extension DiskPartial {
         }
     }
 
-    /// Lets a checkpoint speak of `file`; the answer is the state before.
+    /// Makes the checkpoint describe `file`, and returns the previous state.
     private func install(_ file: PartialFile, _ imported: ImportedFile) throws(FileFailure) -> State {
         let old = withState { $0 }
         if let own = old.file { try own.checkOwnership(names, on: store.disk) }
         var request = location.request
-        // The next opening then asks for a proof, unless the request has the account of the bytes.
+        // The next opening then requires a proof, unless the request has the account of the bytes.
         if imported.hasSecretHeaders { request.hasSecretHeaders = true }
         let checkpoint = Checkpoint(
             generation: (old.checkpoint?.generation ?? 0) + 1, baseName: location.baseName, request: request,
@@ -83,7 +83,7 @@ extension DiskPartial {
 }
 
 extension PartialFile {
-    /// Makes a synced file of a new name with the bytes of `foreign`.
+    /// Creates a synced copy of `imported` under a new name.
     fileprivate static func copy(
         of imported: ImportedFile, _ names: PartialNames, on disk: any FileSystem
     ) throws(FileFailure) -> PartialFile {
@@ -94,7 +94,8 @@ extension PartialFile {
             let information = try disk.information(of: handle)
             guard information.size >= imported.received.upperBound else {
                 throw FileFailure(
-                    .other, errno: 0, operation: "copy", name: imported.handle.name, reason: "it has become shorter")
+                    .other, errno: 0, operation: "copy", name: imported.handle.name,
+                    reason: "the file has become shorter")
             }
             try disk.synchronize(handle)
             return PartialFile(

@@ -29,7 +29,7 @@ extension DiskStore {
         }
     }
 
-    /// Whether nobody but this user can write to the directory.
+    /// Whether only this user can write to the directory.
     private func isPrivate(_ directory: String) -> Bool {
         guard let information = try? disk.information(at: directory), information.kind == .directory else {
             return false
@@ -38,9 +38,9 @@ extension DiskStore {
             && (try? FileOwner(disk: disk, directory: directory).isOwn(information)) == true
     }
 
-    /// Whether the destination is below the directory, without a symbolic link or anything else on the way.
+    /// Whether the destination is below the directory, and every existing component between is a directory.
     ///
-    /// Directories that are not there yet are made when the file is placed.
+    /// Missing directories are created when the file is placed.
     private func isBelow(_ directory: String, _ request: RequestRecord) -> Bool {
         guard var components = request.componentsBelow else { return false }
         if !request.choosesName, !components.isEmpty { components.removeLast() }
@@ -60,7 +60,7 @@ extension DiskStore {
         return unfinished(names.stem, in: names.directory, among: partials)
     }
 
-    /// Reads one checkpoint without owning it; nil where it cannot be read, or its bytes are gone.
+    /// Reads a checkpoint without owning it; nil if it cannot be read or its bytes no longer exist.
     private func unfinished(
         _ stem: String, in directory: String, among partials: [(token: String, name: String)]
     ) -> UnfinishedPartial? {

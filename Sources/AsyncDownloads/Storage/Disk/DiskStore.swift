@@ -1,21 +1,23 @@
 private import class Foundation.Thread
 
-/// Keeps the bytes of unfinished downloads in hidden files.
+/// A store that keeps the bytes of unfinished downloads in hidden files.
 ///
-/// See ``PartialNames`` for the files, ``Checkpoint`` and ``CheckpointMark`` for what is said of the bytes, and
-/// ``DiskPartial`` for what makes one process their owner.
+/// ``PartialNames`` describes the files, ``Checkpoint`` and ``CheckpointMark`` describe their contents, and
+/// ``DiskPartial`` describes how one process owns them.
 package struct DiskStore: PartialStore {
     let disk: any FileSystem
     let durability: Durability
-    /// Names this run of the machine, where the system tells.
+    /// The identifier of the current boot of the machine, or nil if the system does not provide one.
     let bootID: String?
 
-    /// Creates a store on the operating system's files.
+    /// Creates a store that uses the operating system's files.
     package init(durability: Durability = .powerLoss) {
         self.init(disk: POSIXFileSystem(), durability: durability, bootID: POSIXFileSystem.bootID())
     }
 
-    /// Creates a store on any file system; without a `bootID` bytes survive from one checkpoint to the next only.
+    /// Creates a store that uses any file system.
+    ///
+    /// Without a `bootID`, bytes survive from checkpoint to checkpoint only.
     package init(disk: any FileSystem, durability: Durability, bootID: String?) {
         self.disk = disk
         self.durability = durability
@@ -26,7 +28,7 @@ package struct DiskStore: PartialStore {
         try open(location, sparing: nil)
     }
 
-    /// Opens what is kept at `site`; a stray file that is `spared` is not removed, whatever its name is.
+    /// Opens the partial at `location`; the file `spared` is not removed, whatever its name is.
     func open(_ location: PartialLocation, sparing spared: FileInformation?) throws(DownloadError) -> DiskPartial {
         let names = names(of: location)
         let lock = try acquireLock(names)
@@ -50,7 +52,7 @@ package struct DiskStore: PartialStore {
             try disk.checkReplaceable(path)
             return nil
         } catch {
-            // What else is wrong is found where it matters.
+            // Other failures are reported by the operation that they affect.
             return error.kind == .unusablePath ? DownloadError(error) : nil
         }
     }
@@ -59,31 +61,33 @@ package struct DiskStore: PartialStore {
         (try? disk.information(at: names(of: location).checkpoint)) != nil
     }
 
-    /// The names of the hidden files of `site`.
+    /// Returns the names of the hidden files of `location`.
     func names(of location: PartialLocation) -> PartialNames { PartialNames(location, user: disk.user) }
 
-    /// Whether what is written must be synced before a checkpoint speaks of it.
+    /// Whether bytes are synced before a checkpoint describes them.
     ///
-    /// Without a name for the machine's run nothing would tell that the bytes went with it, so then it must, too.
+    /// Without an identifier of the boot, a loss of unsynced bytes could not be detected, so the bytes are synced as
+    /// well.
     var synchronizes: Bool { durability == .powerLoss || bootID == nil }
 
-    /// Whether the bytes of `file` must be synced before a checkpoint speaks of them.
+    /// Returns whether the bytes of `file` are synced before a checkpoint describes them.
     ///
-    /// They must on a network file system: it reports late, or never, that it could not send them.
+    /// On a network file system they always are, because it reports late or never that it could not send them.
     func synchronizes(_ file: PartialFile) -> Bool { synchronizes || file.volume == .other }
 
-    /// Names the time and place in which bytes of `file` that were not synced are there; nil where nothing tells.
+    /// Returns the session in which unsynced bytes of `file` are known to exist, or nil if that cannot be determined.
     ///
-    /// The device is part of it because one that is pulled out and put back loses them while the machine runs on.
+    /// The device is a part of it because a device that is removed and attached again loses unsynced bytes while the
+    /// machine keeps running.
     func session(of file: PartialFile) -> String? { session(device: file.information.device, file.volume) }
 
     func session(device: UInt64, _ volume: VolumeKind) -> String? {
         volume == .other ? nil : bootID.map { "\($0)/\(device)" }
     }
 
-    /// Syncs a directory in which names were changed that cannot be changed back, so that it waits for a descriptor.
+    /// Syncs a directory after irreversible changes of names, waiting some seconds for a descriptor if necessary.
     ///
-    /// Some seconds at most. Others of this process come back when their downloads end.
+    /// Descriptors become available when other downloads of this process end.
     func synchronizeDirectoryRetrying(_ directory: String) throws(FileFailure) {
         for attempt in 0..<12 {
             do {
@@ -108,7 +112,7 @@ package struct DiskStore: PartialStore {
         }
     }
 
-    /// Makes a directory and those that lead to it.
+    /// Creates a directory and the missing directories above it.
     func makeDirectory(_ path: String) throws(FileFailure) {
         let parent = PartialNames.directory(of: path)
         do {
@@ -122,10 +126,10 @@ package struct DiskStore: PartialStore {
     private func makeOneDirectory(_ path: String, in parent: String) throws(FileFailure) {
         do {
             try disk.makeDirectory(path)
-            // Bytes are promised to survive, so the directories that lead to them must.
+            // The bytes are durable only if the directories above them are.
             if synchronizes { try disk.synchronizeDirectory(parent) }
         } catch let error where error.kind == .exists {
-            // Another process was quicker.
+            // Another process was faster.
         }
     }
 }

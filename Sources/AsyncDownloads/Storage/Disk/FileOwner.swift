@@ -1,10 +1,11 @@
-/// Tells which files in a directory this process, or an earlier one of the same user, may have made.
+/// A check of which files in a directory this process, or an earlier one of the same user, may have created.
 ///
-/// A file has the owner that a file just created there has. That is not always the user of the process: network file
-/// systems replace the superuser, and FAT and CIFS give all files of a volume one owner and one mode.
+/// Such a file has the owner of a file that was just created in the directory. That is not always the user of the
+/// process: network file systems map the superuser to another user, and FAT and CIFS give all files of a volume one
+/// owner and one mode.
 struct FileOwner: Sendable {
     let disk: any FileSystem
-    /// The names of a site in the directory, for a file that is created to find out.
+    /// Names in the directory, for a file that is created to find out its owner.
     let names: PartialNames
 
     init(disk: any FileSystem, names: PartialNames) {
@@ -12,20 +13,21 @@ struct FileOwner: Sendable {
         self.names = names
     }
 
-    /// Tells of files in a directory that need not hold any site.
+    /// Creates a check for a directory that need not contain any partial.
     init(disk: any FileSystem, directory: String) {
         self.init(disk: disk, names: PartialNames(directory: directory, stem: ".probe.\(hexadecimal(UInt64(0)))"))
     }
 
-    /// Whether it is a regular file of this user that nobody else can write, nor reach by another name.
+    /// Returns whether the file is a regular file of this user that nobody else can write or reach by another name.
     ///
-    /// - Throws: Where it cannot be found out, such as on a full disk: that must not pass for a file of somebody else.
+    /// - Throws: A failure that prevents the check, such as a full disk, because in that case the file must not be
+    ///   mistaken for a file of another user.
     func isPrivate(_ information: FileInformation) throws(FileFailure) -> Bool {
         guard information.kind == .regular, information.linkCount == 1 else { return false }
         return try isOwn(information)
     }
 
-    /// Whether it belongs to this user, and others can write it no more than files that this process creates.
+    /// Returns whether the file belongs to this user and other users can write to it no more than to a new file here.
     func isOwn(_ information: FileInformation) throws(FileFailure) -> Bool {
         let writable = information.permissions & 0o022 & ~disk.ordinaryPermissions
         if information.owner == disk.user, writable == 0 { return true }
@@ -33,13 +35,13 @@ struct FileOwner: Sendable {
         do {
             new = try newFile()
         } catch let error where error.kind == .denied {
-            // Who can create nothing here has created nothing here.
+            // A user who cannot create files here has not created this one.
             return false
         }
         return information.owner == new.owner && writable & ~new.permissions == 0
     }
 
-    /// What a file is like that is created here.
+    /// Returns information about a file that is created in the directory and removed again.
     private func newFile() throws(FileFailure) -> FileInformation {
         let path = names.path(.new(), .temporary)
         let handle = try disk.open(path, .new)

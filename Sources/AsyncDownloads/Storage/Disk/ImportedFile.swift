@@ -1,18 +1,21 @@
-/// A file with bytes of a download that something else than this store has received.
+/// A file with bytes of a download that this store did not receive itself.
 package struct ImportedFile: Sendable {
     package var path: String
-    /// Open to read; whoever opened it closes it.
+    /// The file, open for reading.
+    ///
+    /// The code that opened it closes it.
     package var handle: OpenFile
-    /// What it was when it was checked, to tell whether the path still leads to it.
+    /// The file's information when it was checked, to detect whether the path still refers to it.
     package var information: FileInformation
-    /// What is known of the object that the bytes are of.
+    /// The representation that the bytes belong to, as far as it is known.
     package var representation: Representation
-    /// Which bytes are there.
+    /// The intervals that the file contains.
     package var received: IntervalSet
-    /// Whether the bytes were received with secret headers, as far as is known.
+    /// Whether the bytes are known to have been received with secret headers.
     package var hasSecretHeaders: Bool
-    /// Whether the file is one that a downloader has made for itself, so that it is removed when it is not needed any
-    /// more; any other file may be the caller's only copy.
+    /// Whether an importer may remove the file when it is no longer needed, because a downloader created it for itself.
+    ///
+    /// Any other file may be the caller's only copy.
     package var isTemporary: Bool
 
     package init(
@@ -30,6 +33,6 @@ package struct ImportedFile: Sendable {
 }
 
 extension Representation {
-    /// Whether a server can be asked to prove that bytes are of this object.
+    /// Whether a server can be asked to prove that bytes belong to this representation.
     package var isProvable: Bool { validator != nil && contentCoding == nil }
 }

@@ -1,15 +1,17 @@
 /// An open partial file.
 struct PartialFile: Sendable {
-    /// The part of its name that says who owns it.
+    /// The part of the file's name that identifies the file and its owner.
     var claim: PartialNames.Claim
     let handle: OpenFile
-    /// What it was when it was opened: its size changes, its identity does not.
+    /// The file's information when it was opened.
+    ///
+    /// Its size changes, its identity does not.
     let information: FileInformation
     let volume: VolumeKind
 }
 
 extension PartialFile {
-    /// Makes an empty file of a new name.
+    /// Creates an empty file with a new name.
     static func make(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) -> PartialFile {
         let claim = PartialNames.Claim.new()
         let path = names.path(claim, .partial)
@@ -25,34 +27,34 @@ extension PartialFile {
         }
     }
 
-    /// Makes sure that the file still has the name that only its owner gives it.
+    /// Throws if the file no longer has the name that only its owner gives it.
     func checkOwnership(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) {
         if try disk.information(at: names.path(claim, .partial))?.isSameFile(as: information) == true { return }
         guard try disk.information(at: names.directory) != nil else {
             throw FileFailure(
-                .missing, errno: 0, operation: "go on with", name: handle.name, reason: "its directory is gone")
+                .missing, errno: 0, operation: "continue", name: handle.name, reason: "its directory no longer exists")
         }
         throw .takenOver(handle)
     }
 
-    /// Refuses a length for which the volume has no room, before a byte is written (rule 44).
+    /// Throws if the volume has less free space than `length`, before a byte is written (rule 44).
     func checkSpace(for length: Int64, _ names: PartialNames, on disk: any FileSystem) throws(FileFailure) {
         guard let available = try? disk.availableSpace(in: names.directory), available < length else { return }
         throw FileFailure(
             .noSpace, errno: 0, operation: "allocate blocks for", name: handle.name,
-            reason: "\(length) bytes are needed and \(available) available")
+            reason: "\(length) bytes are needed, and \(available) are available")
     }
 
-    /// Allocates blocks for the bytes of `range` where the volume can.
+    /// Allocates blocks for `range` if the volume supports it.
     func allocate(_ range: Range<Int64>, on disk: any FileSystem) throws(FileFailure) {
-        // In memory, blocks that are never written would be taken from everybody.
+        // Allocated blocks of a file system in memory reduce the memory of the whole machine.
         guard volume != .memory else { return }
         do {
             try disk.preallocate(handle, range)
         } catch let error where error.kind == .noSpace {
             throw error
         } catch {
-            // An optimization where it is possible.
+            // Allocation is only an optimization.
         }
     }
 }

@@ -1,19 +1,19 @@
-/// The lock file that makes one process the owner of a site.
+/// The lock file that makes one process the owner of a partial.
 ///
-/// It is the first file that is made and the last that is removed. So where it is new, nothing else is there.
-/// Where a file system has no locks, or only pretends to, the names of the partial files take over (``DiskPartial``).
-/// They do so, too, where the lock file belongs to somebody else, who could hold it for ever.
+/// It is the first file to be created and the last to be removed, so if it is new, no other files exist. Where a file
+/// system does not support locks, or only pretends to, the names of the partial files determine the owner
+/// (``DiskPartial``). The same applies if the lock file belongs to another user, who could hold the lock indefinitely.
 final class PartialLock: Sendable {
-    /// Whether it was made by ``acquire(_:on:)``.
+    /// Whether ``acquire(_:on:)`` created the lock file.
     let isNew: Bool
-    /// The number of the volume that it is on.
+    /// The device number of the volume that contains the lock file.
     let volume: UInt64
 
-    /// Whether a lock file is held, rather than done without.
+    /// Whether the lock file is held; false if the partial is used without a lock.
     var isHeld: Bool { file.withLock { $0 != nil } }
 
     private let path: String
-    /// The lock file; nil once the lock was released.
+    /// The lock file, or nil after the lock was released.
     private let file: Mutex<OpenFile?>
     private let disk: any FileSystem
 
@@ -25,11 +25,11 @@ final class PartialLock: Sendable {
         self.disk = disk
     }
 
-    /// Takes the lock of the site that `names` belong to.
+    /// Acquires the lock for the partial that `names` belong to.
     ///
-    /// - Throws: ``DownloadError/Code/partialInUse`` while another owner has it, in this process or in another.
+    /// - Throws: ``DownloadError/Code/partialInUse`` while another owner holds the lock, in this process or in another.
     static func acquire(_ names: PartialNames, on disk: any FileSystem) throws(DownloadError) -> PartialLock {
-        // Each turn that fails means that another owner removed the file just now; a second one is rare already.
+        // An attempt fails when another owner has just removed the file; even a second failure is rare.
         for _ in 0..<32 {
             do {
                 if let lock = try attempt(names, on: disk) { return lock }
@@ -37,19 +37,19 @@ final class PartialLock: Sendable {
                 throw DownloadError(error)
             }
         }
-        throw DownloadError(.partialInUse, "its lock is fought over")
+        throw DownloadError(.partialInUse, "other owners keep removing its lock file")
     }
 
-    /// Releases the lock, and removes its file where nothing else is kept; later calls do nothing.
+    /// Releases the lock, and removes its file if no other files are kept; later calls do nothing.
     ///
-    /// The name and the descriptor may belong to the next owner by then.
+    /// They must do nothing because the name and the descriptor may already belong to the next owner.
     func release(removing: Bool) {
         let file = file.withLock { file in
             defer { file = nil }
             return file
         }
         guard let file else { return }
-        // Removed while it is held: whoever opened it meanwhile finds, once it has the lock, that the name is gone.
+        // Removed while the lock is held: a process that opened the file meanwhile detects that the name is gone.
         if removing { try? disk.remove(path) }
         disk.close(file)
     }
@@ -76,7 +76,7 @@ final class PartialLock: Sendable {
                 return PartialLock(isNew: false, volume: information.device, path: path, file: nil, disk: disk)
             }
             guard try isLocked(file, on: disk) else {
-                throw FileFailure(.inUse, errno: 0, operation: "lock", name: file.name, reason: "in use")
+                throw FileFailure(.inUse, errno: 0, operation: "lock", name: file.name, reason: "another owner has it")
             }
             if try disk.information(at: path)?.isSameFile(as: information) == true {
                 return PartialLock(isNew: isNew, volume: information.device, path: path, file: file, disk: disk)
@@ -89,7 +89,7 @@ final class PartialLock: Sendable {
         }
     }
 
-    /// Does without the lock where something is at its name that cannot even be opened: a stranger's file, or no file.
+    /// Proceeds without a lock if the lock file cannot be opened because it isn't a regular file of this user.
     private static func withoutLock(
         _ path: String, _ owner: FileOwner, on disk: any FileSystem, unless error: FileFailure
     ) throws(FileFailure) -> PartialLock {
@@ -106,7 +106,7 @@ final class PartialLock: Sendable {
         }
     }
 
-    /// Opens the file, or nil where it comes and goes too quickly.
+    /// Creates or opens the file; returns nil if another process removes it between the two steps.
     private static func open(
         _ path: String, on disk: any FileSystem
     ) throws(FileFailure) -> (file: OpenFile, isNew: Bool)? {

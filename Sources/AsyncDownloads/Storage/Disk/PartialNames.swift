@@ -1,23 +1,23 @@
-/// The names of the hidden files of one site.
+/// The names of the hidden files of one partial.
 ///
-///     .NAME.FINGERPRINT.lock                  says that a process owns the site
-///     .NAME.FINGERPRINT.checkpoint            says what the partial file holds
-///     .NAME.FINGERPRINT-TOKEN-OWNER.partial   the bytes
-///     .NAME.FINGERPRINT-TOKEN-OWNER.temp      a checkpoint before it is renamed into its place
-///     .NAME.FINGERPRINT-TOKEN-OWNER.copy      a finished file before it is renamed into its place
+///     .NAME.FINGERPRINT.lock                  is locked by the process that owns the partial
+///     .NAME.FINGERPRINT.checkpoint            describes what the partial file contains
+///     .NAME.FINGERPRINT-TOKEN-OWNER.partial   contains the bytes
+///     .NAME.FINGERPRINT-TOKEN-OWNER.temp      is a new checkpoint before its rename
+///     .NAME.FINGERPRINT-TOKEN-OWNER.copy      is a finished file before its rename
 ///
-/// The fingerprint keeps different requests for files of one name apart, and so users and accounts. It proves nothing:
-/// the checkpoint holds the request itself. TOKEN is random and stands for one file of one representation; OWNER is
-/// random and stands for the process that has claimed that file (see ``DiskPartial``).
+/// FINGERPRINT distinguishes requests for files of the same name, including those of different users and accounts. It
+/// proves nothing: the checkpoint contains the request itself. TOKEN is random and identifies one file of one
+/// representation. OWNER is random and identifies the process that has claimed the file (see ``DiskPartial``).
 ///
-/// A name belongs to the package only if it matches its pattern as a whole.
+/// A file belongs to the package only if its whole name matches one of these patterns.
 struct PartialNames: Sendable, Hashable {
-    /// Where the files are, without a slash at the end.
+    /// The directory of the files, without a trailing slash.
     let directory: String
-    /// What all names begin with.
+    /// The common prefix of all names.
     let stem: String
 
-    /// - Parameter user: The number of the user whose files they are.
+    /// - Parameter user: The ID of the user who owns the files.
     init(_ location: PartialLocation, user: UInt32) {
         self.init(
             directory: location.directory,
@@ -32,21 +32,21 @@ struct PartialNames: Sendable, Hashable {
     var lock: String { Self.join(directory, stem + Self.lockSuffix) }
     var checkpoint: String { Self.join(directory, stem + Self.checkpointSuffix) }
 
-    /// The path of the partial file, or of a file made for it, in its own directory or that of a destination.
+    /// Returns the path of the partial file, or of a related file, in the partial's directory or in a destination's.
     func path(_ claim: Claim, _ suffix: Suffix, in directory: String? = nil) -> String {
         Self.join(directory ?? self.directory, "\(stem)-\(claim.token)-\(claim.owner)\(suffix.rawValue)")
     }
 
-    /// Whether the name is that of a file which belongs to this site and comes and goes.
+    /// Returns whether the name is that of a partial file, temporary checkpoint, or copy of this location.
     func isOwn(_ name: String) -> Bool { file(name) != nil }
 
-    /// Reads the name of a partial file of this site.
+    /// Reads the name of a partial file of this location; returns nil for any other name.
     func claim(from name: String) -> Claim? {
         guard let (claim, suffix) = file(name), suffix == .partial else { return nil }
         return claim
     }
 
-    /// Whether the name is that of a copy of the file that `token` stands for, whatever process made it.
+    /// Returns whether the name is that of a copy of the file with `token`, made by any process.
     func isCopy(_ name: String, of token: String) -> Bool {
         guard let (claim, suffix) = file(name), suffix == .copy else { return false }
         return claim.token == token
@@ -59,29 +59,29 @@ struct PartialNames: Sendable, Hashable {
         return (claim, suffix)
     }
 
-    /// How the names of checkpoints end.
+    /// The suffix of checkpoint files.
     static let checkpointSuffix = ".checkpoint"
-    /// How the names of locks end.
+    /// The suffix of lock files.
     static let lockSuffix = ".lock"
 
-    /// The directory that the path's last component is in.
+    /// Returns the directory that contains the path's last component.
     static func directory(of path: String) -> String {
-        // By bytes, as the system does: a slash and a combining mark behind it are one `Character`.
+        // By bytes, as the system does: a slash and a following combining mark form one `Character`.
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The path's last component, for messages.
+    /// Returns the path's last component, for messages.
     static func lastComponent(of path: String) -> String {
         path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? "/"
     }
 
-    /// Where a path leads that a record names from this directory.
+    /// Returns the absolute path of a destination that a request record may name relative to this directory.
     func place(_ path: String) -> String {
         path.utf8.first == UInt8(ascii: "/") ? path : Self.join(directory, path)
     }
 
-    /// The path of `name` in `directory`.
+    /// Returns the path of `name` in `directory`.
     static func join(_ directory: String, _ name: String) -> String {
         directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
     }
@@ -92,7 +92,7 @@ struct PartialNames: Sendable, Hashable {
         return path
     }
 
-    /// Whether `text` is 16 hexadecimal digits in lower case.
+    /// Returns whether `text` consists of 16 lowercase hexadecimal digits.
     fileprivate static func isToken(_ text: some StringProtocol) -> Bool {
         text.utf8.count == tokenLength && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
@@ -100,22 +100,22 @@ struct PartialNames: Sendable, Hashable {
     fileprivate static let tokenLength = 16
 }
 
-/// The name of a hidden file, taken apart.
+/// The parsed name of a hidden file.
 struct HiddenName: Sendable, Hashable {
-    /// What the file is for.
+    /// The purpose of the file.
     enum Kind: Sendable, Hashable {
         case lock, checkpoint
         case file(PartialNames.Claim, PartialNames.Suffix)
     }
 
-    /// What all names of its site begin with.
+    /// The common prefix of all names of the file's location.
     let stem: String
     let kind: Kind
 
     /// Whether it is the name of a partial file.
     var isPartial: Bool { if case .file(_, .partial) = kind { true } else { false } }
 
-    /// Reads a name; nil where it does not match the pattern as a whole.
+    /// Parses a name; nil if it does not match a pattern as a whole.
     init?(_ name: String) {
         guard name.utf8.first == UInt8(ascii: "."), let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else {
             return nil
@@ -132,7 +132,7 @@ struct HiddenName: Sendable, Hashable {
             stem = String(decoding: front.utf8.dropLast(length), as: UTF8.self)
             kind = .file(.init(token: String(parts[parts.count - 2]), owner: String(parts[parts.count - 1])), suffix)
         }
-        // `.NAME.FINGERPRINT`, of which the name has one byte at least.
+        // `.NAME.FINGERPRINT`, in which NAME has at least one byte.
         guard stem.utf8.count >= PartialNames.tokenLength + 3,
             stem.utf8.dropLast(PartialNames.tokenLength).last == UInt8(ascii: "."),
             PartialNames.isToken(String(decoding: stem.utf8.suffix(PartialNames.tokenLength), as: UTF8.self))
@@ -141,24 +141,24 @@ struct HiddenName: Sendable, Hashable {
 }
 
 extension PartialNames {
-    /// How the names of files that come and go end.
+    /// The suffixes of files with a random part in their names.
     enum Suffix: String, CaseIterable {
         case partial = ".partial"
         case temporary = ".temp"
         case copy = ".copy"
     }
 
-    /// One file of one representation, and the process that has claimed it.
+    /// The identity of one file of one representation, and of the process that has claimed it.
     struct Claim: Sendable, Hashable {
-        /// Stands for the file as long as it lives.
+        /// The identifier of the file, which never changes.
         let token: String
-        /// Stands for the process that may put it in its place.
+        /// The identifier of the process that may rename the file to its destination.
         let owner: String
 
-        /// A new file's.
+        /// Returns the claim of a new file.
         static func new() -> Self { Self(token: random(), owner: random()) }
 
-        /// The same file's under another owner.
+        /// Returns the claim of the same file for a new owner.
         func taken() -> Self { Self(token: token, owner: Self.random()) }
 
         private static func random() -> String { hexadecimal(UInt64.random(in: .min ... .max)) }
@@ -171,7 +171,7 @@ extension PartialNames {
 }
 
 extension PartialNames {
-    /// How much of a name is left for the download's own when the rest is 60 bytes and file systems take 255.
+    /// The longest part of a file name for the download's name; the rest has 60 bytes, and file systems accept 255.
     private static let baseLimit = 195
 
     private static func shortened(_ name: String) -> String {
@@ -184,7 +184,9 @@ extension PartialNames {
         return short.isEmpty ? "download" : short
     }
 
-    /// FNV-1a of the request's identity: the same in every process, unlike Swift's own hash values.
+    /// Returns the FNV-1a hash of the request's key.
+    ///
+    /// Unlike Swift's hash values, it is the same in every process.
     private static func fingerprint(of location: PartialLocation, user: UInt32) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -192,7 +194,7 @@ extension PartialNames {
         let texts = ["\(Checkpoint.format)", "\(user)", location.baseName, request.resource]
         for text in texts + (request.account.map { ["account", $0] } ?? []) + request.headers.flatMap(\.self) {
             text.utf8.forEach(add)
-            // No text contains this byte, so that two texts never run into one another.
+            // No text contains this byte, so adjacent texts cannot be confused with others of the same concatenation.
             add(0xFF)
         }
         return hexadecimal(hash)

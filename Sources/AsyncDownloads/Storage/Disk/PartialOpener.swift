@@ -1,34 +1,34 @@
-/// Finds out what is kept at a site that has just been locked, claims it, and removes what is of no use.
+/// An opening of a locked location, which finds and claims the partial and removes files that cannot be used.
 struct PartialOpener {
     let store: DiskStore
     let location: PartialLocation
     let names: PartialNames
-    /// False where the lock file is new, which spares listing the directory for each of many small downloads.
+    /// Whether files may exist; false if the lock file is new, which avoids listing the directory for small downloads.
     let mayHoldFiles: Bool
-    /// A file that stays in any case, since its bytes are about to be taken over.
+    /// A file that must not be removed because its bytes are about to be imported.
     let spared: FileInformation?
 
-    /// What was found, and what is now this process's own.
+    /// The result of an opening: the finding, and the files that this process now owns.
     struct Opened {
         var finding: PartialFinding
         var file: PartialFile?
         var checkpoint: CheckpointFile?
-        /// The slot that the first mark goes to.
+        /// The slot of the first mark.
         var nextSlot = 0
-        /// Whether marks are there that must not be believed by anyone later.
+        /// Whether marks exist that no later opening may trust.
         var hasVoidMarks = false
     }
 
-    /// Opens what is there.
+    /// Opens the partial.
     ///
-    /// - Throws: Failures of the disk, and ``FileFailure/Kind/inUse`` where another process is quicker.
+    /// - Throws: A failure of the disk, or ``FileFailure/Kind/inUse`` if another process claims the file first.
     func run() throws(FileFailure) -> Opened {
         switch try CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner) {
         case nil:
             if mayHoldFiles { try removeFiles() }
             return Opened(finding: .nothing)
         case .failure(let unreadable):
-            try removeUnlessForeign(names.checkpoint)
+            try removeUnlessOfAnotherUser(names.checkpoint)
             let reason: RestartReason = unreadable == .corrupt ? .checkpointCorrupt : .checkpointVersion
             return Opened(finding: .unusable(reason, discarded: try removeFiles()))
         case .success(let found):
@@ -47,16 +47,16 @@ struct PartialOpener {
 
     private func use(_ found: CheckpointFile) throws(FileFailure) -> Opened {
         let record = found.checkpoint
-        if let reason = mismatch(with: record) { return try abandonCheckpoint(found, reason) }
+        if let reason = mismatch(with: record) { return try discard(found, reason) }
         guard let file = try openPartial(record) else {
-            return try abandonCheckpoint(found, becameDestination(record) ? nil : .partialMissing)
+            return try discard(found, becameDestination(record) ? nil : .partialMissing)
         }
         let proven: Proven
         do throws(Loss) {
             proven = try self.proven(file, found)
         } catch {
             disk.close(file.handle)
-            return try abandonCheckpoint(found, error.reason)
+            return try discard(found, error.reason)
         }
         let claimed: PartialFile
         do {
@@ -65,8 +65,8 @@ struct PartialOpener {
             disk.close(file.handle)
             throw error
         }
-        // Leftovers are a nuisance and no reason to fail.
-        // The file that bytes were imported from may be beside them, and stays until a server has confirmed them.
+        // Leftovers are not a reason to fail. The file that the bytes were imported from may be among them; it is kept
+        // until a server has confirmed the bytes.
         _ = try? removeFiles(except: claimed, keepsOthers: record.representation.isImported)
         var representation = record.representation
         if record.request.url != location.request.url { representation.cameFromDifferentURL = true }
@@ -80,27 +80,27 @@ struct PartialOpener {
             nextSlot: proven.nextSlot, hasVoidMarks: proven.hasVoidMarks)
     }
 
-    /// What a file holds.
+    /// The received bytes, as far as they are proven to exist.
     private struct Proven {
         var received: IntervalSet
         var nextSlot = 0
         var hasVoidMarks = false
     }
 
-    /// The file does not hold what is said of it.
+    /// An error: the file does not contain what its checkpoint claims.
     private struct Loss: Error {
         let reason: RestartReason
     }
 
-    /// What the file holds by all that is said of it.
+    /// Determines which bytes the file contains according to its checkpoint, its marks, and its size.
     private func proven(_ file: PartialFile, _ found: CheckpointFile) throws(Loss) -> Proven {
         let session = store.session(of: file)
-        // Bytes that were never synced are there in the machine's one run that wrote them.
+        // Bytes that were not synced exist only on the boot of the machine on which they were written.
         if let needed = found.checkpoint.session, needed != session { throw Loss(reason: .partialMissing) }
         var proven = Proven(received: found.received)
         let mark = found.mark(of: file.information, session: session)
         let isUnsynced = found.checkpoint.session != nil || (mark?.mark.received.count ?? 0) > found.received.count
-        // The system reports once that it could not write back what a process that is gone had written.
+        // The first sync reports whether the system failed to write back bytes of a process that has ended.
         if isUnsynced, (try? disk.synchronize(file.handle)) == nil {
             if found.checkpoint.session != nil { throw Loss(reason: .partialMissing) }
             proven.hasVoidMarks = true
@@ -112,7 +112,7 @@ struct PartialOpener {
         return proven
     }
 
-    /// Why the checkpoint is not one of this request's bytes.
+    /// Returns the reason why the checkpoint does not belong to this request, or nil if it does.
     private func mismatch(with record: Checkpoint) -> RestartReason? {
         guard record.baseName == location.baseName, record.request.resource == location.request.resource,
             record.request.headers == location.request.headers, record.request.account == location.request.account
@@ -123,7 +123,7 @@ struct PartialOpener {
         return nil
     }
 
-    /// Opens the file that the checkpoint speaks of, after making sure that it is that file.
+    /// Opens the file that the checkpoint names, after verifying its identity.
     private func openPartial(_ record: Checkpoint) throws(FileFailure) -> PartialFile? {
         for name in try disk.names(in: names.directory) {
             guard let claim = names.claim(from: name), claim.token == record.token else { continue }
@@ -148,7 +148,7 @@ struct PartialOpener {
         return nil
     }
 
-    /// Whether the partial was put in place already, and the process ended before its checkpoint was gone.
+    /// Whether the file was already placed and the process ended before it removed the checkpoint.
     private func becameDestination(_ record: Checkpoint) -> Bool {
         let destination = record.request.destination
         guard !destination.isEmpty else { return false }
@@ -158,7 +158,7 @@ struct PartialOpener {
         return places.contains { (try? disk.information(at: $0))?.inode == record.inode }
     }
 
-    /// Takes the file from whoever may have it, which one process can do once: see ``DiskPartial``.
+    /// Claims the file by a rename, even from a running owner; only one process can succeed (see ``DiskPartial``).
     private func claim(_ file: PartialFile) throws(FileFailure) -> PartialFile {
         var claimed = file
         claimed.claim = file.claim.taken()
@@ -174,10 +174,10 @@ struct PartialOpener {
         return claimed
     }
 
-    /// Removes the checkpoint, then the files, so that no crash leaves a checkpoint that speaks of other bytes.
+    /// Removes the checkpoint, then the files, so that after a crash no checkpoint describes other bytes.
     ///
-    /// Without a reason nothing was lost.
-    private func abandonCheckpoint(_ found: CheckpointFile, _ reason: RestartReason?) throws(FileFailure) -> Opened {
+    /// If `reason` is nil, no bytes were lost.
+    private func discard(_ found: CheckpointFile, _ reason: RestartReason?) throws(FileFailure) -> Opened {
         try disk.remove(names.checkpoint)
         try removeFiles()
         disk.close(found.handle)
@@ -185,7 +185,7 @@ struct PartialOpener {
         return Opened(finding: .unusable(reason, discarded: found.received.count))
     }
 
-    /// Removes what earlier processes left and no checkpoint speaks of; the answer is how many bytes there were.
+    /// Removes files of earlier processes that no checkpoint names, and returns the number of bytes in them.
     @discardableResult
     private func removeFiles(except file: PartialFile? = nil, keepsOthers: Bool = false) throws(FileFailure) -> Int64 {
         let kept = file.map { names.path($0.claim, .partial) }
@@ -197,15 +197,15 @@ struct PartialOpener {
                 if spared?.isSameFile(as: information) == true || keepsOthers { continue }
                 bytes = bytes.addingClamped(information.size)
             }
-            try removeUnlessForeign(path)
+            try removeUnlessOfAnotherUser(path)
         }
         return bytes
     }
 
-    /// Removes a file, unless it is one that somebody else has put at its name and that cannot be removed.
+    /// Removes a file, unless another user created it and it cannot be removed.
     ///
-    /// It takes a name that nothing else here needs, and must not shut this user out.
-    private func removeUnlessForeign(_ path: String) throws(FileFailure) {
+    /// Such a file has a name that is not needed otherwise, and must not prevent this user from downloading.
+    private func removeUnlessOfAnotherUser(_ path: String) throws(FileFailure) {
         do {
             try disk.remove(path)
         } catch let error where error.kind == .denied || error.kind == .unusablePath {
@@ -216,8 +216,8 @@ struct PartialOpener {
 }
 
 extension FileFailure {
-    /// Another process took over the file, which is possible only where locks do not work.
+    /// The failure when another process took over the file, which is possible only where locks do not work.
     static func takenOver(_ file: OpenFile) -> Self {
-        FileFailure(.inUse, errno: 0, operation: "go on with", name: file.name, reason: "taken by another process")
+        FileFailure(.inUse, errno: 0, operation: "continue", name: file.name, reason: "another process took it over")
     }
 }

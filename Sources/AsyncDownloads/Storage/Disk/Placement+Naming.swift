@@ -1,8 +1,8 @@
-/// Choosing a name for a file whose request did not give it.
+/// The choice of a name for a file whose request does not give one.
 extension Placement {
-    /// Puts the file, or a copy of it, into a directory under `name`, or under the next number of it.
+    /// Places the file, or a copy of it, in a directory under `name` or its next numbered variant.
     ///
-    /// - Returns: The path that has the file's bytes now.
+    /// - Returns: The path that now has the file's bytes.
     mutating func put(
         _ source: String, in directory: String, name: String, isCallers: Bool, for target: PlacementTarget
     ) throws(FileFailure) -> String {
@@ -21,9 +21,9 @@ extension Placement {
         }
     }
 
-    /// Gives the file a name that nothing had; false where something has it by now.
+    /// Gives the file an unused name; returns false if the name has come into use meanwhile.
     ///
-    /// Whoever looks for the name in this process finds it given before it is there, so that nobody replaces it.
+    /// The name is recorded before the file exists, so that no other transfer of this process replaces the file.
     private mutating func claim(
         _ path: String, by source: String, _ target: PlacementTarget
     ) throws(FileFailure) -> Bool {
@@ -32,7 +32,7 @@ extension Placement {
             try disk.rename(source, toUnused: path)
         } catch {
             target.names.withdraw(path, from: target.resource)
-            // Another process was quicker.
+            // Another process was faster.
             guard error.kind == .exists, try disk.information(at: path) != nil else {
                 if error.kind == .missing, source == ownPath { try file.checkOwnership(names, on: disk) }
                 throw error
@@ -43,7 +43,7 @@ extension Placement {
         return true
     }
 
-    /// Whether a caller's name may replace what is at `path`.
+    /// Whether a name of the caller's choice may replace the existing file at `path`.
     func mayReplace(_ path: String, for target: PlacementTarget) throws(FileFailure) -> Bool {
         guard let present = try disk.information(at: path) else { return true }
         guard present.kind == .regular || present.kind == .symbolicLink, !target.names.mayBeForgotten(path) else {
@@ -52,12 +52,12 @@ extension Placement {
         return try !isOfAnotherResource(path, present, target)
     }
 
-    /// Whether this process has placed the file at `path` for another resource.
+    /// Whether this process placed the file at `path` for another resource.
     private func isOfAnotherResource(
         _ path: String, _ present: FileInformation, _ target: PlacementTarget
     ) throws(FileFailure) -> Bool {
         for other in target.names.others(than: target.resource, at: path) {
-            // By another spelling it is the same file only where the volume takes both for one name.
+            // Another spelling names the same file only if the volume treats both spellings as equal.
             if try disk.information(at: other)?.isSameFile(as: present) == true { return true }
         }
         return false
@@ -84,7 +84,7 @@ extension Placement {
         let resource = target.resource.hashValue
         let signature = try signature(of: file.handle)
         if let (path, file) = numbering.given[resource], target.isFree(path) {
-            // The resource's own file of this process, which the caller's name stands for.
+            // The file that this process placed earlier for the same resource, which the caller's name may replace.
             if isCallers, let file, try disk.information(at: path)?.isUnchanged(since: file) == true {
                 try replace(path, by: source)
                 return try noteGiven(path, resource, &numbering)
@@ -113,7 +113,7 @@ extension Placement {
             numbering.next += 1
             guard present.kind == .regular, try !isOfAnotherResource(path, present, target) else { continue }
             if candidate == interruptedName, present.size == 0, signature.size > 0 {
-                // The reservation of an earlier process, for this very file.
+                // The reservation that an earlier process made for this file.
                 try replace(path, by: source)
             } else {
                 guard let other = try comparable(path) else { continue }
@@ -134,7 +134,7 @@ extension Placement {
         return path
     }
 
-    /// Uses the file that is at `path` already, where it has the same bytes and is this user's; false where not.
+    /// Keeps the existing file at `path` if it has the same bytes and belongs to this user; otherwise returns false.
     private func keep(
         _ path: String, inPlaceOf source: String, _ signature: DirectoryNames.Signature
     ) throws(FileFailure) -> Bool {
@@ -144,13 +144,13 @@ extension Placement {
         guard try self.signature(of: handle) == signature, try owner.isOwn(disk.information(of: handle)),
             try holdsSameBytes(handle, count: signature.size)
         else { return false }
-        // What it is promised to survive, its bytes may not have been written for.
+        // The process that wrote the file may not have synced it.
         if store.synchronizes(file) { try disk.synchronize(handle) }
         if source != ownPath { try? disk.remove(source) }
         return true
     }
 
-    /// Whether the file has the same bytes as the one that is placed, which are `count`.
+    /// Whether the file has the same `count` bytes as the one to be placed.
     private func holdsSameBytes(_ handle: OpenFile, count: Int64) throws(FileFailure) -> Bool {
         let length = 1 << 20
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * length, alignment: 4096)
@@ -170,14 +170,14 @@ extension Placement {
         return true
     }
 
-    /// The signature of the file at `path`; nil where it cannot be read.
+    /// Returns the signature of the file at `path`, or nil if it cannot be read.
     private func comparable(_ path: String) throws(FileFailure) -> DirectoryNames.Signature? {
         guard let handle = try openComparable(path) else { return nil }
         defer { disk.close(handle) }
         return try signature(of: handle)
     }
 
-    /// Opens a regular file to read; nil where there is none, or it may not be read.
+    /// Opens a regular file for reading; returns nil if it does not exist or must not be read.
     private func openComparable(_ path: String) throws(FileFailure) -> OpenFile? {
         let handle: OpenFile
         do {
@@ -207,7 +207,7 @@ extension Placement {
         return .init(size: size, ends: hasher.finalize())
     }
 
-    /// Reads until the buffer is full or the file ends.
+    /// Reads until the buffer is full or the file ends, and returns the number of bytes.
     private func read(
         _ buffer: UnsafeMutableRawBufferPointer, from handle: OpenFile, at offset: Int64
     ) throws(FileFailure) -> Int {

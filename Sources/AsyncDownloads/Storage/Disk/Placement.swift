@@ -1,21 +1,21 @@
-/// Puts one finished file at its destinations.
+/// The placement of one finished file at its destinations.
 struct Placement {
     let store: DiskStore
     let names: PartialNames
     let file: PartialFile
 
-    /// How it went: the path, or the failure, of each target so far.
+    /// The path or the failure of each target so far.
     private(set) var results: [Result<String, FileFailure>] = []
-    /// Whether a target has the file itself, so that it is not at its own name any more.
+    /// Whether a target has the file itself, so that it no longer has its own name.
     private(set) var isTaken = false
     /// The name that an earlier process was about to give to this file when it ended.
     var interruptedName: String?
-    /// Called with the name that the file is about to get, where it had to be chosen.
+    /// A closure that is called with the chosen name before the file gets it.
     var willTakeName: (String) -> Void = { _ in }
     /// The directories of the targets, in the order of ``results``.
     private var directories: [String] = []
 
-    /// - Parameter isTaken: Whether the file is at a target already.
+    /// - Parameter isTaken: Whether the file is already at a target.
     init(store: DiskStore, names: PartialNames, file: PartialFile, isTaken: Bool = false) {
         self.isTaken = isTaken
         self.store = store
@@ -23,12 +23,12 @@ struct Placement {
         self.file = file
     }
 
-    /// Whether the partial is not needed any more.
+    /// Whether the partial is no longer needed.
     var isFinished: Bool {
         isTaken || (!results.isEmpty && results.allSatisfy { if case .success = $0 { true } else { false } })
     }
 
-    /// Puts the file itself at the target or, where that is gone, a copy.
+    /// Places the file itself at the target, or a copy if another target has the file.
     mutating func put(at target: PlacementTarget) {
         let directory =
             switch target.place {
@@ -64,7 +64,7 @@ struct Placement {
         }
     }
 
-    /// Gives what is at `source` the name that the target asks for.
+    /// Gives the file at `source` the name that the target requests.
     private mutating func put(
         _ source: String, in directory: String, _ target: PlacementTarget
     ) throws(FileFailure) -> String {
@@ -75,7 +75,7 @@ struct Placement {
             let name = PartialNames.lastComponent(of: path)
             return try target.names.withTurn(name, in: directory) { () throws(FileFailure) in
                 try checkSpelling(of: path, target)
-                // Again, since the way may have been changed while the bytes were synced.
+                // Again, because directories may have been replaced while the bytes were synced.
                 try checkWay(to: target)
                 try replace(path, by: source)
                 target.names.give(path, to: target.resource)
@@ -84,18 +84,18 @@ struct Placement {
         }
     }
 
-    /// Refuses a path that is the same as another one of this process's files on a volume that folds names.
+    /// Throws if the volume treats the path and that of another download of this process as one name.
     private func checkSpelling(of path: String, _ target: PlacementTarget) throws(FileFailure) {
         guard let present = try disk.information(at: path) else { return }
         for other in target.names.others(than: target.resource, at: path) where !other.hasSameBytes(as: path) {
             guard try disk.information(at: other)?.isSameFile(as: present) == true else { continue }
             throw FileFailure(
                 .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path),
-                reason: "the volume takes it for \(PartialNames.lastComponent(of: other)), which is another download")
+                reason: "on this volume it is the file of another download, \(PartialNames.lastComponent(of: other))")
         }
     }
 
-    /// Refuses a way to the target that leaves the directory which it must not leave.
+    /// Throws if the path to the target leads out of the directory that it has to stay in.
     func checkWay(to target: PlacementTarget) throws(FileFailure) {
         let (path, top): (String, String)
         switch target.place {
@@ -109,46 +109,46 @@ struct Placement {
             guard let information = try disk.information(at: way) else { return }
             guard information.kind == .directory else {
                 throw FileFailure(
-                    .unusablePath, errno: 0, operation: "place below",
-                    name: String(decoding: component, as: UTF8.self), reason: "it is no directory")
+                    .unusablePath, errno: 0, operation: "place a file below",
+                    name: String(decoding: component, as: UTF8.self), reason: "it is not a directory")
             }
         }
     }
 
-    /// Replaces what is at `path`, atomically.
+    /// Replaces the file at `path` atomically.
     mutating func replace(_ path: String, by source: String) throws(FileFailure) {
         try disk.checkReplaceable(path)
         do {
             try disk.rename(source, to: path)
         } catch let error where error.kind == .missing {
-            // Either name may be the one that leads nowhere.
+            // Either the source or the destination may be missing.
             if source == ownPath { try file.checkOwnership(names, on: disk) }
             throw error
         }
         noteTaken(source)
     }
 
-    /// What was at `source` has its name now.
+    /// Records that the file at `source` now has its final name.
     mutating func noteTaken(_ source: String) {
         if source == ownPath { isTaken = true }
     }
 
-    /// The name that the partial file has.
+    /// The path of the partial file.
     var ownPath: String { names.path(file.claim, .partial) }
 
     var disk: any FileSystem { store.disk }
 
-    /// Makes the new names durable in the directories that the partial itself is not in; false where one failed.
+    /// Syncs the target directories other than the partial's own; returns false if one cannot be synced.
     mutating func synchronizeOtherDirectories() -> Bool {
         Set(directories).subtracting([names.directory]).reduce(true) { synchronize($1) && $0 }
     }
 
-    /// Makes the changes in the partial's own directory durable, if it is a destination's or `hasChanged` besides.
+    /// Syncs the partial's own directory if a target is in it, or if `hasChanged` is true.
     mutating func synchronizeOwnDirectory(hasChanged: Bool = false) {
         if hasChanged || directories.contains(names.directory) { synchronize(names.directory) }
     }
 
-    /// A failure is one of each destination there: its new name may be lost (rule 45).
+    /// Syncs a directory; a failure applies to each target in it, because its new name may be lost (rule 45).
     @discardableResult
     private mutating func synchronize(_ directory: String) -> Bool {
         let served = results.indices.filter { index in
@@ -164,14 +164,14 @@ struct Placement {
         }
     }
 
-    /// Makes a synced copy in the directory; the answer is its path.
+    /// Creates a synced copy in the directory, and returns its path.
     private func makeCopy(in directory: String) throws(FileFailure) -> String {
         removeCopies(in: directory)
         let path = names.path(file.claim, .copy, in: directory)
         let copy = try disk.duplicate(file.handle, to: path)
         defer { disk.close(copy) }
         do {
-            // Not every file system has modes.
+            // Some file systems do not support modes.
             try? disk.setPermissions(.ordinary, of: copy)
             if store.synchronizes(file) { try disk.synchronize(copy) } else { try disk.checkWrites(to: copy) }
             return path
@@ -181,7 +181,7 @@ struct Placement {
         }
     }
 
-    /// Removes a copy of this very file that an earlier process did not finish.
+    /// Removes copies of this file that earlier processes did not finish.
     private func removeCopies(in directory: String) {
         guard let found = try? disk.names(in: directory) else { return }
         for name in found where names.isCopy(name, of: file.claim.token) {
@@ -191,14 +191,14 @@ struct Placement {
 }
 
 extension FileSystem {
-    /// Refuses what a rename would replace although it is no file; a symbolic link is replaced itself.
+    /// Throws if a rename to `destination` would replace something other than a file or a symbolic link.
     func checkReplaceable(_ destination: String) throws(FileFailure) {
         switch try information(at: destination)?.kind {
         case nil, .regular, .symbolicLink: break
         case .directory, .other:
             throw FileFailure(
                 .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: destination),
-                reason: "it is there and no file")
+                reason: "it exists and is not a regular file")
         }
     }
 }

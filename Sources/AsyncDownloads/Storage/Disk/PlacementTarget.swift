@@ -1,25 +1,25 @@
-/// Where a finished file is to go.
+/// A destination of a finished file.
 package struct PlacementTarget: Sendable {
     package enum Place: Sendable, Hashable {
-        /// Exactly there, in place of what is there.
+        /// Exactly the path, replacing an existing file.
         ///
-        /// Where `directory` is not nil, the path is below it, and nothing on the way may be a symbolic link.
+        /// If `below` is not nil, the path is below that directory, and no directory in between may be a symbolic link.
         case path(String, below: String?)
-        /// Into a directory, under a name that may have to be numbered.
+        /// A directory, in which the file gets the name or a numbered variant of it.
         ///
-        /// A name that is the caller's, such as the last component of the URL, replaces a file that this process has not
-        /// placed there for another resource. A name that the server suggests replaces no file.
+        /// A name of the caller's choice, such as the last component of the URL, replaces a file unless this process
+        /// placed it there for another resource. A name that the server suggests replaces no file.
         ///
-        /// Where `below` is not nil, the directory is below it, and nothing on the way may be a symbolic link.
+        /// If `below` is not nil, the directory is below it, and no directory in between may be a symbolic link.
         case directory(String, name: String, isCallers: Bool, below: String? = nil)
     }
 
     package var place: Place
-    /// What stands for the resource.
+    /// The key of the resource.
     package var resource: String
-    /// What this process knows of the names in directories.
+    /// The names that this process has used in directories.
     package var names: DirectoryNames
-    /// Whether no request of another resource names this path.
+    /// Returns whether no request of another resource names the path.
     package var isFree: @Sendable (String) -> Bool
 
     package init(
@@ -31,14 +31,14 @@ package struct PlacementTarget: Sendable {
         self.isFree = isFree
     }
 
-    /// Exactly at `path`, without regard to what else this process places.
+    /// Creates a target at exactly `path`, regardless of other files that this process places.
     package init(path: String) {
         self.init(.path(path, below: nil), resource: "", names: DirectoryNames(), isFree: { _ in true })
     }
 }
 
 extension Partial {
-    /// Puts the finished file exactly at each of `paths`; see ``place(at:length:)-(_,_)``.
+    /// Places the finished file at exactly each of `paths`; see ``place(at:length:)-(_,_)``.
     package func place(at paths: [String], length: Int64) -> [Result<Void, DownloadError>] {
         place(at: paths.map { PlacementTarget(path: $0) }, length: length).map { $0.map { _ in } }
     }

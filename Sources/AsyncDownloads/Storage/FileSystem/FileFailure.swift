@@ -1,38 +1,38 @@
-/// A call of the operating system that failed.
+/// The failure of a system call or of a check before it.
 package struct FileFailure: Error, Sendable, Hashable {
-    /// The failures that storage tells apart, whatever number a system gives them.
+    /// The kinds of failure that the store distinguishes, independent of the system's error numbers.
     package enum Kind: Sendable, Hashable {
-        /// There is nothing of that name.
+        /// No file has this name.
         case missing
-        /// There is something of that name already.
+        /// A file already has this name.
         case exists
-        /// The path leads through a file or a symbolic link, to a directory, or is too long.
+        /// The path leads through a file or a symbolic link, refers to a directory, or is too long.
         case unusablePath
         /// The two paths are on different file systems.
         case crossDevice
-        /// No space, quota or size limit is left.
+        /// The space, the quota, or the limit on file sizes is exhausted.
         case noSpace
-        /// The system does not permit it, or the file system is read-only.
+        /// The system denies permission, or the file system is read-only.
         case denied
-        /// The process or the system has no descriptors left.
+        /// The process or the system has no more file descriptors.
         case tooManyOpenFiles
-        /// Another owner has it.
+        /// Another owner has the file.
         case inUse
-        /// The file system cannot do this at all.
+        /// The file system does not support the operation.
         case unsupported
-        /// Anything else, such as an input or output error.
+        /// Any other failure, such as an input or output error.
         case other
     }
 
-    /// What kind of failure it is.
+    /// The kind of the failure.
     package var kind: Kind
-    /// The system's number for it.
+    /// The system's error number, or 0.
     package var errno: Int32
-    /// The operation, as a verb.
+    /// The failed operation, as a verb phrase.
     package var operation: String
-    /// The last component of the path that it was about: never the whole path.
+    /// The last component of the path in question, never the whole path.
     package var name: String
-    /// The system's words for it.
+    /// The reason, in the words of the system or of the store.
     package var reason: String
 
     package init(_ kind: Kind, errno: Int32, operation: String, name: String, reason: String) {
@@ -45,12 +45,12 @@ package struct FileFailure: Error, Sendable, Hashable {
 }
 
 extension FileFailure: CustomStringConvertible {
-    /// One line fit for a log.
+    /// A one-line description for logs.
     package var description: String { "cannot \(operation) \(name): \(reason)" }
 }
 
 extension DownloadError {
-    /// The error that a caller sees for a failed call of the operating system.
+    /// Creates the error that callers receive for a failed system call.
     init(_ failure: FileFailure) {
         self.init(Code(failure.kind), failure.description, underlyingError: failure)
     }

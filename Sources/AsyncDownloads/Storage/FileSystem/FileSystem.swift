@@ -1,17 +1,17 @@
-/// The calls of an operating system that disk storage is made of (port).
+/// The port to the operating system's file functions.
 ///
-/// The real adapter is ``POSIXFileSystem``; a simulation that loses power lives with the tests. No function follows a
-/// symbolic link in the last component of a path, and every function may be called on any thread.
+/// The production adapter is ``POSIXFileSystem``; the tests contain a simulation that loses power. No function follows
+/// a symbolic link in the last component of a path. All functions may be called on any thread.
 package protocol FileSystem: Sendable {
-    /// Opens the file at `path`, which is not inherited by other programs.
+    /// Opens the file at `path`; programs that the process starts do not inherit it.
     func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile
 
-    /// Closes the file, which also gives up its lock.
+    /// Closes the file, which also releases its lock.
     func close(_ file: OpenFile)
 
-    /// Takes the file's lock; false while another open file has it.
+    /// Acquires the file's lock without waiting; returns false while another open file has it.
     ///
-    /// - Throws: ``FileFailure/Kind/unsupported`` where the file system has no locks.
+    /// - Throws: ``FileFailure/Kind/unsupported`` if the file system does not support locks.
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool
 
     /// Writes all of `bytes` at `offset`.
@@ -22,87 +22,87 @@ package protocol FileSystem: Sendable {
         into buffer: UnsafeMutableRawBufferPointer, from file: OpenFile, at offset: Int64
     ) throws(FileFailure) -> Int
 
-    /// Makes the file exactly `length` bytes long, which also frees blocks that were set aside behind its end.
+    /// Sets the length of the file to `length`, which also releases blocks allocated beyond its end.
     func truncate(_ file: OpenFile, to length: Int64) throws(FileFailure)
 
-    /// Allocates blocks for the bytes of `range`, those before it being allocated already; the file's size stays.
+    /// Allocates blocks for `range` without changing the file's size; blocks before it are already allocated.
     func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure)
 
-    /// Sets who may read and write the file.
+    /// Sets the permissions of the file.
     func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure)
 
-    /// Returns when the file's bytes, and what is needed to read them back, would survive a loss of power.
+    /// Makes the file's bytes, and the metadata needed to read them, durable against a loss of power.
     func synchronize(_ file: OpenFile) throws(FileFailure)
 
-    /// Throws what the file system would have to say of earlier writes when the file is closed, and leaves it open.
+    /// Throws the errors of earlier writes that the file system would report on closing the file, and keeps it open.
     ///
-    /// Network file systems send bytes late, and tell only then that there was no space for them.
+    /// Network file systems send bytes late, and report only then that there was not enough space.
     func checkWrites(to file: OpenFile) throws(FileFailure)
 
-    /// Returns when the names in the directory would survive a loss of power.
+    /// Makes the names in the directory durable against a loss of power.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
 
-    /// What the open file is.
+    /// Returns information about the open file.
     func information(of file: OpenFile) throws(FileFailure) -> FileInformation
 
-    /// What is at `path`, or nil where nothing is.
+    /// Returns information about the file at `path`, or nil if it does not exist.
     func information(at path: String) throws(FileFailure) -> FileInformation?
 
-    /// Gives what is at `path` the name `destination`, atomically replacing what had it.
+    /// Renames the file at `path` to `destination`, atomically replacing a file of that name.
     func rename(_ path: String, to destination: String) throws(FileFailure)
 
-    /// Gives what is at `path` the name `destination`, which nothing may have.
+    /// Renames the file at `path` to `destination`, which must not exist.
     ///
-    /// - Throws: ``FileFailure/Kind/exists`` where something has it, by whatever comparison of names the volume uses.
+    /// - Throws: ``FileFailure/Kind/exists`` if a file has the name, as the volume compares names.
     func rename(_ path: String, toUnused destination: String) throws(FileFailure)
 
-    /// Removes the name `path`; no error where there is nothing.
+    /// Removes the file at `path`; does nothing if it does not exist.
     func remove(_ path: String) throws(FileFailure)
 
-    /// Makes a new file at `path`, for its owner alone, with the bytes of `file`, and leaves it open.
+    /// Creates a file at `path` with the bytes of `file`, accessible to its owner only, and returns it open.
     ///
-    /// The blocks are shared where the file system can do that.
+    /// The files share their blocks if the file system supports it.
     func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile
 
-    /// The names in the directory, in no order.
+    /// Returns the names in the directory, in no particular order.
     func names(in directory: String) throws(FileFailure) -> [String]
 
-    /// Makes the directory; its parent must exist.
+    /// Creates the directory, whose parent must exist.
     func makeDirectory(_ path: String) throws(FileFailure)
 
-    /// How long a new file in the directory may become, or nil where nothing tells.
+    /// Returns the maximum size of a new file in the directory, in bytes, or nil if it is unknown.
     func availableSpace(in directory: String) throws(FileFailure) -> Int64?
 
-    /// What kind of volume the file is on.
+    /// Returns the kind of the volume that contains the file.
     func volumeKind(of file: OpenFile) -> VolumeKind
 
-    /// The number of the user that this process acts for.
+    /// The effective user ID of the process.
     var user: UInt32 { get }
 
-    /// The permission bits with which this process creates ordinary files.
+    /// The permission bits with which the process creates ordinary files.
     var ordinaryPermissions: UInt16 { get }
 }
 
 extension FileSystem {
-    /// A file system that says everything at once has nothing to add.
+    /// Does nothing, which suits a file system that reports all errors of a write at once.
     package func checkWrites(to file: OpenFile) throws(FileFailure) {}
 }
 
-/// What a file is opened for: to read and to write, but for `reading`.
+/// The purpose for which a file is opened: `reading` permits reading only, the others permit writing as well.
 package enum OpenPurpose: Sendable, Hashable {
-    /// The file exists, and is only read.
+    /// The file exists and is only read.
     case reading
     /// The file exists.
     case existing
-    /// The file is made here, for its owner alone; it must not exist.
+    /// The file is created, accessible to its owner only; it must not exist.
     case new
 }
 
-/// An open file.
+/// A file descriptor.
 package struct OpenFile: Sendable, Hashable {
-    /// The system's number for it, which is used anew once the file is closed.
+    /// The descriptor's number, which the system reuses after the file is closed.
     package let number: Int32
-    /// The last component of the path that it was opened by, for messages.
+    /// The last component of the path that was opened, for messages.
     package let name: String
 
     package init(number: Int32, name: String) {
@@ -111,45 +111,45 @@ package struct OpenFile: Sendable, Hashable {
     }
 }
 
-/// Who may read and write a file.
+/// The permissions of a file.
 package enum FilePermissions: Sendable, Hashable {
-    /// Its owner alone.
+    /// The owner may read and write the file.
     case ownerOnly
-    /// Whoever the process's file mode creation mask lets: what other programs give to the files they make.
+    /// Permissions according to the file mode creation mask of the process, as other programs use for new files.
     case ordinary
 }
 
-/// What storage has to know of a volume.
+/// The kinds of volume that the store distinguishes.
 package enum VolumeKind: Sendable, Hashable {
-    /// A disk of this machine: what one process has written, the next one reads, until the power fails.
+    /// A local disk: bytes that one process has written are visible to the next one, until a loss of power.
     case disk
-    /// Memory of this machine, of which every allocated block takes a part.
+    /// Memory of this machine, which every allocated block reduces.
     case memory
-    /// A network or FUSE file system, or an unknown one: what was not synced may be lost with the process.
+    /// A network, FUSE, or unknown file system: bytes that were not synced may be lost with the process.
     case other
 }
 
-/// What a file is.
+/// Information about a file, as stat(2) returns it.
 package struct FileInformation: Sendable, Hashable {
-    /// The kinds of file that storage tells apart.
+    /// The kinds of file that the store distinguishes.
     package enum Kind: Sendable, Hashable {
         case regular, directory, symbolicLink, other
     }
 
     package var kind: Kind
-    /// The number of the device that holds it; another one after the device was taken out and put back in.
+    /// The number of the device, which changes when the device is removed and attached again.
     package var device: UInt64
-    /// The number of the file on its device; used anew once the file is gone.
+    /// The number of the file on its device, which the file system reuses after the file is removed.
     package var inode: UInt64
-    /// Its length in bytes.
+    /// The size, in bytes.
     package var size: Int64
-    /// How many names it has.
+    /// The number of hard links.
     package var linkCount: Int
-    /// The number of the user that it belongs to.
+    /// The ID of the user who owns the file.
     package var owner: UInt32
-    /// Who may read, write and execute it, as the lowest nine bits of its mode.
+    /// The permissions, as the lowest nine bits of the file's mode.
     package var permissions: UInt16
-    /// When its bytes were last changed, in nanoseconds since 1970.
+    /// The time of the last modification, in nanoseconds since 1970.
     package var modificationTime: Int64
 
     package init(
@@ -166,16 +166,16 @@ package struct FileInformation: Sendable, Hashable {
         self.modificationTime = modificationTime
     }
 
-    /// Whether both are the same file, whatever its names are.
+    /// Returns whether both values describe the same file, regardless of its names.
     package func isSameFile(as other: Self) -> Bool { device == other.device && inode == other.inode }
 
-    /// Whether both are the same file with the same bytes, as far as the file system says.
+    /// Returns whether both values describe the same file with the same bytes, according to its metadata.
     ///
-    /// The number alone does not tell that: file systems give the number of a removed file to the next one.
+    /// The inode number is not sufficient: file systems reuse the number of a removed file.
     package func isUnchanged(since other: Self) -> Bool {
         isSameFile(as: other) && size == other.size && modificationTime == other.modificationTime
     }
 
-    /// When its bytes were last changed, in whole seconds since 1970.
+    /// The time of the last modification, in whole seconds since 1970.
     package var modificationSeconds: Int64 { modificationTime / 1_000_000_000 }
 }

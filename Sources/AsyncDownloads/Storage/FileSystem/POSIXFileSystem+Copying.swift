@@ -1,5 +1,5 @@
 extension POSIXFileSystem {
-    /// Copies what is in `file` to the same places in `copy`, through this process's memory.
+    /// Copies the bytes of `file` to the same offsets of `copy`, through this process's memory.
     func copyBytes(of file: OpenFile, to copy: OpenFile) throws(FileFailure) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
         defer { buffer.deallocate() }
@@ -12,7 +12,7 @@ extension POSIXFileSystem {
         }
     }
 
-    /// Renames where the file system has no rename that keeps what is there: an empty file reserves the name first.
+    /// Renames without replacing a file where the system cannot: an empty file reserves the name first.
     func reserveAndRename(_ path: String, to destination: String) throws(FileFailure) {
         let handle = try open(destination, .new)
         let reservation = Result { () throws(FileFailure) in try information(of: handle) }

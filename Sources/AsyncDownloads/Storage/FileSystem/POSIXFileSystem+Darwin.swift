@@ -3,7 +3,7 @@ internal import Darwin
 private import Foundation
 
 extension POSIXFileSystem {
-    /// Names one run of the machine from start to stop; nil where the system does not tell.
+    /// Returns an identifier of the current boot of the machine, or nil if the system does not provide one.
     package static func bootID() -> String? {
         var size = 0
         guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else { return nil }
@@ -13,14 +13,14 @@ extension POSIXFileSystem {
         return name.isEmpty ? nil : name
     }
 
-    /// The file mode creation mask that these systems start programs with.
+    /// Returns the default file mode creation mask of Apple's systems.
     ///
-    /// The process's own cannot be read without changing it for the other threads for a moment.
+    /// The actual mask cannot be read without changing it temporarily for all threads.
     static func creationMask() -> mode_t { 0o022 }
 
     package func synchronize(_ file: OpenFile) throws(FileFailure) {
-        // fsync(2) leaves the bytes in the drive's cache here; file systems that know no more get what they know. Only
-        // those: after another failure it may succeed without the bytes that could not be written (rule 45).
+        // On Apple's systems fsync(2) leaves the bytes in the drive's cache. It is used only where F_FULLFSYNC is not
+        // supported: after any other failure it may succeed although bytes could not be written (rule 45).
         do {
             _ = try call("sync", file.name) { fcntl(file.number, F_FULLFSYNC) }
         } catch let error where error.kind == .unsupported {
@@ -31,7 +31,7 @@ extension POSIXFileSystem {
     package func checkWrites(to file: OpenFile) throws(FileFailure) {
         var status = statfs()
         _ = try call("examine", file.name) { fstatfs(file.number, &status) }
-        // These systems tell at the last close only, when it is too late; a volume of this machine tells at once.
+        // Apple's systems report late errors of a network volume only at the last close; local volumes report at once.
         guard status.f_flags & UInt32(MNT_LOCAL) == 0 else { return }
         _ = try call("sync", file.name) { fsync(file.number) }
     }
@@ -39,18 +39,18 @@ extension POSIXFileSystem {
     package func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure) {
         var status = stat()
         _ = try call("examine", file.name) { fstat(file.number, &status) }
-        // What is asked for comes behind the blocks that the file has, which are counted in units of 512 bytes.
+        // F_PREALLOCATE allocates beyond the blocks that the file has, which are counted in units of 512 bytes.
         let missing = range.upperBound - status.st_blocks * 512
         guard missing > 0 else { return }
         var store = fstore_t(
             fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: missing,
             fst_bytesalloc: 0)
-        _ = try call("set space aside for", file.name) { fcntl(file.number, F_PREALLOCATE, &store) }
+        _ = try call("allocate blocks for", file.name) { fcntl(file.number, F_PREALLOCATE, &store) }
     }
 
     func freeSpace(in directory: String) throws(FileFailure) -> Int64? {
         #if os(macOS) || os(iOS) || os(visionOS)
-        // Counts what the system would clear away for a file that the user asked for, which statfs(2) does not.
+        // Unlike statfs(2), this includes space that the system can free for a file that the user requested.
         let values = try? URL(fileURLWithPath: directory).resourceValues(
             forKeys: [.volumeAvailableCapacityForImportantUsageKey])
         if let space = values?.volumeAvailableCapacityForImportantUsage, space > 0 { return space }
@@ -68,7 +68,7 @@ extension POSIXFileSystem {
         let name = withUnsafeBytes(of: &status.f_fstypename) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
-        // Listed, since file systems in user space call themselves local.
+        // A list of known file systems, because user-space file systems report that they are local.
         switch name {
         case "apfs", "hfs", "msdos", "exfat": return .disk
         case "tmpfs": return .memory

@@ -7,7 +7,7 @@ internal import Glibc
 #endif
 
 extension POSIXFileSystem {
-    /// Calls the system until no signal interrupts it; negative answers are failures of `operation`.
+    /// Repeats a system call while signals interrupt it; a negative result is a failure of `operation`.
     func call(_ operation: String, _ path: String, _ body: () -> Int32) throws(FileFailure) -> Int32 {
         while true {
             let answer = body()
@@ -16,7 +16,7 @@ extension POSIXFileSystem {
         }
     }
 
-    /// The failure that the system's number stands for.
+    /// Returns the failure for a system error number.
     static func failure(_ code: Int32, _ operation: String, _ name: String) -> FileFailure {
         FileFailure(
             kind(of: code), errno: code, operation: operation, name: name, reason: SystemErrorText.text(code))
@@ -33,7 +33,7 @@ extension POSIXFileSystem {
         case ENOSPC, EDQUOT, EFBIG: .noSpace
         case EACCES, EPERM, EROFS: .denied
         case EMFILE, ENFILE: .tooManyOpenFiles
-        // Two names of one number on some systems, two numbers on others.
+        // ENOTSUP and EOPNOTSUPP are equal on some systems and different on others.
         case ENOTSUP: .unsupported
         case EOPNOTSUPP: .unsupported
         case ENOSYS, ENOLCK, ENOTTY, EINVAL: .unsupported

@@ -74,7 +74,7 @@ extension stat {
         #else
         let time = st_mtim
         #endif
-        // Any time may be set on a file, also one that does not fit.
+        // A file may have any modification time, including one that overflows.
         let (nanoseconds, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? (time.tv_sec < 0 ? .min : .max) : nanoseconds.addingClamped(Int64(time.tv_nsec))
     }

@@ -6,16 +6,16 @@ internal import Glibc
 #endif
 
 extension POSIXFileSystem {
-    /// Names one run of the machine from start to stop; nil where the system does not tell.
+    /// Returns an identifier of the current boot of the machine, or nil if the system does not provide one.
     package static func bootID() -> String? {
         guard let text = contents(of: "/proc/sys/kernel/random/boot_id") else { return nil }
         let name = text.prefix { $0 == "-" || $0.isHexDigit }
         return name.isEmpty ? nil : String(name)
     }
 
-    /// The process's file mode creation mask.
+    /// Returns the process's file mode creation mask.
     ///
-    /// Read where reading does not change it for the other threads, which umask(2) would.
+    /// Read from the proc file system, because umask(2) would change the mask for the other threads.
     static func creationMask() -> mode_t {
         guard let text = contents(of: "/proc/self/status"),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Umask:") }),
@@ -36,7 +36,7 @@ extension POSIXFileSystem {
             } catch let error where error.kind == .tooManyOpenFiles {
                 return try synchronize(file)
             }
-            // CloseReason any descriptor of a file makes a network file system send what it holds back.
+            // Closing any descriptor of a file makes a network file system send the bytes that it holds back.
             if systemClose(copy) == 0 { return }
             if errno != EINTR { throw Self.failure(errno, "close", file.name) }
         }
@@ -44,16 +44,17 @@ extension POSIXFileSystem {
 
     package func preallocate(_ file: OpenFile, _ range: Range<Int64>) throws(FileFailure) {
         guard let fallocate = Self.fallocate else { return }
-        // 1 is FALLOC_FL_KEEP_SIZE: the file's size goes on to tell how much was written. Only what is missing is asked for,
-        // since ZFS holds all of it against the free space.
+        // 1 is FALLOC_FL_KEEP_SIZE: the file's size has to show how much was written. Only missing blocks are
+        // allocated, because ZFS compares the whole request with the free space.
         _ = try call("allocate blocks for", file.name) {
             fallocate(file.number, 1, off_t(range.lowerBound), off_t(range.upperBound - range.lowerBound))
         }
     }
 
-    /// fallocate(2), looked up by its name since Swift's modules of the C libraries leave it out.
+    /// The function fallocate(2), looked up by name because Swift's modules of the C libraries omit it.
     ///
-    /// posix_fallocate(3), which they have, changes the size and writes zeros where the file system has no such thing.
+    /// The available posix_fallocate(3) changes the size, and writes zeros if the file system does not support
+    /// allocation.
     private static let fallocate: FAllocate? = dlsym(nil, "fallocate").map { unsafeBitCast($0, to: FAllocate.self) }
 
     private typealias FAllocate = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
@@ -61,7 +62,7 @@ extension POSIXFileSystem {
     func freeSpace(in directory: String) throws(FileFailure) -> Int64? {
         var status = statvfs()
         _ = try call("examine", directory) { statvfs(directory, &status) }
-        // File systems without a size of their own tell 0 of everything.
+        // File systems without a fixed size report 0 for everything.
         guard status.f_blocks > 0 else { return nil }
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return overflow ? nil : Int64(clamping: bytes)
@@ -70,7 +71,7 @@ extension POSIXFileSystem {
     package func duplicate(_ file: OpenFile, to path: String) throws(FileFailure) -> OpenFile {
         let copy = try open(path, .new)
         do {
-            // FICLONE, a macro that is not imported: the number is the same on x86-64 and arm64.
+            // FICLONE, a macro that Swift does not import; the number is the same on x86-64 and arm64.
             if ioctl(copy.number, 0x4004_9409, file.number) != 0 {
                 try copyBytes(of: file, to: copy)
             }
@@ -87,19 +88,21 @@ extension POSIXFileSystem {
         return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
             buffer.initializeMemory(as: UInt8.self, repeating: 0)
             guard let base = buffer.baseAddress, fstatfs(file.number, base) == 0 else { return .other }
-            // The first word of the structure on every architecture of Linux.
+            // The type is the first word of the structure on every architecture of Linux.
             return Self.volumeKind(ofType: UInt32(truncatingIfNeeded: base.load(as: Int.self)))
         }
     }
 
-    /// What kind of volume has the number `type` (linux/magic.h).
+    /// Returns the kind of the volumes with the magic number `type` (linux/magic.h).
     ///
-    /// Disks are listed, and not the others: a network file system that is not known here must not pass for a disk.
+    /// Disks are listed instead of network file systems, because an unknown network file system must not pass for a
+    /// disk.
     static func volumeKind(ofType type: UInt32) -> VolumeKind {
         switch type {
         // tmpfs and ramfs.
         case 0x0102_1994, 0x8584_58F6: .memory
-        // ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, overlayfs, JFS, NILFS, ReiserFS, FAT, exFAT, NTFS, HFS+, HFS, UDF.
+        // ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, overlayfs, JFS, NILFS, ReiserFS, FAT, exFAT, NTFS, HFS+, HFS,
+        // UDF.
         case 0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E, 0x794C_7630, 0x3153_464A, 0x3434,
             0x5265_4973, 0x4D44, 0x2011_BAB0, 0x5346_544E, 0x7366_746E, 0x482B, 0x4244, 0x1501_3346:
             .disk
@@ -107,7 +110,7 @@ extension POSIXFileSystem {
         }
     }
 
-    /// fstatfs(2), looked up by its name for the same reason as fallocate(2).
+    /// The function fstatfs(2), looked up by name for the same reason as fallocate(2).
     private static let fstatfs: FStatFS? = dlsym(nil, "fstatfs").map { unsafeBitCast($0, to: FStatFS.self) }
 
     private typealias FStatFS = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32

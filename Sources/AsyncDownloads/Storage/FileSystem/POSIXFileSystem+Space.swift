@@ -11,9 +11,9 @@ extension POSIXFileSystem {
         [try freeSpace(in: directory), Self.sizeLimit()].compactMap { $0 }.min()
     }
 
-    /// How long this process may make a file; nil for as long as it likes.
+    /// Returns the process's limit on the size of a file, or nil if it is unlimited.
     ///
-    /// Setting blocks aside does not tell, since it leaves the file's size as it is.
+    /// Allocating blocks does not reveal the limit, because it does not change the file's size.
     private static func sizeLimit() -> Int64? {
         #if canImport(Darwin) || canImport(Musl)
         let resource = RLIMIT_FSIZE

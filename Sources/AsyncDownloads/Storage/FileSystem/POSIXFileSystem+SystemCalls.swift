@@ -6,7 +6,7 @@ internal import Musl
 internal import Glibc
 #endif
 
-// The system's functions by other names, since POSIXFileSystem's own hide them.
+// The system's functions under other names, because the methods of POSIXFileSystem hide them.
 
 func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 { open(path, flags, mode) }
 

@@ -6,13 +6,14 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// The operating system's own files.
+/// The operating system's files.
 ///
 /// A write beyond the process's limit on file sizes makes the system send SIGXFSZ, which ends the process unless the
-/// program ignores that signal. A library does not change that for the whole program. So a length that is known is held
-/// against the limit first; where it is not, and the signal is ignored, the failure is reported like a full disk.
+/// program ignores that signal. A library must not change that for the whole program. A known length is therefore
+/// compared with the limit first. If the length is unknown and the signal is ignored, the failure is reported like a
+/// full disk.
 package struct POSIXFileSystem: FileSystem {
-    /// The mode that finished files get.
+    /// The mode of finished files.
     let ordinaryMode: mode_t
 
     package init() {
@@ -20,7 +21,7 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
-        // O_NONBLOCK: a pipe that somebody put at that name must not hold up the thread.
+        // O_NONBLOCK: a pipe with that name must not block the thread.
         var flags = (purpose == .reading ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         if purpose == .new { flags |= O_CREAT | O_EXCL }
         let number = try call("open", path) { systemOpen(path, flags, 0o600) }
@@ -28,7 +29,7 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func close(_ file: OpenFile) {
-        // Never again after EINTR: Linux has closed it by then, and the number may be another file's.
+        // No retry after EINTR: Linux has already closed the descriptor, whose number may be reused.
         _ = systemClose(file.number)
     }
 
@@ -90,7 +91,7 @@ package struct POSIXFileSystem: FileSystem {
         do {
             try synchronize(directory)
         } catch let error where error.kind == .unsupported {
-            // Some network file systems cannot, since the server does it with every change of a name.
+            // Some network file systems do not support this, because the server syncs every change of a name.
         }
     }
 
@@ -105,6 +106,6 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func makeDirectory(_ path: String) throws(FileFailure) {
-        _ = try call("make the directory", path) { mkdir(path, 0o777) }
+        _ = try call("create the directory", path) { mkdir(path, 0o777) }
     }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The bytes of an unfinished body that is held in memory, and what is known of the object that they belong to.
+/// The bytes of an unfinished in-memory body, and the representation that they belong to.
 struct MemoryBody: Sendable {
     var representation: Representation
     private(set) var received = IntervalSet()
@@ -10,15 +10,15 @@ struct MemoryBody: Sendable {
         self.representation = representation
     }
 
-    /// Whether a later request can go on from it.
+    /// Whether a later request can continue the body.
     var isResumable: Bool {
         !received.isEmpty && representation.validator != nil && representation.contentCoding == nil
     }
 
-    /// What it costs to keep.
+    /// The memory that the body uses, in bytes.
     var byteCount: Int { bytes.count }
 
-    /// Puts all of `source` at `offset`.
+    /// Writes all of `source` at `offset`.
     mutating func write(_ source: UnsafeRawBufferPointer, at offset: Int64) {
         let start = Int(offset)
         if start > bytes.count { bytes.append(Data(count: start - bytes.count)) }
@@ -30,13 +30,13 @@ struct MemoryBody: Sendable {
         received.insert(offset..<offset + Int64(source.count))
     }
 
-    /// Forgets what is not in `received`, which begins at the first byte.
+    /// Discards the bytes that are not in `received`, which starts at the first byte.
     mutating func rollBack(to received: IntervalSet) {
         self.received = received
         bytes = bytes.prefix(Int(received.upperBound))
     }
 
-    /// Copies up to `buffer.count` bytes from `offset` on; 0 at the end.
+    /// Copies up to `buffer.count` bytes from `offset`, and returns their number; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         let start = min(Int(offset), bytes.count)
         let count = min(buffer.count, bytes.count - start)
@@ -44,19 +44,19 @@ struct MemoryBody: Sendable {
         return count
     }
 
-    /// The first `length` bytes.
+    /// Returns the first `length` bytes.
     func prefix(_ length: Int64) -> Data { bytes.prefix(Int(length)) }
 }
 
 extension Partial {
-    /// Begins with the bytes of `body`, and makes them as durable as the store promises.
+    /// Starts a file with the bytes of `body`, and makes them as durable as the store promises.
     func fill(from body: MemoryBody) throws(DownloadError) {
         try begin(body.representation)
         try append(body, from: 0)
         try save(body.received)
     }
 
-    /// Writes the bytes of `body` from `offset` on.
+    /// Writes the bytes of `body` that follow `offset`.
     func append(_ body: MemoryBody, from offset: Int64) throws(DownloadError) {
         for range in body.received.ranges where range.upperBound > offset {
             let start = max(offset, range.lowerBound)

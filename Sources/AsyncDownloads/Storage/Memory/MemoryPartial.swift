@@ -1,22 +1,23 @@
 internal import Foundation
 
-/// One open partial whose bytes are in memory, and go to disk when they have to.
+/// An open partial whose bytes are in memory, and move to disk when necessary.
 ///
-/// They have to when a subscriber wants a file of them: a body in memory is bounded by what its subscribers accept, a file
-/// is not. When the partial is closed, what is still in memory goes to the ``PartialBodyStore``.
+/// The bytes move to disk when a subscriber requests a file, because the size of an in-memory body is limited by its
+/// subscribers, but the size of a file is not. When the partial is closed, bytes that are still in memory go to the
+/// ``PartialBodyStore``.
 final class MemoryPartial: Partial {
     let finding: PartialFinding
 
     private struct State {
-        /// The bytes, as long as they are here.
+        /// The body, until it moves to disk.
         var body: MemoryBody?
-        /// Where they went.
+        /// The partial on disk, after the body moved.
         var disk: (any Partial)?
-        /// Counts the changes but for bytes at the end.
+        /// The number of changes, not counting bytes appended to the body.
         var version = 0
-        /// The headers that are sent and never recorded.
+        /// The headers that are sent but never recorded.
         var secretHeaders: HeaderFields
-        /// Why the bytes could not go to disk, after which no more are taken.
+        /// The reason why the body could not move to disk; no more bytes are accepted after it.
         var failure: DownloadError?
         var isClosed = false
     }
@@ -24,7 +25,7 @@ final class MemoryPartial: Partial {
     private let store: TieredStore
     private let location: PartialLocation
     private let state: Mutex<State>
-    /// Where the bytes are, apart from the state so that asking waits for no disk.
+    /// The current medium, apart from the state so that reading it does not wait for the disk.
     private let medium: Mutex<Medium>
 
     private struct Medium {
@@ -32,7 +33,7 @@ final class MemoryPartial: Partial {
         var volume: UInt64?
     }
 
-    /// Holds `body`, which was kept in memory, or begins without anything.
+    /// Creates a partial in memory with `body`, or an empty one.
     init(_ body: MemoryBody?, store: TieredStore, location: PartialLocation) {
         self.store = store
         self.location = location
@@ -41,7 +42,7 @@ final class MemoryPartial: Partial {
         medium = Mutex(Medium(isInMemory: true))
     }
 
-    /// Goes on with what has been moved to disk as `disk`, where `finding` is there.
+    /// Creates a partial on disk, whose result of opening is `finding`.
     init(_ disk: any Partial, finding: PartialFinding, store: TieredStore, location: PartialLocation) {
         self.store = store
         self.location = location
@@ -69,19 +70,19 @@ final class MemoryPartial: Partial {
                 partial.discard()
                 throw error
             }
-            // Closed meanwhile, with the body in memory as the one to keep.
+            // The partial was closed meanwhile, and its body in memory was kept.
             if state.withLock({ $0.isClosed }) { return partial.discard() }
             medium.withLock { $0 = Medium(isInMemory: false, volume: partial.volume) }
         } catch {
-            // The file could grow beyond what memory is meant for.
+            // Without the disk, the bytes of a file could exceed what is intended for memory.
             state.withLock { $0.failure = error }
             throw error
         }
     }
 
-    /// Copies the bytes to `partial` without holding up the thread that writes more, then those that came meanwhile.
+    /// Copies the bytes to `partial` without blocking writes, then the bytes that arrived meanwhile.
     ///
-    /// - Returns: Whether the bytes are on disk now; false where another representation was begun meanwhile.
+    /// - Returns: Whether the copy is complete; false if the representation changed meanwhile.
     private func move(to partial: any Partial) throws(DownloadError) -> Bool {
         let (body, version) = state.withLock { ($0.body, $0.version) }
         if let body { try partial.fill(from: body) }
@@ -164,7 +165,7 @@ final class MemoryPartial: Partial {
         do throws(DownloadError) {
             try leaveMemory()
             let disk = state.withLock { $0.disk }
-            guard let disk else { throw DownloadError(.storageFailure, "not begun") }
+            guard let disk else { throw DownloadError(.storageFailure, "the partial body was not started") }
             return disk.place(at: targets, length: length)
         } catch {
             return targets.map { _ in .failure(error) }
@@ -176,7 +177,7 @@ final class MemoryPartial: Partial {
         guard let last = takeAll() else { return IntervalSet() }
         if let disk = last.disk { return disk.close() }
         guard let body = last.body, body.isResumable else { return IntervalSet() }
-        // Of those whose headers brought it, not of those who asked first.
+        // The headers with which the bytes were received, which may differ from those of the location.
         var location = location
         location.secretHeaders = last.secretHeaders
         store.bodies.keep(body, of: location, on: store.disk)
@@ -196,8 +197,9 @@ final class MemoryPartial: Partial {
         }
     }
 
-    /// Runs `body` on the bytes in memory, or returns the partial on disk, whose calls may take long, to be used without
-    /// the lock.
+    /// Runs `body` on the bytes in memory, or returns the partial on disk.
+    ///
+    /// The partial on disk is used without the lock, because its calls may take long.
     private func inMemory(_ body: (inout State) -> Void) throws(DownloadError) -> (any Partial)? {
         try state.withLock { state throws(DownloadError) in
             if state.isClosed { throw DownloadError(.storageFailure, "the partial body is closed") }

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Keeps unfinished files on disk, and unfinished bodies that are wanted in memory there, as long as there is room.
+/// A store that keeps unfinished files on disk, and unfinished in-memory bodies in memory while there is space.
 ///
-/// Whoever asks next is served from wherever the bytes are: a file may go on from a body that was held in memory, and a
-/// body from one that had to leave it.
+/// A request is served from wherever the bytes are: a file can continue a body that was in memory, and an in-memory
+/// body can continue one that had to move to disk.
 package struct TieredStore: PartialStore {
     let disk: any PartialStore
     let bodies: PartialBodyStore
-    /// Where bodies go that have to leave memory, as an absolute path.
+    /// The absolute path of the directory for bodies that have to leave memory.
     let spillDirectory: String
 
     package init(disk: any PartialStore, bodies: PartialBodyStore, spillDirectory: String) {
@@ -19,7 +19,7 @@ package struct TieredStore: PartialStore {
     package func open(_ location: PartialLocation) throws(DownloadError) -> any Partial {
         if location.medium == .memory {
             if let body = bodies.take(location) { return MemoryPartial(body, store: self, location: location) }
-            // On disk stands no body that only its secret headers tell from another user's.
+            // A body is not written to disk if only its secret headers distinguish it from another user's.
             guard location.mayBeOnDisk, disk.holds(location) else {
                 return MemoryPartial(nil, store: self, location: location)
             }
@@ -33,7 +33,7 @@ package struct TieredStore: PartialStore {
         do throws(DownloadError) {
             try partial.fill(from: body)
         } catch {
-            // Kept for a time when there is room on the disk; this time begins anew.
+            // The body is kept until the disk has space; this download starts without it.
             bodies.keep(body, of: location.spilled(to: spillDirectory), on: disk)
             return partial
         }
@@ -77,7 +77,7 @@ package struct TieredStore: PartialStore {
 
     package func unfinished(at location: PartialLocation) -> UnfinishedPartial? { disk.unfinished(at: location.onDisk) }
 
-    /// What had to leave memory, taken off the disk; nil where nothing had to.
+    /// Returns a body that had to leave memory, and removes it from disk; nil if no such body exists.
     private func spilledBody(_ location: PartialLocation) -> MemoryBody? {
         let spilled = location.spilled(to: spillDirectory)
         guard disk.holds(spilled), let partial = try? disk.open(spilled) else { return nil }
@@ -95,14 +95,14 @@ package struct TieredStore: PartialStore {
 }
 
 extension PartialLocation {
-    /// The same place, on disk.
+    /// The same location, with the bytes on disk.
     var onDisk: Self {
         var location = self
         location.medium = .disk
         return location
     }
 
-    /// Where the bytes of the same resource go that have to leave memory: one place, whoever asked for them.
+    /// Returns the location of bodies of the same resource that have to leave memory, regardless of their destination.
     func spilled(to directory: String) -> Self {
         var location = onDisk
         location.directory = directory
@@ -112,9 +112,9 @@ extension PartialLocation {
         return location
     }
 
-    /// Whether a body for memory may be on disk: without an account nothing there says whose it is.
+    /// Whether an in-memory body may be on disk: without an account, nothing there would identify its user.
     var mayBeOnDisk: Bool { secretHeaders.isEmpty || request.account != nil }
 
-    /// What the hidden files of such bodies are named after.
+    /// The base name of the hidden files of such bodies.
     static let spilledName = "body"
 }

@@ -12,13 +12,13 @@ extension CrashTests {
             testDescription: "a small download without a checkpoint",
             steps: [.open, .begin(.first), .write(0..<1000), .place([destination])]),
         StorageScript(
-            testDescription: "saves that run beside writes and marks",
+            testDescription: "saves concurrent with writes and marks",
             steps: [
                 .open, .begin(.first), .write(0..<200), .save, .write(200..<400), .mark, .write(400..<600), .mark,
                 .saveBelow(400), .write(600..<1000), .mark, .saveBelow(600), .save, .place([destination]),
             ]),
         StorageScript(
-            testDescription: "another representation in the middle",
+            testDescription: "another representation in between",
             steps: [
                 .open, .begin(.first), .write(0..<300), .save, .write(300..<500), .mark, .begin(.second),
                 .write(0..<100), .mark, .save, .write(100..<200), .mark, .begin(.first), .write(0..<400), .save,
@@ -32,21 +32,21 @@ extension CrashTests {
                 .place([destination]),
             ]),
         StorageScript(
-            testDescription: "going on after an orderly end",
+            testDescription: "continuing after an orderly close",
             steps: [
                 .open, .begin(.first), .write(0..<300), .save, .write(300..<400), .mark, .close, .open,
                 .write(400..<600), .mark, .save, .write(600..<1000), .close, .open, .write(600..<1000), .save,
                 .place([destination]),
             ]),
         StorageScript(
-            testDescription: "going on after the process has died twice",
+            testDescription: "continuing after two crashes of the process",
             steps: [
                 .open, .begin(.first), .write(0..<300), .save, .write(300..<400), .mark, .write(400..<450),
                 .crash(.process), .open, .write(400..<600), .mark, .write(600..<700), .crash(.process), .open,
                 .write(600..<800), .save, .write(800..<1000), .mark, .place([destination]),
             ]),
         StorageScript(
-            testDescription: "going on after power was lost",
+            testDescription: "continuing after a loss of power",
             steps: [
                 .open, .begin(.first), .write(0..<300), .save, .write(300..<400), .mark, .save, .write(400..<500),
                 .mark, .crash(.power(names: 0, data: [:])), .open, .begin(.second), .write(0..<600), .save,
@@ -54,7 +54,7 @@ extension CrashTests {
                 .place([destination]),
             ]),
         StorageScript(
-            testDescription: "giving up",
+            testDescription: "discarding",
             steps: [.open, .begin(.first), .write(0..<300), .save, .write(300..<400), .mark, .discard]),
         StorageScript(
             testDescription: "several destinations, one of them on another device",
@@ -63,7 +63,7 @@ extension CrashTests {
                 .place(["/other/copy.zip", destination, "/location/copy.zip"]),
             ]),
         StorageScript(
-            testDescription: "hidden files in a directory of their own", directory: "/elsewhere",
+            testDescription: "hidden files in another directory", directory: "/elsewhere",
             steps: [
                 .open, .begin(.first), .write(0..<400), .save, .write(400..<1000), .mark, .save,
                 .place([destination]),

@@ -3,24 +3,26 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Replays every moment of scripts on a simulated disk with every crash (rules 38 to 42, 46, 54).
+/// Tests that replay scripts on a simulated disk with each crash at each moment (rules 38 to 42, 46, 54).
 ///
-/// After each crash a new process opens the site. What it finds must be nothing, or unusable, or bytes that are byte
-/// for byte what the server has of that very representation; nothing that was promised may be gone; the destination is
-/// untouched or whole; and the download can be finished from there, with nothing left behind.
+/// After each crash a new process opens the partial. It must find nothing, something unusable, or bytes that equal the
+/// server's bytes of the same representation. Nothing that was promised may be lost. The destination must be unchanged
+/// or complete. The download must be able to finish from there, without leftovers.
 @Suite("A crash at any moment", .serialized, .endsWhenHung(minutes: 12))
 struct CrashTests {
     static let old: [UInt8] = Array("what was there before".utf8)
     static let destination = "/location/file.zip"
     static let destinations = [destination, "/location/copy.zip", "/other/copy.zip"]
 
-    @Test("leaves what was promised and nothing wrong", arguments: scripts, [Durability.powerLoss, .processCrash])
-    func everyPrefix(script: StorageScript, durability: Durability) async throws {
+    @Test(arguments: scripts, [Durability.powerLoss, .processCrash])
+    func `rules 38 to 42, 46, and 54: promised bytes survive every crash, and no wrong bytes are claimed`(
+        script: StorageScript, durability: Durability
+    ) async throws {
         var run = StorageRun(script, durability: durability, disk: SimulatedFileSystem(Self.freshDisk()))
         try run.run()
         var seen: Set<Situation> = []
         for (index, disk) in run.disk.history.enumerated() {
-            // Other suites' tests have their turn, too.
+            // Gives tests of other suites a turn.
             await Task.yield()
             let promise = run.promise(at: index)
             for crash in disk.crashes {
@@ -30,14 +32,16 @@ struct CrashTests {
                 try check(after, run, promise, "after change \(index), \(crash)", isPower: crash != .process)
             }
         }
-        #expect(seen.count > 10, "the simulation must have seen something")
+        #expect(seen.count > 10, "the simulation must reach several situations")
     }
 
-    /// Such a file system may cost bytes, since a checkpoint may go before a destination comes, and a file have two names.
-    @Test(
-        "leaves nothing wrong where entries of directories reach the disk in any order", arguments: scripts,
-        [Durability.powerLoss, .processCrash])
-    func everyOrder(script: StorageScript, durability: Durability) async throws {
+    /// Without an order of names, bytes may be lost but never wrong.
+    ///
+    /// A checkpoint may be removed before a destination exists, and a file may have two names.
+    @Test(arguments: scripts, [Durability.powerLoss, .processCrash])
+    func `no wrong bytes are claimed where directory entries reach the disk in any order`(
+        script: StorageScript, durability: Durability
+    ) async throws {
         var run = StorageRun(script, durability: durability, disk: SimulatedFileSystem(Self.freshDisk()))
         try run.run()
         var seen: Set<Situation> = []
@@ -51,10 +55,10 @@ struct CrashTests {
                 try check(after, run, promise, "after change \(index), \(crash)", isPower: true, inOrder: false)
             }
         }
-        #expect(seen.count > 2, "the simulation must have seen something")
+        #expect(seen.count > 2, "the simulation must reach several situations")
     }
 
-    /// What tells two states apart for the next process.
+    /// The properties that distinguish two states for the next process.
     private struct Situation: Hashable {
         let files: [String: [UInt8]]
         let promise: StorageRun.Promise
@@ -73,7 +77,7 @@ struct CrashTests {
     ) throws {
         let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
         let store = run.store(on: system, boot: promise.boot + (isPower ? 1 : 0))
-        // Without syncing, a file that was just renamed may lose its bytes with the power: that is the bargain.
+        // Without syncs, a loss of power may cost the bytes of a file that was just renamed, which the policy accepts.
         if !isPower || run.durability == .powerLoss {
             checkDestinations(disk, promise, moment)
         }
@@ -86,27 +90,29 @@ struct CrashTests {
             object = try #require(SampleObject(representation), "\(moment)")
             (received, kept) = (found, found.count)
             for range in found.ranges {
-                #expect(try partial.bytes(range) == object.bytes(range), "\(moment): claimed bytes are not there")
+                #expect(try partial.bytes(range) == object.bytes(range), "\(moment): claimed bytes are missing")
             }
         } else {
             try partial.begin(object.representation)
         }
         let promised = isPower ? promise.power : promise.process
         if promise.placed == nil, !(promise.isPlacing && isWhole(Self.placed(in: run), disk)) {
-            #expect(kept >= promised, "\(moment): only \(kept) bytes of \(promised) were found")
+            #expect(kept >= promised, "\(moment): only \(kept) of \(promised) bytes were found")
         }
         try partial.finish(object, received, at: Self.destination)
-        #expect(system.disk.bytes(at: Self.destination) == object.bytes(), "\(moment): finished wrongly")
-        // Nobody looks for leftovers where the lock has gone, which comes first and goes last.
+        #expect(system.disk.bytes(at: Self.destination) == object.bytes(), "\(moment): the finished file is wrong")
+        // Without the lock file, which is created first and removed last, the store does not look for leftovers.
         guard inOrder || disk.names[PartialNames(.sample(in: run.script.directory)).lock] != nil else { return }
         #expect(try system.names(in: run.script.directory).allSatisfy { !$0.hasPrefix(".") }, "\(moment): leftovers")
     }
 
     private func checkDestinations(_ disk: SimulatedDisk, _ promise: StorageRun.Promise, _ moment: String) {
         let content = disk.bytes(at: Self.destination)
-        #expect(content == Self.old || isWhole(Self.destination, disk), "\(moment): the destination is neither")
+        #expect(
+            content == Self.old || isWhole(Self.destination, disk),
+            "\(moment): the destination is neither old nor whole")
         if let placed = promise.placed {
-            #expect(isWhole(placed, disk), "\(moment): the finished file is gone")
+            #expect(isWhole(placed, disk), "\(moment): the finished file is missing")
         }
         for path in Self.destinations.dropFirst() {
             #expect(disk.bytes(at: path) == nil || isWhole(path, disk), "\(moment): \(path) is not whole")
@@ -131,7 +137,7 @@ struct CrashTests {
 }
 
 extension SimulatedDisk {
-    /// Adds a file that has been there for long.
+    /// Adds a file with durable bytes and a durable name.
     mutating func addFile(_ path: String, _ bytes: [UInt8]) {
         let node = addNode()
         nodes[node]?.bytes = bytes
@@ -140,6 +146,6 @@ extension SimulatedDisk {
         durableNames[path] = node
     }
 
-    /// The bytes of the file at `path`.
+    /// Returns the bytes of the file at `path`.
     func bytes(at path: String) -> [UInt8]? { names[path].flatMap { nodes[$0]?.bytes } }
 }

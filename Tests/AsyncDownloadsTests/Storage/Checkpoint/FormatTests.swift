@@ -4,9 +4,9 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Checkpoints as earlier versions of this package have written them, byte for byte.
+/// Tests with checkpoints exactly as earlier versions of this package wrote them.
 ///
-/// A format that was released must resume for ever, or be refused by its number. So no line here may change; another
+/// A released format must remain readable, or be refused by its number. Therefore no line here may change; another
 /// format is another row.
 @Suite(.endsWhenHung)
 struct FormatTests {
@@ -16,7 +16,7 @@ struct FormatTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// A record of format 2, with every value that it can have.
+    /// A record of format 2 that contains every possible value.
     private static let record = #"""
         {"baseName":"file.zip","chosenName":"file-1.zip","generation":3,"inode":4711,"received":[[0,300]],\#
         "representation":{"contentCoding":null,"contentType":"application/zip","digests":\#
@@ -46,14 +46,14 @@ struct FormatTests {
             session: "boot/1", chosenName: "file-1.zip")
     }()
 
-    @Test func `a record of format 2 is written and read as it is written down`() throws {
+    @Test func `a record of format 2 is encoded and decoded exactly`() throws {
         let line = #"{"format":2,"crc32":"\#(CRC32.digits(of: Self.record.utf8))","record":\#(Self.record)}"# + "\n"
         let block = try Self.checkpoint.encoded()
         #expect(String(decoding: block, as: UTF8.self).hasPrefix(line))
         #expect(try Checkpoint.decode(block).checkpoint == Self.checkpoint)
     }
 
-    @Test func `every key is written out, and a checkpoint without one is not read`() throws {
+    @Test func `every key is encoded, and a checkpoint without one of them is not read`() throws {
         let keys = Self.record.matches(of: /"([A-Za-z]+)":/).map { String($0.1) }
         #expect(keys.count == 28)
         for key in keys {
@@ -64,7 +64,7 @@ struct FormatTests {
         }
     }
 
-    /// The lines behind a record, and what they make of its 300 bytes.
+    /// A format, the lines that follow its record of 300 bytes, and the expected result of opening it.
     struct Fixture: Sendable {
         let format: Int
         var rollbacks: [String] = []
@@ -93,7 +93,7 @@ struct FormatTests {
     private static func found(_ count: Int64) -> PartialFinding { .bytes(object, IntervalSet(0..<count)) }
 
     @Test(arguments: fixtures)
-    func `a checkpoint of each format resumes, or is refused by its number`(_ fixture: Fixture) throws {
+    func `a checkpoint of each format resumes or is refused by its number`(_ fixture: Fixture) throws {
         let names = directory.names
         let partial = try disk.open(names.path(.init(token: Self.token, owner: Self.token), .partial), .new)
         try SampleObject.first.bytes(0..<500).withUnsafeBytes { try disk.write($0, to: partial, at: 0) }

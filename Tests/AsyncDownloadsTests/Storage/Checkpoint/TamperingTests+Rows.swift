@@ -3,9 +3,9 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What may have been done to the files: adding a case is adding a row.
+/// The kinds of damage to the files: another case is another row.
 extension TamperingTests {
-    /// A change to what a process left that saved 300 bytes.
+    /// A change of the files of a process that saved 300 bytes.
     struct Tampering: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var finding: PartialFinding
@@ -13,17 +13,17 @@ extension TamperingTests {
     }
 
     static let tamperings: [Tampering] = [
-        Tampering(testDescription: "checkpoint cut short", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+        Tampering(testDescription: "truncated checkpoint", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             let bytes = try #require($0.bytes(at: $0.names.checkpoint))
             try $0.put(bytes.prefix(200), at: $0.names.checkpoint)
         },
-        Tampering(testDescription: "checkpoint empty", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+        Tampering(testDescription: "empty checkpoint", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.put([], at: $0.names.checkpoint)
         },
-        Tampering(testDescription: "checkpoint zero-filled", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+        Tampering(testDescription: "zero-filled checkpoint", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.put([UInt8](repeating: 0, count: 8192), at: $0.names.checkpoint)
         },
-        Tampering(testDescription: "checkpoint replaced", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+        Tampering(testDescription: "replaced checkpoint", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.put("{}\n".utf8, at: $0.names.checkpoint)
         },
         Tampering(
@@ -31,11 +31,11 @@ extension TamperingTests {
         ) {
             try $0.edit(#"{"format":2,"#, #"{"format":1,"#)
         },
-        Tampering(testDescription: "another check", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+        Tampering(testDescription: "another CRC-32", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.edit(#""crc32":""#, #""crc32":"x"#)
         },
         Tampering(
-            testDescription: "edited to claim more", finding: .unusable(.checkpointCorrupt, discarded: 300)
+            testDescription: "larger claim with a wrong CRC-32", finding: .unusable(.checkpointCorrupt, discarded: 300)
         ) {
             try $0.edit("[[0,300]]", "[[0,900]]")
         },
@@ -45,99 +45,101 @@ extension TamperingTests {
         Tampering(testDescription: "other headers", finding: .unusable(.checkpointMismatch, discarded: 300)) {
             try $0.rewrite { $0.request.headers = [] }
         },
-        Tampering(testDescription: "more than its length", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+        Tampering(testDescription: "claim beyond the length", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.rewrite { $0.received = IntervalSet(0..<2000) }
         },
-        Tampering(testDescription: "a length beyond all files", finding: .unusable(.checkpointCorrupt, discarded: 300))
-        {
+        Tampering(testDescription: "impossible length", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.rewrite { $0.representation.length = .max }
         },
         Tampering(
-            testDescription: "a name that leaves the directory", finding: .unusable(.checkpointCorrupt, discarded: 300)
+            testDescription: "name that leaves the directory", finding: .unusable(.checkpointCorrupt, discarded: 300)
         ) {
             try $0.rewrite { $0.representation.suggestedName = "../victim" }
         },
         Tampering(
-            testDescription: "more than is there, with a check that is right",
+            testDescription: "larger claim with a valid CRC-32",
             finding: .unusable(.partialTruncated, discarded: 900)
         ) {
             try $0.rewrite { $0.received = IntervalSet(0..<900) }
         },
         Tampering(
-            testDescription: "more than any disk holds, of no length",
+            testDescription: "impossible claim without a length",
             finding: .unusable(.checkpointCorrupt, discarded: 300)
         ) {
             try $0.rewrite { ($0.received, $0.representation.length) = (IntervalSet(0..<Int64.max), nil) }
         },
         Tampering(
-            testDescription: "a range that ends before it begins",
+            testDescription: "range that ends before it starts",
             finding: .unusable(.checkpointCorrupt, discarded: 300)
         ) {
             try $0.editRecord("[[0,300]]", "[[300,0]]")
         },
-        Tampering(testDescription: "ranges that overlap", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+        Tampering(testDescription: "overlapping ranges", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.editRecord("[[0,300]]", "[[0,200],[100,300]]")
         },
-        Tampering(testDescription: "a negative range", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
+        Tampering(testDescription: "negative range", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.editRecord("[[0,300]]", "[[-300,0]]")
         },
-        Tampering(testDescription: "a number that is too large", finding: .unusable(.checkpointCorrupt, discarded: 300))
-        {
+        Tampering(testDescription: "number that overflows", finding: .unusable(.checkpointCorrupt, discarded: 300)) {
             try $0.editRecord("[[0,300]]", "[[0,300000000000000000000]]")
         },
         Tampering(
-            testDescription: "a generation that nothing can follow",
+            testDescription: "generation that cannot be incremented",
             finding: .unusable(.checkpointCorrupt, discarded: 300)
         ) {
             try $0.rewrite { $0.generation = .max }
         },
-        Tampering(testDescription: "another file's name", finding: .unusable(.checkpointMismatch, discarded: 300)) {
+        Tampering(testDescription: "another base name", finding: .unusable(.checkpointMismatch, discarded: 300)) {
             try $0.rewrite { $0.baseName = "other.zip" }
         },
-        Tampering(testDescription: "a token that is a path", finding: .unusable(.partialMissing, discarded: 300)) {
+        Tampering(testDescription: "token that is a path", finding: .unusable(.partialMissing, discarded: 300)) {
             try $0.rewrite { $0.token = "../victim" }
         },
         Tampering(
-            testDescription: "bytes of another run of the machine", finding: .unusable(.partialMissing, discarded: 300)
+            testDescription: "bytes of another boot", finding: .unusable(.partialMissing, discarded: 300)
         ) {
             try $0.rewrite { $0.session = "another/1" }
         },
         Tampering(
-            testDescription: "checkpoint longer than any", finding: .unusable(.checkpointCorrupt, discarded: 300)
+            testDescription: "checkpoint beyond the maximum size",
+            finding: .unusable(.checkpointCorrupt, discarded: 300)
         ) {
             let handle = try #require(FileHandle(forWritingAtPath: $0.names.checkpoint))
             try handle.truncate(atOffset: UInt64(Checkpoint.maximumSize) + 1)
             try handle.close()
         },
-        Tampering(testDescription: "a pipe for the checkpoint", finding: .unusable(.checkpointCorrupt, discarded: 300))
-        {
+        Tampering(
+            testDescription: "pipe in place of the checkpoint", finding: .unusable(.checkpointCorrupt, discarded: 300)
+        ) {
             try FileManager.default.removeItem(atPath: $0.names.checkpoint)
             #expect(mkfifo($0.names.checkpoint, 0o600) == 0)
         },
-        Tampering(testDescription: "a pipe for the partial file", finding: .unusable(.partialMissing, discarded: 300)) {
+        Tampering(
+            testDescription: "pipe in place of the partial file", finding: .unusable(.partialMissing, discarded: 300)
+        ) {
             let path = try $0.partialPath
             try FileManager.default.removeItem(atPath: path)
             #expect(mkfifo(path, 0o600) == 0)
         },
-        Tampering(testDescription: "another number", finding: .unusable(.partialMissing, discarded: 300)) {
+        Tampering(testDescription: "another inode number", finding: .unusable(.partialMissing, discarded: 300)) {
             try $0.rewrite { $0.inode += 1 }
         },
-        Tampering(testDescription: "no partial file", finding: .unusable(.partialMissing, discarded: 300)) {
+        Tampering(testDescription: "missing partial file", finding: .unusable(.partialMissing, discarded: 300)) {
             try FileManager.default.removeItem(atPath: $0.partialPath)
         },
-        Tampering(testDescription: "partial file copied", finding: .unusable(.partialMissing, discarded: 300)) {
+        Tampering(testDescription: "copied partial file", finding: .unusable(.partialMissing, discarded: 300)) {
             let path = try $0.partialPath
             try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
             try FileManager.default.removeItem(atPath: path)
             try FileManager.default.moveItem(atPath: path + ".copy", toPath: path)
         },
-        Tampering(testDescription: "partial file shorter", finding: .unusable(.partialTruncated, discarded: 300)) {
+        Tampering(testDescription: "truncated partial file", finding: .unusable(.partialTruncated, discarded: 300)) {
             let handle = try #require(FileHandle(forWritingAtPath: $0.partialPath))
             try handle.truncate(atOffset: 299)
             try handle.close()
         },
         Tampering(
-            testDescription: "partial file longer (rule 41)",
+            testDescription: "extended partial file (rule 41)",
             finding: .bytes(SampleObject.first.representation, IntervalSet(0..<300))
         ) {
             let handle = try #require(FileHandle(forWritingAtPath: $0.partialPath))
@@ -155,13 +157,13 @@ extension TamperingTests {
             try FileManager.default.linkItem(atPath: $0.names.checkpoint, toPath: "\($0.path)/other")
         },
         Tampering(
-            testDescription: "symbolic link for the partial file",
+            testDescription: "symbolic link in place of the partial file",
             finding: .unusable(.partialMissing, discarded: 300)
         ) {
             try $0.replaceByLink($0.partialPath)
         },
         Tampering(
-            testDescription: "symbolic link for the checkpoint",
+            testDescription: "symbolic link in place of the checkpoint",
             finding: .unusable(.checkpointCorrupt, discarded: 300)
         ) {
             try $0.replaceByLink($0.names.checkpoint)
@@ -177,7 +179,7 @@ extension TemporaryDirectory {
         try overwrite(Array(checkpoint.replacingOccurrences(of: text, with: other).utf8), at: names.checkpoint)
     }
 
-    /// Replaces text in the record, with a check that is right.
+    /// Replaces text in the record, and updates the CRC-32.
     fileprivate func editRecord(_ text: String, _ other: String) throws {
         let block = String(decoding: try #require(bytes(at: names.checkpoint)), as: UTF8.self)
         let line = try #require(block.split(separator: "\n").first)
@@ -189,21 +191,21 @@ extension TemporaryDirectory {
         try overwrite(Array(#"{"format":2,"crc32":"\#(check)","record":\#(edited)}\#n"#.utf8), at: names.checkpoint)
     }
 
-    /// Rewrites the checkpoint with a check that is right.
+    /// Changes the checkpoint, and updates the CRC-32.
     fileprivate func rewrite(_ change: (inout Checkpoint) -> Void) throws {
         var checkpoint = try Checkpoint.decode(try #require(bytes(at: names.checkpoint))).checkpoint
         change(&checkpoint)
-        // A decoder refuses more bytes than there are, an encoder does not.
+        // The record may contain impossible values, which a decoder refuses but an encoder does not.
         try overwrite(checkpoint.encoded(), at: names.checkpoint)
     }
 
-    /// Puts a copy of the file elsewhere and a link to it in its place.
+    /// Moves the file elsewhere and replaces it by a symbolic link.
     fileprivate func replaceByLink(_ path: String) throws {
         try FileManager.default.moveItem(atPath: path, toPath: "\(self.path)/moved")
         try link(path, to: "\(self.path)/moved")
     }
 
-    /// Changes the bytes of a file that stays the same file.
+    /// Changes the bytes of a file but not its inode number.
     func overwrite(_ bytes: [UInt8], at path: String) throws {
         let handle = try #require(FileHandle(forWritingAtPath: path))
         try handle.truncate(atOffset: 0)

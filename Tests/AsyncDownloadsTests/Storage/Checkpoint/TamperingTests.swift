@@ -4,15 +4,15 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Files that are not as this package left them: nothing of them is trusted, and nothing else is touched.
+/// Tests with hidden files that something else changed: they are not trusted, and no other file is touched.
 @Suite("Tampered files", .endsWhenHung)
 struct TamperingTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test("are found out, and the download can begin again (rules 39 to 41)", arguments: tamperings)
-    func found(tampering: Tampering) throws {
+    @Test(arguments: tamperings)
+    func `rules 39 to 41: tampered files are detected, and the download can restart`(tampering: Tampering) throws {
         let victim = "\(directory.path)/victim"
         try directory.put(SampleObject.second.bytes(), at: victim)
         try leave()
@@ -28,12 +28,12 @@ struct TamperingTests {
             try partial.finish(.second, IntervalSet(), at: directory.destination)
             #expect(directory.bytes(at: directory.destination) == SampleObject.second.bytes())
         }
-        #expect(directory.bytes(at: victim) == SampleObject.second.bytes(), "what a link led to was touched")
+        #expect(directory.bytes(at: victim) == SampleObject.second.bytes(), "the target of a link was changed")
         #expect(try directory.contents.allSatisfy { !$0.hasPrefix(".") })
     }
 
-    @Test("of the mark make the checkpoint count", arguments: [0, 1], ["another machine's run", "another generation"])
-    func mark(slot: Int, from: String) throws {
+    @Test(arguments: [0, 1], ["another machine's run", "another generation"])
+    func `a mark of another boot or generation is ignored`(slot: Int, from: String) throws {
         try leave()
         let information = try POSIXFileSystem().information(at: directory.partialPath)
         let device = try #require(information).device
@@ -53,8 +53,7 @@ struct TamperingTests {
                 == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
     }
 
-    @Test("of the mark that speak of more than the whole do not count (rule 38)")
-    func markBeyondLength() throws {
+    @Test func `rule 38: a mark beyond the length is ignored`() throws {
         try leave()
         let handle = try #require(FileHandle(forWritingAtPath: directory.partialPath))
         try handle.truncate(atOffset: 5000)
@@ -71,8 +70,10 @@ struct TamperingTests {
                 == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
     }
 
-    @Test("in whose place are directories cost the record, and shut nobody out", arguments: [".checkpoint", ".lock"])
-    func directories(suffix: String) throws {
+    @Test(arguments: [".checkpoint", ".lock"])
+    func `a directory in place of a hidden file costs the checkpoint but does not prevent a download`(
+        suffix: String
+    ) throws {
         let path = "\(directory.path)/\(directory.names.stem)\(suffix)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         let partial = try DiskStore().open(directory.location)
@@ -82,8 +83,7 @@ struct TamperingTests {
         #expect(try directory.contents == [(path as NSString).lastPathComponent, "file.zip"])
     }
 
-    @Test("of another checksum make the bytes useless (rule 40)")
-    func checksum() throws {
+    @Test func `rule 40: bytes that were saved for another checksum are discarded`() throws {
         let store = DiskStore()
         let partial = try store.open(.sample(in: directory.path, checksum: "sha256=aa"))
         try partial.begin(SampleObject.first.representation)
@@ -100,8 +100,7 @@ struct TamperingTests {
         #expect(other.finding == .unusable(.checksumMismatch, discarded: 300))
     }
 
-    @Test("at the lock's name are not followed, and shut nobody out")
-    func lockLink() throws {
+    @Test func `a symbolic link in place of the lock file is not followed and does not prevent a download`() throws {
         let victim = "\(directory.path)/victim"
         try directory.link(directory.names.lock, to: victim)
         let partial = try DiskStore().open(directory.location)

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The first checkpoint, which claims nothing so that marks can be written behind it.
+/// Tests of the first checkpoint, which claims no bytes so that marks can be written after it.
 @Suite("The first checkpoint", .endsWhenHung)
 struct ClaimTests {
     private let directory: TemporaryDirectory
@@ -12,7 +12,7 @@ struct ClaimTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// What a kill after `count` marked bytes, before any save, leaves for the next process.
+    /// Returns what the next process finds after a kill with `count` marked bytes and no save.
     private func finding(_ representation: Representation, afterMarking count: Int64) throws -> PartialFinding {
         let first = try DiskStore().open(directory.location)
         try first.begin(representation)
@@ -22,18 +22,16 @@ struct ClaimTests {
         }
         try result.get()
         first.mark(IntervalSet(0..<count))
-        // A close keeps what a kill would leave, where there is a checkpoint.
+        // A close keeps what a kill would keep, if a checkpoint exists.
         first.close()
         return try DiskStore().open(directory.location).finding
     }
 
-    @Test("rule 54: marked bytes survive a kill before the first save")
-    func marked() throws {
+    @Test func `rule 54: marked bytes survive a kill before the first save`() throws {
         #expect(try finding(long, afterMarking: 300_000) == .bytes(long, IntervalSet(0..<300_000)))
     }
 
-    @Test("files that are short, or cannot be continued, do without")
-    func without() throws {
+    @Test func `short files, and files that cannot be continued, have no early checkpoint`() throws {
         var short = long
         short.length = 1000
         #expect(try finding(short, afterMarking: 1000) == .nothing)

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Errors that a file system reports when a file is closed, at the earliest (rule 45).
+/// Tests of errors that a file system reports only when a file is closed (rule 45).
 @Suite(.endsWhenHung)
 struct ClosingTests {
     private let directory: TemporaryDirectory
@@ -12,7 +12,7 @@ struct ClosingTests {
     init() throws { directory = try TemporaryDirectory() }
 
     @Test(arguments: [FileFailure.Kind.noSpace, .other])
-    func `rule 45: bytes that were refused late never get the file's name, and are kept`(
+    func `rule 45: a file whose bytes were refused late is not placed, and its bytes are kept`(
         _ kind: FileFailure.Kind
     ) throws {
         try directory.put("old".utf8, at: directory.destination)
@@ -28,15 +28,13 @@ struct ClosingTests {
         #expect(again.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<1000)))
     }
 
-    @Test
-    func `rule 45: synced bytes are not asked about again`() throws {
+    @Test func `rule 45: synced bytes are not checked again`() throws {
         let partial = try whole(PretendingFileSystem(locks: .pretended, closing: .other), .powerLoss)
         try partial.place(at: [directory.destination], length: 1000)[0].get()
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
     }
 
-    @Test
-    func `a real file is asked and stays open`() throws {
+    @Test func `a check of earlier writes keeps a real file open`() throws {
         let files = POSIXFileSystem()
         let file = try files.open("\(directory.path)/file", .new)
         defer { files.close(file) }

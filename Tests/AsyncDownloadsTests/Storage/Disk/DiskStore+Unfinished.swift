@@ -1,7 +1,7 @@
 @testable internal import AsyncDownloads
 
 extension DiskStore {
-    /// Leaves an unfinished download with a checkpoint that claims 300 bytes.
+    /// Creates an unfinished download with a checkpoint that claims 300 bytes.
     func leaveUnfinished(at location: PartialLocation) throws {
         let partial = try open(location)
         try partial.begin(SampleObject.first.representation)

@@ -4,15 +4,14 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// What a real disk's store keeps and finds again.
+/// Tests of what a store on a real disk keeps and finds.
 @Suite("The disk store", .endsWhenHung)
 struct DiskStoreTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test("finds what was saved, as far as it was saved (rule 54)")
-    func findsSaved() throws {
+    @Test func `rule 54: saved bytes are found, and bytes written after the save are not`() throws {
         try leave([0..<300, 500..<600], written: [0..<300, 500..<600, 700..<800])
         let partial = try DiskStore().open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, received([0..<300, 500..<600])))
@@ -22,8 +21,7 @@ struct DiskStoreTests {
         #expect(try directory.contents == ["file.zip"])
     }
 
-    @Test("makes the directory with its parents")
-    func makesDirectories() throws {
+    @Test func `missing directories are created`() throws {
         let partial = try DiskStore().open(.sample(in: "\(directory.path)/a/b/c/"))
         try partial.begin(SampleObject.first.representation)
         try partial.finish(.first, IntervalSet(), at: "\(directory.path)/a/b/c/file.zip")
@@ -31,8 +29,7 @@ struct DiskStoreTests {
         #expect(directory.bytes(at: "\(directory.path)/a/b/c/file.zip") == SampleObject.first.bytes())
     }
 
-    @Test("keeps files for their owner alone")
-    func permissions() throws {
+    @Test func `hidden files are accessible to their owner only`() throws {
         try leave([0..<300])
         for name in try directory.contents {
             let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory.path)/\(name)")
@@ -41,8 +38,7 @@ struct DiskStoreTests {
         #expect(try directory.contents.count == 3)
     }
 
-    @Test("leaves nothing behind when nothing was saved")
-    func closesEmpty() throws {
+    @Test func `a partial without saved bytes leaves no files`() throws {
         let untouched = try DiskStore().open(directory.location)
         untouched.close()
         #expect(try directory.contents.isEmpty)
@@ -53,8 +49,7 @@ struct DiskStoreTests {
         #expect(try directory.contents.isEmpty)
     }
 
-    @Test("leaves nothing behind when the bytes are discarded")
-    func discards() throws {
+    @Test func `a discarded partial leaves no files`() throws {
         try leave([0..<300])
         let partial = try DiskStore().open(directory.location)
         partial.discard()
@@ -62,10 +57,10 @@ struct DiskStoreTests {
         #expect(throws: DownloadError.self) { try partial.write(.first, 0..<1) }
     }
 
-    @Test(
-        "finds nothing lost where a process died between the file's place and the end of its checkpoint (rule 42)",
-        arguments: [false, true])
-    func diesAfterPlacing(choosesName: Bool) throws {
+    @Test(arguments: [false, true])
+    func `rule 42: a process that ends before it removes the checkpoint of a placed file loses nothing`(
+        choosesName: Bool
+    ) throws {
         var location = directory.location
         if choosesName { (location.request.destination, location.request.choosesName) = (".", true) }
         let partial = try DiskStore().open(location)
@@ -79,15 +74,14 @@ struct DiskStoreTests {
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
     }
 
-    @Test("removes what a process left that died before its first checkpoint")
-    func removesOrphans() throws {
+    @Test func `files of a process that ended before its first checkpoint are removed`() throws {
         try leave([0..<300])
         let stem = directory.names.stem
         let claim = "0000000000000000-0000000000000000"
         for suffix in [".partial", ".temp", ".copy"] {
             try directory.put([1], at: "\(directory.path)/\(stem)-\(claim)\(suffix)")
         }
-        // What only looks like one is somebody else's.
+        // Files with merely similar names belong to other programs.
         let others = [
             "\(stem)-0-0.temp", "\(stem)-\(claim)-backup.partial", "\(stem)x-\(claim).copy", "\(stem)-.partial",
         ]
@@ -99,8 +93,8 @@ struct DiskStoreTests {
         #expect(try Set(directory.contents).isSuperset(of: others))
     }
 
-    @Test("counts a mark while the machine runs, and only then (rule 38)", arguments: [true, false])
-    func marks(sameBoot: Bool) throws {
+    @Test(arguments: [true, false])
+    func `rule 38: a mark is valid on the same boot only`(sameBoot: Bool) throws {
         let files = PretendingFileSystem(locks: .pretended)
         let dead = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(directory.location)
         try dead.begin(SampleObject.first.representation)
@@ -114,8 +108,7 @@ struct DiskStoreTests {
             next.finding == .bytes(SampleObject.first.representation, received([sameBoot ? 0..<500 : 0..<300])))
     }
 
-    @Test("a mark that comes before the first checkpoint goes with it (rule 38)")
-    func earlyMark() throws {
+    @Test func `rule 38: a mark before the first checkpoint is written with it`() throws {
         let files = PretendingFileSystem(locks: .pretended)
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
         let dead = try store.open(directory.location)
@@ -128,8 +121,7 @@ struct DiskStoreTests {
         )
     }
 
-    @Test("takes a mark for nothing that speaks of more than there is (rule 38)")
-    func markBeyondEnd() throws {
+    @Test func `rule 38: a mark beyond the end of the file is ignored`() throws {
         let store = DiskStore()
         let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
@@ -146,25 +138,22 @@ struct DiskStoreTests {
         )
     }
 
-    @Test("forgets the old representation before the first byte of a new one (rule 43)")
-    func beginsAgain() throws {
+    @Test func `rule 43: the old checkpoint is removed before the first byte of a new representation`() throws {
         try leave([0..<300])
         let partial = try DiskStore().open(directory.location)
         let old = try directory.partialPath
         try partial.begin(SampleObject.second.representation)
-        #expect(try directory.contents.count == 2, "a lock and a partial file")
+        #expect(try directory.contents.count == 2, "only a lock file and a partial file exist")
         #expect(try directory.partialPath != old)
         #expect(directory.bytes(at: try directory.partialPath) == [])
     }
 
-    @Test("is told the machine's run by the system")
-    func bootID() {
+    @Test func `the system provides a constant identifier of the boot`() {
         #expect(POSIXFileSystem.bootID() != nil)
         #expect(POSIXFileSystem.bootID() == POSIXFileSystem.bootID())
     }
 
-    @Test("saves beside writes and marks, and loses none of them")
-    func concurrently() async throws {
+    @Test func `saves that are concurrent with writes and marks lose no bytes`() async throws {
         let files = PretendingFileSystem(locks: .pretended)
         let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
         let partial = try store.open(directory.location)
@@ -183,15 +172,14 @@ struct DiskStoreTests {
             }
             try await group.waitForAll()
         }
-        // The process that dies here closes nothing.
+        // The first process ends without closing its files.
         let next = try store.open(directory.location)
         #expect(next.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<1000)))
         try next.place(at: [directory.destination], length: 1000)[0].get()
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
     }
 
-    @Test("does not trust what was never synced once the machine has restarted (rule 38)")
-    func processCrash() throws {
+    @Test func `rule 38: bytes that were never synced are not trusted after a restart of the machine`() throws {
         let store = DiskStore(disk: POSIXFileSystem(), durability: .processCrash, bootID: "one")
         try leave([0..<300], store: store)
         #expect(
@@ -202,8 +190,7 @@ struct DiskStoreTests {
         #expect(try directory.contents.isEmpty)
     }
 
-    @Test("says before the first byte that the disk is full (rule 44)")
-    func diskFull() throws {
+    @Test func `rule 44: a full disk is reported before the first byte`() throws {
         let files = PretendingFileSystem(locks: .pretended, space: 999)
         let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: nil).open(directory.location)
         let error = #expect(throws: DownloadError.self) { try partial.begin(SampleObject.first.representation) }
@@ -213,8 +200,7 @@ struct DiskStoreTests {
         #expect(try directory.contents.isEmpty)
     }
 
-    @Test("refuses a length that no disk has (rule 44)")
-    func impossibleLength() throws {
+    @Test func `rule 44: an impossible length is refused`() throws {
         let partial = try DiskStore().open(directory.location)
         var representation = SampleObject.first.representation
         representation.length = .max
@@ -222,8 +208,7 @@ struct DiskStoreTests {
         #expect(error?.code == .diskFull)
     }
 
-    @Test("refuses a destination that is no file before the first byte (rule 44)")
-    func destinationIsDirectory() throws {
+    @Test func `rule 44: a destination that is not a file is refused before the first byte`() throws {
         try FileManager.default.createDirectory(atPath: directory.destination, withIntermediateDirectories: false)
         let partial = try DiskStore().open(directory.location)
         let error = #expect(throws: DownloadError.self) { try partial.begin(SampleObject.first.representation) }
@@ -232,8 +217,8 @@ struct DiskStoreTests {
         #expect(try directory.contents == ["file.zip"])
     }
 
-    @Test("says when it closes what the next one will find (rule 54)", arguments: [true, false])
-    func closing(isMarked: Bool) throws {
+    @Test(arguments: [true, false])
+    func `rule 54: closing returns what the next opening finds`(isMarked: Bool) throws {
         var files = PretendingFileSystem(locks: .pretended)
         let counter = Counter()
         files.refusal = { path, _ in path.hasSuffix(".temp") && counter.enter() > 1 ? .noSpace : nil }
@@ -251,8 +236,7 @@ struct DiskStoreTests {
         #expect(try store.open(directory.location).finding == .bytes(SampleObject.first.representation, kept))
     }
 
-    @Test("sets space aside without making the file longer (rule 41)")
-    func preallocates() throws {
+    @Test func `rule 41: allocating blocks does not extend the file`() throws {
         let partial = try DiskStore().open(directory.location)
         var representation = SampleObject.first.representation
         representation.length = 4 << 20
@@ -265,7 +249,7 @@ struct DiskStoreTests {
         ranges.reduce(into: IntervalSet()) { $0.insert($1) }
     }
 
-    /// Leaves a partial of the first object as a process does that ends in order.
+    /// Creates a partial of the first object and closes it.
     private func leave(
         _ saved: [Range<Int64>], written: [Range<Int64>]? = nil, store: DiskStore = DiskStore()
     ) throws {

@@ -3,10 +3,10 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// A checkpoint file of which any one byte is wrong, or that ends anywhere (rule 39).
+/// Tests with a checkpoint file in which any one byte is wrong, or which ends at any byte (rule 39).
 @Suite("Every byte of a checkpoint file", .endsWhenHung)
 struct EveryByteTests {
-    /// What becomes of the byte at a place.
+    /// The damage at one byte.
     enum Damage: CaseIterable, Sendable {
         case cut, zeroed, inverted, counted
 
@@ -20,8 +20,8 @@ struct EveryByteTests {
         }
     }
 
-    @Test("is a restart with its reason, or changes nothing", arguments: Damage.allCases)
-    func everyByte(damage: Damage) async throws {
+    @Test(arguments: Damage.allCases)
+    func `rule 39: damage is a restart with its reason or changes nothing`(damage: Damage) async throws {
         let system = SimulatedFileSystem(CrashTests.freshDisk(), behaviour: .init(remembers: false))
         let partial = try store(on: system).open(.sample(in: "/location"))
         try partial.begin(SampleObject.first.representation)
@@ -38,7 +38,7 @@ struct EveryByteTests {
         let markEnd = try #require(whole.lastIndex(of: UInt8(ascii: "\n")))
         var seen: Set<DemoCheck> = []
         for index in whole.indices {
-            // Other suites' tests have their turn, too.
+            // Gives tests of other suites a turn.
             if index.isMultiple(of: 256) { await Task.yield() }
             var damaged = disk
             damage.apply(to: &damaged.nodes[node, default: .init(number: 0)].bytes, at: index)
@@ -54,10 +54,10 @@ struct EveryByteTests {
             }
         }
         #expect(seen.isSuperset(of: [.corrupt, .saved, .marked]))
-        #expect(seen.contains(.otherVersion) == (damage == .counted), "the version is a digit that may be another")
+        #expect(seen.contains(.otherVersion) == (damage == .counted), "incremented, the version is another digit")
     }
 
-    /// What a process finds.
+    /// The result of opening the partial.
     enum DemoCheck: Hashable {
         case corrupt, otherVersion, saved, marked, wrong
 

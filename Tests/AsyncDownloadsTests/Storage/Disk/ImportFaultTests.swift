@@ -3,8 +3,8 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Bytes that are brought from elsewhere, on a disk that fails once or stops at any moment (rules 38, 39, 44).
-@Suite("Bytes that are taken over", .endsWhenHung)
+/// Tests of imports on a disk that fails once or crashes at any moment (rules 38, 39, 44).
+@Suite("Imports on a failing disk", .endsWhenHung)
 struct ImportFaultTests {
     private static let path = "/elsewhere/bytes.tmp"
     private static let brought: Int64 = 700
@@ -15,7 +15,7 @@ struct ImportFaultTests {
         return representation
     }
 
-    /// A disk with the file to be taken over and, at the site, `kept` bytes of another object.
+    /// Returns a disk with the file to import and, at its destination, a partial with `kept` bytes of another object.
     private func disk(keeping kept: Int64) throws -> SimulatedDisk {
         var disk = CrashTests.freshDisk()
         disk.addFile(Self.path, SampleObject.first.bytes(0..<Self.brought))
@@ -50,17 +50,17 @@ struct ImportFaultTests {
             representation: representation, received: IntervalSet(0..<Self.brought), isTemporary: isTemporary)
     }
 
-    /// What the bytes are known as until a server has confirmed them.
+    /// The representation of the imported bytes until a server has confirmed them.
     private var imported: Representation {
         var imported = representation
         imported.isImported = true
         return imported
     }
 
-    @Test(
-        "boundary 6: are found by the next opening, and their file stays until it is not needed",
-        arguments: [0, 300, 699])
-    func taken(kept: Int64) throws {
+    @Test(arguments: [0, 300, 699])
+    func `boundary 6: imported bytes are found by the next opening, and their file is kept until it is not needed`(
+        kept: Int64
+    ) throws {
         let system = SimulatedFileSystem(try disk(keeping: kept))
         let unfinished = try adopt(on: system)
         #expect(unfinished.received == IntervalSet(0..<Self.brought))
@@ -77,28 +77,28 @@ struct ImportFaultTests {
         #expect(system.disk.bytes(at: Self.path) == nil)
     }
 
-    @Test("are left alone where as many are kept already", arguments: [700, 800])
-    func kept(kept: Int64) throws {
+    @Test(arguments: [700, 800])
+    func `a file is not imported if the partial has as many bytes`(kept: Int64) throws {
         let system = SimulatedFileSystem(try disk(keeping: kept))
         let before = system.disk.bytes(at: Self.path)
         #expect(try adopt(on: system).received == IntervalSet(0..<kept))
         #expect(system.disk.bytes(at: Self.path) == before)
     }
 
-    @Test("are in one of the two places at every moment", arguments: [0, 300])
-    func everyCrash(kept: Int64) throws {
+    @Test(arguments: [0, 300])
+    func `rule 39: imported bytes are in one of the two places after every crash`(kept: Int64) throws {
         let system = SimulatedFileSystem(try disk(keeping: kept))
         try adopt(on: system)
-        #expect(system.history.count > 8, "the simulation must have seen something")
+        #expect(system.history.count > 8, "the simulation must reach several situations")
         for (moment, disk) in system.history.enumerated() {
             for crash in disk.crashes { try check(disk.after(crash), kept, "after change \(moment), \(crash)") }
         }
     }
 
-    @Test(
-        "are in one of the two places when any change fails", arguments: [0, 300],
-        [FileFailure.Kind.other, .noSpace])
-    func everyFault(kept: Int64, kind: FileFailure.Kind) throws {
+    @Test(arguments: [0, 300], [FileFailure.Kind.other, .noSpace])
+    func `rule 44: imported bytes are in one of the two places after every failure`(
+        kept: Int64, kind: FileFailure.Kind
+    ) throws {
         for change in 0... {
             let system = SimulatedFileSystem(try disk(keeping: kept))
             system.behave(.init(fault: .init(change: change, kind: kind)))
@@ -107,7 +107,7 @@ struct ImportFaultTests {
             } catch {
                 let code = (error as? DownloadError)?.code
                 #expect(code == (kind == .noSpace ? .diskFull : .storageFailure), "change \(change)")
-                #expect(system.disk.bytes(at: Self.path) != nil, "change \(change): the file is gone after an error")
+                #expect(system.disk.bytes(at: Self.path) != nil, "change \(change): the file is missing after an error")
             }
             for crash in system.disk.crashes {
                 try check(system.disk.after(crash), kept, "change \(change) failed, then \(crash)")
@@ -116,11 +116,14 @@ struct ImportFaultTests {
         }
     }
 
-    /// What was brought is at its old place or at the site; what was kept is there as long as the other is not.
+    /// Checks that the imported bytes or the old partial can be found.
+    ///
+    /// The imported bytes are in their file or in the partial; while they are not in the partial, the old one is
+    /// unchanged.
     private func check(_ disk: SimulatedDisk, _ kept: Int64, _ moment: String) throws {
         let isThere = disk.bytes(at: Self.path) == SampleObject.first.bytes(0..<Self.brought)
         let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
-        // Another run of the machine: what was not synced counts for nothing.
+        // On another boot, bytes that were not synced are ignored.
         let later = DiskStore(disk: system, durability: .powerLoss, bootID: "later")
         let partial = try later.open(.sample(in: "/location"))
         defer { partial.close() }
@@ -129,7 +132,7 @@ struct ImportFaultTests {
             return
         }
         let isBrought = found == imported
-        #expect(isThere || isBrought, "\(moment): what was brought is lost")
+        #expect(isThere || isBrought, "\(moment): the imported bytes are lost")
         #expect(received == IntervalSet(0..<(isBrought ? Self.brought : kept)), "\(moment)")
         let object = isBrought ? SampleObject.first : .second
         #expect(try partial.bytes(0..<received.upperBound) == object.bytes(0..<received.upperBound), "\(moment)")

@@ -4,15 +4,14 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// One owner for each partial, with the real disk's locks and without (rule 50).
+/// Tests that each partial has one owner, with the locks of a real disk and without locks (rule 50).
 @Suite("Ownership", .endsWhenHung)
 struct OwnershipTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test("is refused to a second owner until the first has closed")
-    func secondOwner() throws {
+    @Test func `rule 50: a second owner is refused until the first one closes`() throws {
         let store = DiskStore()
         let first = try store.open(directory.location)
         let error = #expect(throws: DownloadError.self) { try store.open(directory.location) }
@@ -23,8 +22,7 @@ struct OwnershipTests {
         #expect(second.finding == .nothing)
     }
 
-    @Test("is given up when the partial is forgotten")
-    func forgotten() throws {
+    @Test func `a partial that is released without a close has no owner`() throws {
         do {
             let partial = try DiskStore().open(directory.location)
             try partial.begin(SampleObject.first.representation)
@@ -36,8 +34,7 @@ struct OwnershipTests {
                 == .bytes(SampleObject.first.representation, IntervalSet(0..<100)))
     }
 
-    @Test("is of one request, so two of them do not meet")
-    func otherRequest() throws {
+    @Test func `partials of different requests have different owners`() throws {
         let first = try DiskStore().open(directory.location)
         var location = directory.location
         location.request.url += "?v=2"
@@ -46,12 +43,10 @@ struct OwnershipTests {
         second.close()
     }
 
-    @Test(
-        "goes to the one that comes later where locks do nothing",
-        arguments: [
-            PretendingFileSystem.Locks.pretended, .missing,
-        ])
-    func takenOver(locks: PretendingFileSystem.Locks) throws {
+    @Test(arguments: [PretendingFileSystem.Locks.pretended, .missing])
+    func `rule 50: where locks do not work, the last process to open the partial owns it`(
+        locks: PretendingFileSystem.Locks
+    ) throws {
         let store = DiskStore(disk: PretendingFileSystem(locks: locks), durability: .powerLoss, bootID: "boot")
         let first = try store.open(directory.location)
         try first.begin(SampleObject.first.representation)
@@ -64,16 +59,15 @@ struct OwnershipTests {
 
         let error = #expect(throws: DownloadError.self) { try first.save(IntervalSet(0..<300)) }
         #expect(error?.code == .partialInUse)
-        #expect(throws: DownloadError.self, "not a byte more") { try first.write(.first, 300..<400) }
-        #expect(first.close().isEmpty, "they are another's")
+        #expect(throws: DownloadError.self, "no more bytes are accepted") { try first.write(.first, 300..<400) }
+        #expect(first.close().isEmpty, "the bytes belong to the second owner")
 
         try second.finish(.first, IntervalSet(0..<400), at: directory.destination)
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
         #expect(try directory.contents == ["file.zip"])
     }
 
-    @Test("that is lost is noticed by a mark")
-    func mark() throws {
+    @Test func `a mark detects the loss of ownership`() throws {
         let store = DiskStore(disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "boot")
         let first = try store.open(directory.location)
         try first.begin(SampleObject.first.representation)
@@ -87,8 +81,8 @@ struct OwnershipTests {
         second.close()
     }
 
-    @Test("is not what a deleted directory is taken for (rule 44)", arguments: ["mark", "save", "place"])
-    func deletedDirectory(noticing: String) throws {
+    @Test(arguments: ["mark", "save", "place"])
+    func `rule 44: a deleted directory is not reported as a loss of ownership`(noticing: String) throws {
         let partial = try DiskStore().open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
@@ -101,11 +95,10 @@ struct OwnershipTests {
         }
         let error = #expect(throws: DownloadError.self) { try partial.write(.first, 300..<400) }
         #expect(error?.code == .destinationUnusable)
-        #expect(partial.close().isEmpty, "nothing is kept")
+        #expect(partial.close().isEmpty, "no bytes are kept")
     }
 
-    @Test("lets two that begin at once write two files")
-    func twoBeginners() throws {
+    @Test func `without locks, two processes that start at the same time write two files`() throws {
         let store = DiskStore(disk: PretendingFileSystem(locks: .missing), durability: .powerLoss, bootID: "boot")
         let first = try store.open(directory.location)
         let second = try store.open(directory.location)
@@ -119,8 +112,7 @@ struct OwnershipTests {
         }
     }
 
-    @Test("is not of a lock file that was replaced before it was locked")
-    func replacedLock() throws {
+    @Test func `a lock file that was replaced before it was locked is not used`() throws {
         let path = directory.names.lock
         let counter = Counter()
         let files = PretendingFileSystem(
@@ -137,8 +129,7 @@ struct OwnershipTests {
         #expect(try directory.contents.isEmpty)
     }
 
-    @Test("is one owner's at a time when many ask at once")
-    func race() async throws {
+    @Test func `one of many concurrent openers owns the partial`() async throws {
         let location = directory.location
         let counter = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -3,11 +3,11 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The names of hidden files (rule 43).
+/// Tests of the names of hidden files (rule 43).
 @Suite("PartialNames", .endsWhenHung)
 struct PartialNamesTests {
-    @Test("never are longer than a file system takes", arguments: ["a", "ä", "🗄️", "👩‍👩‍👧‍👦"])
-    func length(character: String) {
+    @Test(arguments: ["a", "ä", "🗄️", "👩‍👩‍👧‍👦"])
+    func `rule 43: names are never longer than file systems permit`(character: String) {
         var location = PartialLocation.sample(in: "/d")
         location.baseName = String(repeating: character, count: 300)
         let names = PartialNames(location)
@@ -17,8 +17,8 @@ struct PartialNamesTests {
         }
     }
 
-    @Test("stay in the directory whatever the base name is", arguments: ["", "..", "a/b", "/", "a\0b", "a/\u{301}b"])
-    func harmless(name: String) {
+    @Test(arguments: ["", "..", "a/b", "/", "a\0b", "a/\u{301}b"])
+    func `names stay in the directory whatever the base name is`(name: String) {
         var location = PartialLocation.sample(in: "/d")
         location.baseName = name
         let path = PartialNames(location).lock
@@ -27,24 +27,21 @@ struct PartialNamesTests {
     }
 
     @Test(
-        "are taken apart as the system does it, which knows no characters of several scalars",
         arguments: [
             ("/d/f", "/d", "f"), ("/d/\u{301}f", "/d", "\u{301}f"), ("/\u{301}f", "/", "\u{301}f"),
             ("\u{301}f", ".", "\u{301}f"), ("/\u{301}d/f", "/\u{301}d", "f"),
         ])
-    func components(path: String, directory: String, name: String) {
+    func `paths are split by bytes instead of characters`(path: String, directory: String, name: String) {
         #expect(PartialNames.directory(of: path) == directory)
         #expect(PartialNames.lastComponent(of: path) == name)
     }
 
-    @Test("are the same in every process")
-    func fingerprint() {
+    @Test func `names are the same in every process`() {
         #expect(PartialNames(.sample(in: "/d"), user: 1000).stem == ".file.zip.\(Self.known)")
         #expect(PartialNames(.sample(in: "/e/"), user: 1000).lock == "/e/.file.zip.\(Self.known).lock")
     }
 
-    @Test("differ with everything that tells requests apart")
-    func differ() {
+    @Test func `names differ with everything that distinguishes requests`() {
         var sites = [PartialLocation](repeating: .sample(in: "/d"), count: 8)
         sites[1].request.url += "x"
         sites[2].request.headers = [["Accept", "*/"], ["*", ""]]
@@ -58,8 +55,7 @@ struct PartialNamesTests {
         #expect(!stems.contains(PartialNames(sites[0], user: POSIXFileSystem().user + 1).stem), "another user")
     }
 
-    @Test("are the same for another destination, credentials and checksum")
-    func same() {
+    @Test func `names are the same for another destination, other credentials, and another checksum`() {
         var location = PartialLocation.sample(in: "/d")
         location.request.destination = "elsewhere"
         location.request.hasSecretHeaders = true
@@ -68,8 +64,7 @@ struct PartialNamesTests {
         #expect(PartialNames(location) == PartialNames(.sample(in: "/d")))
     }
 
-    @Test("say which file and whose it is")
-    func claim() {
+    @Test func `names identify the file and its owner`() {
         let names = PartialNames(.sample(in: "/d"))
         let claim = PartialNames.Claim.new()
         #expect(names.claim(from: PartialNames.lastComponent(of: names.path(claim, .partial))) == claim)

@@ -4,15 +4,14 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Where finished files go on a real disk (rules 42 and 46).
+/// Tests of placing finished files on a real disk (rules 42 and 46).
 @Suite("Placing", .endsWhenHung)
 struct PlacementTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test("replaces an existing file, which is untouched until then")
-    func replaces() throws {
+    @Test func `rule 46: an existing file is replaced, and unchanged until then`() throws {
         try directory.put("old".utf8, at: directory.destination)
         let partial = try whole()
         #expect(directory.bytes(at: directory.destination) == Array("old".utf8))
@@ -21,8 +20,7 @@ struct PlacementTests {
         #expect(try directory.contents == ["file.zip"])
     }
 
-    @Test("gives the file the permissions of an ordinary one")
-    func permissions() throws {
+    @Test func `the finished file has the permissions of an ordinary file`() throws {
         try whole().place(at: [directory.destination], length: 1000)[0].get()
         let reference = "\(directory.path)/reference"
         #expect(FileManager.default.createFile(atPath: reference, contents: Data()))
@@ -36,8 +34,7 @@ struct PlacementTests {
         #endif
     }
 
-    @Test("waits for a descriptor to sync the directory with, since the file cannot be taken back (rule 42)")
-    func noDescriptor() throws {
+    @Test func `rule 42: after the rename, syncing the directory waits for a descriptor`() throws {
         let (path, counter) = (directory.path, Counter())
         var files = PretendingFileSystem(locks: .pretended)
         files.refusal = { asked, _ in asked == path && counter.enter() <= 3 ? .tooManyOpenFiles : nil }
@@ -48,19 +45,18 @@ struct PlacementTests {
         #expect(try directory.contents == ["file.zip"])
     }
 
-    @Test("serves many destinations with files of their own")
-    func many() throws {
+    @Test func `several destinations receive separate files`() throws {
         let paths = (0..<4).map { "\(directory.path)/copy-\($0).zip" }
         for result in try whole().place(at: paths, length: 1000) { try result.get() }
         for path in paths { #expect(directory.bytes(at: path) == SampleObject.first.bytes()) }
         #expect(try directory.contents.count == 4)
-        // No two are one file.
+        // The copies do not share bytes.
         try directory.put("x".utf8, at: paths[0])
         #expect(directory.bytes(at: paths[1]) == SampleObject.first.bytes())
     }
 
-    @Test("refuses what is no file, and keeps the bytes", arguments: ["directory", "plain/file", "pipe"])
-    func refuses(name: String) throws {
+    @Test(arguments: ["directory", "plain/file", "pipe"])
+    func `a destination that is not a file is refused, and the bytes are kept`(name: String) throws {
         try FileManager.default.createDirectory(
             atPath: "\(directory.path)/directory", withIntermediateDirectories: true)
         #expect(mkfifo("\(directory.path)/pipe", 0o600) == 0)
@@ -70,7 +66,7 @@ struct PlacementTests {
         let result = partial.place(at: ["\(directory.path)/\(name)"], length: 1000)[0]
         #expect(throws: DownloadError.self) { try result.get() }
         if case .failure(let error) = result { #expect(error.code == .destinationUnusable) }
-        // It can still be placed elsewhere, now and later.
+        // The file can still be placed at another destination.
         partial.close()
         let again = try DiskStore().open(directory.location)
         #expect(again.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<1000)))
@@ -78,8 +74,7 @@ struct PlacementTests {
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
     }
 
-    @Test("serves the destinations that it can")
-    func someFail() throws {
+    @Test func `a failed destination does not affect the others`() throws {
         try directory.put("x".utf8, at: "\(directory.path)/plain")
         let paths = ["\(directory.path)/plain/file", directory.destination, "\(directory.path)/copy.zip"]
         let results = try whole().place(at: paths, length: 1000)
@@ -89,15 +84,13 @@ struct PlacementTests {
         #expect(try directory.contents == ["copy.zip", "file.zip", "plain"])
     }
 
-    @Test("makes the directories that a destination is in")
-    func makesDirectories() throws {
+    @Test func `missing directories of a destination are created`() throws {
         let paths = ["\(directory.path)/one/two/file", "\(directory.path)/three/file"]
         for result in try whole().place(at: paths, length: 1000) { try result.get() }
         for path in paths { #expect(directory.bytes(at: path) == SampleObject.first.bytes()) }
     }
 
-    @Test("replaces a symbolic link itself and leaves alone what it leads to")
-    func symbolicLink() throws {
+    @Test func `a symbolic link at the destination is replaced, and its target is unchanged`() throws {
         let victim = "\(directory.path)/victim"
         try directory.put("victim".utf8, at: victim)
         try directory.link(directory.destination, to: victim)
@@ -109,23 +102,21 @@ struct PlacementTests {
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
     }
 
-    @Test("refuses a file that is shorter than it must be")
-    func tooShort() throws {
+    @Test func `a file that is shorter than the requested length is refused`() throws {
         let partial = try whole()
         #expect(partial.place(at: [directory.destination], length: 1001)[0].isFailure)
         #expect(directory.bytes(at: directory.destination) == nil)
     }
 
-    @Test("cuts what is behind the end (rule 41)")
-    func tooLong() throws {
+    @Test func `rule 41: bytes beyond the end are cut`() throws {
         let partial = try whole()
         try partial.write(.first, 1000..<1200)
         try partial.place(at: [directory.destination], length: 1000)[0].get()
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
     }
 
-    @Test("copies to another device", .enabled(if: otherDevice != nil))
-    func copiesToOtherDevice() throws {
+    @Test(.enabled(if: otherDevice != nil))
+    func `a destination on another device receives a copy`() throws {
         let other = try TemporaryDirectory(in: try #require(Self.otherDevice))
         let partial = try whole()
         try partial.save(IntervalSet(0..<1000))
@@ -136,15 +127,15 @@ struct PlacementTests {
         #expect(try directory.contents == ["file.zip"])
     }
 
-    @Test("to another device alone removes the file here", .enabled(if: otherDevice != nil))
-    func onlyOtherDevice() throws {
+    @Test(.enabled(if: otherDevice != nil))
+    func `a copy on the only destination's device removes the partial file`() throws {
         let other = try TemporaryDirectory(in: try #require(Self.otherDevice))
         try whole().place(at: [other.destination], length: 1000)[0].get()
         #expect(other.bytes(at: other.destination) == SampleObject.first.bytes())
         #expect(try directory.contents.isEmpty)
     }
 
-    /// A directory on another device than the temporary one.
+    /// A directory on another device than the temporary directory, if one exists.
     private static let otherDevice: String? = {
         let files = POSIXFileSystem()
         let here = try? files.information(at: FileManager.default.temporaryDirectory.path)

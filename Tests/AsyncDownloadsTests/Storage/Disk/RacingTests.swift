@@ -4,16 +4,17 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Two downloaders, each with a store of its own, that race for one file on a real disk where every lock is granted to
-/// everybody (rule 50).
+/// Tests with two downloaders that compete for one file (rule 50).
+///
+/// Each has its own store, on a real disk on which every attempt to lock a file succeeds.
 @Suite("Two downloaders without a lock", .endsWhenHung, .serialized)
 struct RacingTests {
-    /// A race, drawn from a seed.
+    /// A race with random parameters.
     struct Race: Sendable, CustomTestStringConvertible {
         let seed: UInt64
-        /// How many bytes the server has sent when the second one starts.
+        /// The number of bytes that the server has sent when the second downloader starts.
         let lag: Int64
-        /// Whether the server has another representation for whoever asks second.
+        /// Whether the server has another representation for the second request.
         let changes: Bool
         let engine: Engine
         let durability: Durability
@@ -33,10 +34,10 @@ struct RacingTests {
     private static let length: Int64 = 6 << 20
     private static let contents = [Content(seed: 50, length: length), Content(seed: 51, length: length)]
 
-    @Test(
-        "end with one whole file, and whoever lost says so",
-        arguments: (1...30).map { Race(seed: $0) })
-    func race(_ race: Race) async throws {
+    @Test(arguments: (1...30).map { Race(seed: $0) })
+    func `rule 50: one whole file exists in the end, and a downloader that lost fails with its reason`(
+        _ race: Race
+    ) async throws {
         try await TestEnvironment.with(race.engine, configure: { $0.durability = race.durability }) {
             environment async throws in
             let pace = Fault.throttle(bytesPerSecond: 60_000_000)
@@ -62,12 +63,12 @@ struct RacingTests {
                     successes += 1
                 } catch let error as DownloadError {
                     #expect(error.code == .partialInUse, "\(error)")
-                    #expect(error.retainedByteCount == 0, "they are another's")
+                    #expect(error.retainedByteCount == 0, "the bytes belong to the other downloader")
                 }
             }
             if successes > 0 { try checkFile(environment) }
             for downloader in downloaders { await downloader.shutdown() }
-            // Whatever they left, the next one comes to an end with it.
+            // The next download succeeds with whatever they kept.
             #expect(try await environment.downloader.download(environment.request("/one")).byteCount == Self.length)
             try checkFile(environment)
             #expect(try environment.leftovers == ["file.bin"])
@@ -75,6 +76,6 @@ struct RacingTests {
     }
 
     private func checkFile(_ environment: TestEnvironment) throws {
-        #expect(try Self.contents.contains { try environment.holds($0) }, "the file is of two, or of none")
+        #expect(try Self.contents.contains { try environment.holds($0) }, "the file mixes two objects, or has neither")
     }
 }

@@ -4,12 +4,12 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Downloads over a disk that refuses to open files now and then (rule 44).
-@Suite("A disk that refuses", .endsWhenHung)
+/// Tests of downloads to a disk that sometimes refuses to open files (rule 44).
+@Suite("A disk that refuses to open files", .endsWhenHung)
 struct RefusalTests {
     private static let content = Content(seed: 60, length: 900_000)
 
-    /// Refuses the first `count` openings of files whose names end so.
+    /// Returns a file system that refuses the first `count` openings of files with this suffix.
     private func refusing(_ suffix: String, _ kind: FileFailure.Kind, count: Int) -> PretendingFileSystem {
         let counter = Counter()
         var disk = PretendingFileSystem(locks: .working {})
@@ -36,8 +36,8 @@ struct RefusalTests {
         }
     }
 
-    @Test("is asked again when the descriptors have run out", arguments: [".lock", ".partial"])
-    func descriptors(suffix: String) async throws {
+    @Test(arguments: [".lock", ".partial"])
+    func `rule 44: a download retries when descriptors are exhausted`(suffix: String) async throws {
         try await with(refusing(suffix, .tooManyOpenFiles, count: 2)) { environment, download async throws in
             let log = await EventLog(of: download)
             #expect(log.retries == [.tooManyOpenFiles, .tooManyOpenFiles])
@@ -47,8 +47,8 @@ struct RefusalTests {
         }
     }
 
-    @Test("fails the download when they never come back", arguments: [".lock", ".partial"])
-    func exhausted(suffix: String) async throws {
+    @Test(arguments: [".lock", ".partial"])
+    func `a download fails when descriptors remain exhausted`(suffix: String) async throws {
         try await with(refusing(suffix, .tooManyOpenFiles, count: .max)) { environment, download async throws in
             let log = await EventLog(of: download)
             #expect(log.retries.count == 3)
@@ -58,8 +58,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("for another reason is not asked again")
-    func refused() async throws {
+    @Test func `a download does not retry after another refusal`() async throws {
         try await with(refusing(".lock", .denied, count: 1)) { environment, download async throws in
             let log = await EventLog(of: download)
             #expect(log.retries.isEmpty)
@@ -67,8 +66,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("a checkpoint makes a pause say what is kept, and going on fetches the rest (rules 54 and 56)")
-    func pause() async throws {
+    @Test func `rules 54 and 56: a pause without a checkpoint keeps no bytes, and resuming fetches all`() async throws {
         let stalled: Int64 = 500_000
         try await with(refusing(".temp", .noSpace, count: 1), script: [[.stall(after: stalled)]]) {
             environment, download async throws in
@@ -85,7 +83,7 @@ struct RefusalTests {
                 }
             }
             #expect(download.progress.receivedByteCount == 0)
-            #expect(try environment.leftovers.isEmpty, "nothing is kept without a checkpoint")
+            #expect(try environment.leftovers.isEmpty, "no bytes are kept without a checkpoint")
             download.resume()
             let log = await listening.value
             #expect(log.restarts == [.checkpointNotSaved])
@@ -95,8 +93,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("a checkpoint makes an error say that nothing is kept")
-    func failure() async throws {
+    @Test func `an error without a checkpoint reports no kept bytes`() async throws {
         let stalled: Int64 = 500_000
         try await with(
             refusing(".temp", .noSpace, count: .max),

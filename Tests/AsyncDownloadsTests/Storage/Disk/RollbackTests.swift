@@ -4,24 +4,22 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Bytes that turn out to be worth nothing after they were recorded (rules 30, 35 and 38).
+/// Tests of bytes that turn out to be unusable after they were recorded (rules 30, 35, and 38).
 @Suite(.endsWhenHung)
 struct RollbackTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test
-    func `what a checkpoint and its marks have claimed is claimed no more`() throws {
+    @Test func `a rollback reduces what the checkpoint and its marks claim`() throws {
         let partial = try recorded()
         try partial.rollBack(to: IntervalSet(0..<200))
-        // The process that dies here closes nothing.
+        // The first process ends without closing its files.
         #expect(try found() == .bytes(SampleObject.first.representation, IntervalSet(0..<200)))
         withExtendedLifetime(partial) {}
     }
 
-    @Test
-    func `a save after it does not bring back what a mark said`() throws {
+    @Test func `a save after a rollback does not restore an earlier mark`() throws {
         let partial = try recorded()
         try partial.rollBack(to: IntervalSet(0..<200))
         try partial.write(.first, 200..<250)
@@ -32,7 +30,7 @@ struct RollbackTests {
     }
 
     @Test(arguments: [0, 100, 200])
-    func `a mark that comes late and says no more than the checkpoint takes nothing from it`(_ count: Int64) throws {
+    func `a late mark that claims no more than the checkpoint is ignored`(_ count: Int64) throws {
         let partial = try recorded()
         try partial.rollBack(to: IntervalSet(0..<200))
         partial.mark(IntervalSet(0..<count))
@@ -40,8 +38,7 @@ struct RollbackTests {
         withExtendedLifetime(partial) {}
     }
 
-    @Test
-    func `when nothing is left to claim there is no checkpoint`() throws {
+    @Test func `a rollback to no bytes removes the checkpoint`() throws {
         let partial = try recorded()
         try partial.rollBack(to: IntervalSet())
         #expect(try !directory.contents.contains { $0.hasSuffix(PartialNames.checkpointSuffix) })
@@ -51,8 +48,7 @@ struct RollbackTests {
         #expect(try directory.contents == ["file.zip"])
     }
 
-    @Test
-    func `where nothing was recorded nothing is`() throws {
+    @Test func `a rollback without a checkpoint does nothing`() throws {
         let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
         let contents = try directory.contents
@@ -64,7 +60,7 @@ struct RollbackTests {
         DiskStore(disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "boot")
     }
 
-    /// A partial whose checkpoint claims 300 bytes, and whose mark claims 500.
+    /// Returns a partial whose checkpoint claims 300 bytes, and whose mark claims 500.
     private func recorded() throws -> any Partial {
         let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Two processes at one site where locks do nothing: the second comes at every moment of the first (rule 50).
+/// Tests with two processes at one location without locks: the second starts at each moment of the first (rule 50).
 @Suite("Two owners without a lock", .serialized, .endsWhenHung)
 struct TwoOwnersTests {
     static let first = StorageScript(
@@ -13,7 +13,7 @@ struct TwoOwnersTests {
             .write(600..<1000), .mark, .save, .place([CrashTests.destination]),
         ])
 
-    /// What the second does once it has opened the site.
+    /// What the second process does after it has opened the partial.
     enum Second: CaseIterable, Sendable {
         case looksOnly
         case goesOnAndDies
@@ -23,11 +23,11 @@ struct TwoOwnersTests {
         case discards
     }
 
-    @Test("never make one file of two, nor claim what is not there", arguments: Second.allCases)
-    func everyMoment(second: Second) async throws {
+    @Test(arguments: Second.allCases)
+    func `rule 50: two owners never mix their bytes, and claim only bytes that exist`(second: Second) async throws {
         var seen = 0
         for change in 0... {
-            // Other suites' tests have their turn, too.
+            // Gives tests of other suites a turn.
             await Task.yield()
             let disk = SimulatedFileSystem(CrashTests.freshDisk())
             disk.behave(
@@ -41,14 +41,14 @@ struct TwoOwnersTests {
             for error in errors {
                 #expect((error as? DownloadError)?.code == .partialInUse, "at change \(change)")
             }
-            // What the first and the second knew is one machine's: every mark counts.
+            // Both processes run on the same boot, so all marks are valid.
             for state in disk.history { try check(state.after(.process), boot: "boot", "at change \(change)") }
             let lost = disk.disk.after(.power(names: 99, data: [:]))
             try check(lost, boot: "another", "at change \(change), power lost")
             seen += errors.isEmpty ? 0 : 1
             if disk.changeCount <= change { break }
         }
-        #expect(seen > 0 || second == .looksOnly, "the second must have got in the way at least once")
+        #expect(seen > 0 || second == .looksOnly, "the second process must interfere at least once")
     }
 
     private func run(_ second: Second, _ store: DiskStore) {
@@ -86,14 +86,14 @@ struct TwoOwnersTests {
     private func check(_ disk: SimulatedDisk, boot: String, _ moment: String) throws {
         let content = disk.bytes(at: CrashTests.destination)
         let isWhole = SampleObject.allCases.contains { $0.bytes() == content }
-        #expect(isWhole || content == CrashTests.old, "\(moment): the destination is neither")
+        #expect(isWhole || content == CrashTests.old, "\(moment): the destination is neither old nor whole")
         let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
         let store = DiskStore(disk: system, durability: .powerLoss, bootID: boot)
         let partial = try store.open(.sample(in: "/location"))
         guard case .bytes(let representation, let found) = partial.finding else { return }
         let object = try #require(SampleObject(representation), "\(moment)")
         for range in found.ranges {
-            #expect(try partial.bytes(range) == object.bytes(range), "\(moment): claimed bytes are not there")
+            #expect(try partial.bytes(range) == object.bytes(range), "\(moment): claimed bytes are missing")
         }
     }
 }

@@ -4,15 +4,14 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The list of what earlier processes left.
+/// Tests of the list of unfinished downloads of earlier processes.
 @Suite("Unfinished downloads", .endsWhenHung)
 struct UnfinishedTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test("are listed with what they were asked for and what is there")
-    func listed() throws {
+    @Test func `unfinished downloads are listed with their requests and received bytes`() throws {
         var location = directory.location
         for name in ["b.zip", "a.zip"] {
             location.baseName = name
@@ -31,8 +30,7 @@ struct UnfinishedTests {
         }
     }
 
-    @Test("are found when their directory has moved")
-    func moved() throws {
+    @Test func `unfinished downloads are found after their directory was moved`() throws {
         try leave(directory.location, 0..<300)
         let other = try TemporaryDirectory()
         try FileManager.default.moveItem(atPath: directory.path, toPath: "\(other.path)/moved")
@@ -41,8 +39,7 @@ struct UnfinishedTests {
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
     }
 
-    @Test("are listed while another process goes on with them")
-    func inUse() throws {
+    @Test func `unfinished downloads are listed while another process continues them`() throws {
         let partial = try DiskStore().open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
@@ -51,8 +48,7 @@ struct UnfinishedTests {
         partial.close()
     }
 
-    @Test("that cannot be read are passed over")
-    func unreadable() throws {
+    @Test func `unreadable checkpoints are omitted`() throws {
         try leave(directory.location, 0..<300)
         try directory.put("{}".utf8, at: "\(directory.path)/.other.checkpoint")
         try directory.put([], at: "\(directory.path)/.empty.checkpoint")
@@ -62,8 +58,7 @@ struct UnfinishedTests {
         #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
     }
 
-    @Test("are none without their bytes, nor in a directory that is not there")
-    func none() throws {
+    @Test func `downloads without their bytes are omitted, and a missing directory has none`() throws {
         try leave(directory.location, 0..<300)
         try FileManager.default.removeItem(atPath: directory.partialPath)
         #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).isEmpty)

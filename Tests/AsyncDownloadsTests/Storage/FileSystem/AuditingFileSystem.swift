@@ -1,9 +1,9 @@
 @testable import AsyncDownloads
 
-/// The real file system, which records every use of a descriptor that is not open.
+/// The real file system with a record of every use of a descriptor that is not open.
 ///
-/// The system gives a closed descriptor's number to the next file that anybody opens, so a second close, or a write
-/// after a close, reaches a file of somebody else.
+/// The system reuses the number of a closed descriptor for the next file, so a second close, or a write after a close,
+/// affects another file.
 struct AuditingFileSystem: ForwardingFileSystem {
     private struct State {
         var open: Set<Int32> = []
@@ -19,16 +19,16 @@ struct AuditingFileSystem: ForwardingFileSystem {
     }
 
     private let record = Record()
-    /// Holds up whoever renames or syncs a file, as a slow disk does.
+    /// Delays renames and syncs of files, as a slow disk does.
     let pace = Hold()
 
     /// Each use of a descriptor that was not open.
     var violations: [String] { record.state.withLock { $0.violations } }
-    /// How many descriptors are open.
+    /// The number of open descriptors.
     var openCount: Int { record.state.withLock { $0.open.count } }
-    /// How many descriptors have been open at once.
+    /// The largest number of descriptors that were open at the same time.
     var largestOpenCount: Int { record.state.withLock { $0.largestOpenCount } }
-    /// How many partial files were created.
+    /// The number of partial files that were created.
     var createdPartialCount: Int { record.state.withLock { $0.createdPartialCount } }
 
     /// Calls `body` on the thread that has just created a partial file.
@@ -42,7 +42,7 @@ struct AuditingFileSystem: ForwardingFileSystem {
     }
 
     func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
-        // Under the lock, so that no number is seen open twice when another thread has just closed it.
+        // Under the lock, so that a number that another thread has just closed is not recorded as open twice.
         let result: Result<OpenFile, FileFailure> = record.state.withLock { state in
             Result { () throws(FileFailure) in
                 let file = try base.open(path, purpose)

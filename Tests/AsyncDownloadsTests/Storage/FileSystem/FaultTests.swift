@@ -3,13 +3,15 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Lets every single change of the disk fail, once, in every script (rules 38, 44, 45).
+/// Tests in which each single change of the disk fails once, in each script (rules 38, 44, 45).
 @Suite("A disk that fails once", .serialized, .endsWhenHung(minutes: 12))
 struct FaultTests {
-    @Test("leaves what was saved and nothing wrong", arguments: CrashTests.scripts)
-    func everyChange(script: StorageScript) async throws {
+    @Test(arguments: CrashTests.scripts)
+    func `rules 38, 44, and 45: saved bytes survive every failure, and no wrong bytes are claimed`(
+        script: StorageScript
+    ) async throws {
         for change in 0... {
-            // Other suites' tests have their turn, too.
+            // Gives tests of other suites a turn.
             await Task.yield()
             let disk = SimulatedFileSystem(CrashTests.freshDisk())
             disk.behave(.init(fault: .init(change: change, kind: .other)))
@@ -31,28 +33,29 @@ struct FaultTests {
 
     private func check(_ disk: SimulatedDisk, _ run: StorageRun, _ moment: String) throws {
         let promise = run.promise(at: .max)
-        // Marks promise nothing when a disk fails, and one crash tells nothing of the machine's run: no mark counts.
+        // No mark is expected to survive, because marks promise nothing on a failing disk and some crashes end the
+        // boot.
         let store = run.store(
             on: SimulatedFileSystem(disk, behaviour: .init(remembers: false)), boot: promise.boot + 1)
-        // Where one destination failed, another may have taken the file.
+        // If one destination failed, another one may have received the file.
         let isWhole = CrashTests.destinations.contains { path in
             SampleObject.allCases.contains { $0.bytes() == disk.bytes(at: path) }
         }
         let content = disk.bytes(at: CrashTests.destination)
         #expect(
             content == CrashTests.old || SampleObject.allCases.contains { $0.bytes() == content },
-            "\(moment): the destination is neither")
+            "\(moment): the destination is neither old nor whole")
         let partial = try store.open(.sample(in: run.script.directory))
         var kept: Int64 = 0
         if case .bytes(let representation, let found) = partial.finding {
             let object = try #require(SampleObject(representation), "\(moment)")
             kept = found.count
             for range in found.ranges {
-                #expect(try partial.bytes(range) == object.bytes(range), "\(moment): claimed bytes are not there")
+                #expect(try partial.bytes(range) == object.bytes(range), "\(moment): claimed bytes are missing")
             }
         }
         if promise.placed == nil, !isWhole {
-            #expect(kept >= promise.power, "\(moment): only \(kept) bytes of \(promise.power) were found")
+            #expect(kept >= promise.power, "\(moment): only \(kept) of \(promise.power) bytes were found")
         }
     }
 }

@@ -4,11 +4,10 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// The system's failures as callers see them (rule 44).
+/// Tests of the system's failures as callers receive them (rule 44).
 @Suite("FileFailure", .endsWhenHung)
 struct FileFailureTests {
     @Test(
-        "becomes an error of the right code",
         arguments: [
             (ENOSPC, DownloadError.Code.diskFull), (EDQUOT, .diskFull), (EFBIG, .diskFull),
             (EACCES, .permissionDenied), (EPERM, .permissionDenied), (EROFS, .permissionDenied),
@@ -17,7 +16,7 @@ struct FileFailureTests {
             (EMFILE, .tooManyOpenFiles), (ENFILE, .tooManyOpenFiles),
             (EIO, .storageFailure), (EXDEV, .storageFailure), (ENOTSUP, .storageFailure),
         ])
-    func codes(number: Int32, code: DownloadError.Code) throws {
+    func `rule 44: a failure becomes an error with the matching code`(number: Int32, code: DownloadError.Code) throws {
         let error = DownloadError(POSIXFileSystem.failure(number, "write", "file.zip"))
         #expect(error.code == code)
         #expect(error.detail.hasPrefix("cannot write file.zip: "))
@@ -25,8 +24,7 @@ struct FileFailureTests {
         #expect(error.isRetryable == (code == .tooManyOpenFiles))
     }
 
-    @Test("never names more of a path than its last component")
-    func redacted() throws {
+    @Test func `a failure contains only the last component of a path`() throws {
         let failure = #expect(throws: FileFailure.self) {
             try POSIXFileSystem().open("/secret/place/file.zip", .existing)
         }
@@ -34,10 +32,8 @@ struct FileFailureTests {
         #expect(failure?.description == "cannot open file.zip: No such file or directory")
     }
 
-    @Test(
-        "tells an unusable directory",
-        arguments: ["/dev/null/directory", "/" + String(repeating: "x", count: 300), "/proc/no-such"])
-    func directories(path: String) {
+    @Test(arguments: ["/dev/null/directory", "/" + String(repeating: "x", count: 300), "/proc/no-such"])
+    func `an unusable directory is reported`(path: String) {
         let error = #expect(throws: DownloadError.self) { try DiskStore().open(.sample(in: path)) }
         #expect(error?.code == .destinationUnusable || error?.code == .permissionDenied)
     }

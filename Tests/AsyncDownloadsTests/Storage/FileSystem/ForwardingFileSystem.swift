@@ -1,6 +1,6 @@
 @testable import AsyncDownloads
 
-/// The real file system, of which a test changes what it names itself.
+/// The real file system, for tests that replace some of its functions.
 protocol ForwardingFileSystem: FileSystem {}
 
 extension ForwardingFileSystem {

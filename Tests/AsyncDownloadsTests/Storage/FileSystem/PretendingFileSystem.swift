@@ -1,29 +1,29 @@
 @testable import AsyncDownloads
 
-/// The real file system but for its locks, its free space and what it refuses.
+/// The real file system with different locks, space, volume kind, owners, and failures.
 struct PretendingFileSystem: ForwardingFileSystem {
     enum Locks: Sendable {
-        /// They work, after something else has happened.
+        /// Locks work; the closure is called before each attempt.
         case working(after: @Sendable () -> Void)
-        /// Every attempt succeeds, as on a network file system that pretends.
+        /// Every attempt succeeds, as on some network file systems.
         case pretended
-        /// Every attempt fails.
+        /// Every attempt fails, as on a file system without locks.
         case missing
     }
 
     var locks: Locks
-    /// What is left on the disk, where not the truth.
+    /// The available space, if it is not the real one.
     var space: Int64?
-    /// What kind of volume it is, where not the truth.
+    /// The kind of the volume, if it is not the real one.
     var volume: VolumeKind?
-    /// The owner and the permissions of a file, where not the truth.
+    /// The owner and the permissions of a file, if they are not the real ones.
     var ownership: @Sendable (_ name: String) -> (owner: UInt32, permissions: UInt16)? = { _ in nil }
-    /// Why a file cannot be written, or synced, where it cannot.
+    /// The failure of writing a file, or of syncing it.
     var writing: @Sendable (_ name: String) -> FileFailure.Kind? = { _ in nil }
     var syncing: @Sendable (_ name: String) -> FileFailure.Kind? = { _ in nil }
-    /// What closing a file would fail with.
+    /// The failure that closing a file would report.
     var closing: FileFailure.Kind?
-    /// Why a file or directory cannot be opened, where it cannot.
+    /// The failure of opening a file or directory.
     var refusal: @Sendable (_ path: String, _ purpose: OpenPurpose) -> FileFailure.Kind? = { _, _ in nil }
 
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool {

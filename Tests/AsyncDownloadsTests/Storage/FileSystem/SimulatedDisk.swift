@@ -1,8 +1,8 @@
 @testable import AsyncDownloads
 
-/// The state of a simulated disk: what is there now, and what a loss of power would leave of it.
+/// The state of a simulated disk: its current content, and what survives a loss of power.
 struct SimulatedDisk: Sendable {
-    /// A file's bytes, with the changes since it was last synced.
+    /// A file's bytes, with the changes since its last sync.
     struct Node: Sendable {
         var number: UInt64
         var bytes: [UInt8] = []
@@ -15,39 +15,40 @@ struct SimulatedDisk: Sendable {
         case truncate(length: Int)
     }
 
-    /// A change of names in one directory that is atomic, as a rename is.
+    /// An atomic change of names in one directory, such as a rename.
     struct NameChange: Sendable {
         let directory: String
         var removed: String?
         var added: (path: String, node: Int)?
     }
 
-    /// What a crash does to the changes that were not synced.
+    /// A crash, and what it does to changes that were not synced.
     enum Crash: Sendable, Hashable, CustomStringConvertible {
-        /// The process dies and the machine runs on: everything stays.
+        /// The process ends and the machine keeps running: all changes survive.
         case process
-        /// The machine stops: the oldest `names` changes of names survive, and of each file's data as said.
+        /// The machine stops: the oldest `names` changes of names survive, and the data of each file as `data` says.
         case power(names: Int, data: [Int: UnsyncedData])
-        /// The machine stops, and the file system keeps no order: the changes of names of these places survive, and of
-        /// all data as said.
+        /// The machine stops, and the file system keeps no order of changes.
+        ///
+        /// The changes of names with these indices survive, and all data as `data` says.
         case disorder(names: Set<Int>, data: UnsyncedData)
 
         var description: String {
             switch self {
-            case .process: "the process dies"
+            case .process: "the process ends"
             case .power(let names, let data): "power is lost, \(names) changes of names kept, data \(data)"
             case .disorder(let names, let data): "power is lost, changes of names \(names.sorted()) kept, data \(data)"
             }
         }
     }
 
-    /// What becomes of one file's data that were not synced when power is lost.
+    /// What a loss of power does to the unsynced data of a file.
     enum UnsyncedData: Sendable, Hashable, CaseIterable {
         case lost
-        /// The file keeps its size, and zeros are where the data were.
+        /// The file keeps its size, and zeros replace the data.
         case zeroed
         case kept
-        /// Every second write is kept, the others are lost.
+        /// Every second write survives, the others are lost.
         case scattered
     }
 
@@ -63,7 +64,7 @@ struct SimulatedDisk: Sendable {
 }
 
 extension SimulatedDisk {
-    /// Adds an empty file, with the lowest number that is free: reused as soon as it can be.
+    /// Adds an empty file with the lowest free number, so that numbers are reused as early as possible.
     mutating func addNode() -> Int {
         let used = Set(names.values).union(openFiles.values)
         nodes = nodes.filter { used.contains($0.key) || Set(durableNames.values).contains($0.key) }
@@ -97,7 +98,7 @@ extension SimulatedDisk {
         nodes[node] = file
     }
 
-    /// What a sync that fails does: the changes stay readable, and no later sync brings them to the disk.
+    /// Simulates a failed sync: the changes stay readable, but no later sync makes them durable.
     mutating func forgetPending(_ node: Int) { nodes[node]?.pending = [] }
 
     mutating func synchronizeDirectory(_ directory: String) {
@@ -105,14 +106,15 @@ extension SimulatedDisk {
         pendingNames.removeAll { $0.directory == directory }
     }
 
-    /// The crashes worth telling apart from this state: each fate of each file, with each number of names.
+    /// The distinct crashes in this state: all outcomes for each file, with each number of names.
     var crashes: [Crash] {
         [.process]
             + (0...pendingNames.count).flatMap { count in fates(keeping: count).map { .power(names: count, data: $0) } }
     }
 
-    /// Those that a file system may add which brings changes of names to the disk in any order: each entry is lost alone,
-    /// or survives alone.
+    /// The additional crashes of a file system that makes changes of names durable in any order.
+    ///
+    /// In each of them, one change alone is lost or survives.
     var disorders: [Crash] {
         let all = Set(pendingNames.indices)
         guard all.count > 1 else { return [] }
@@ -121,7 +123,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// What may become of the files that have a name after the oldest `count` changes of names.
+    /// Returns the possible outcomes for the files that have a name after the oldest `count` changes of names.
     private func fates(keeping count: Int) -> [[Int: UnsyncedData]] {
         let reachable = Set(namesAfter(keeping: Set(0..<count)).values)
         let volatile = nodes.keys.filter { reachable.contains($0) && nodes[$0]?.pending.isEmpty == false }
@@ -136,7 +138,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// The disk as the next process finds it.
+    /// Returns the disk as the next process finds it.
     func after(_ crash: Crash) -> SimulatedDisk {
         var disk = self
         disk.openFiles = [:]

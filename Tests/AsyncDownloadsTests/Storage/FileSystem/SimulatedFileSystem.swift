@@ -1,25 +1,25 @@
 @testable import AsyncDownloads
 
-/// A file system in memory that remembers its state after every change, for replaying crashes.
+/// A file system in memory that records its state after every change, for replaying crashes.
 ///
-/// Names and data are volatile until they are synced, each on its own, as POSIX has it. A write is two changes, so
-/// that every write is seen half done. What is below `/other/` is another device.
+/// As in POSIX, names and data are volatile until each of them is synced. A write consists of two changes, so that each
+/// write is also observed half done. The directory `/other/` is on another device.
 final class SimulatedFileSystem: FileSystem {
-    /// A change that is to fail.
+    /// A failure of one change.
     struct Fault: Sendable {
-        /// Which change it is, counted from 0.
+        /// The index of the change, counted from 0.
         var change: Int
         var kind: FileFailure.Kind
     }
 
-    /// How the file system behaves.
+    /// The behavior of the file system.
     struct Behaviour: Sendable {
-        /// Whether a lock keeps others out; where not, every attempt succeeds.
+        /// Whether locks work; if not, every attempt succeeds.
         var locks = true
-        /// Whether the state is remembered after each change.
+        /// Whether the state is recorded after each change.
         var remembers = true
         var fault: Fault?
-        /// Called before the change of that number, with nothing locked.
+        /// A closure that is called before the change with that index, without a lock held.
         var interruption: (change: Int, body: @Sendable () -> Void)?
     }
 
@@ -37,19 +37,19 @@ final class SimulatedFileSystem: FileSystem {
         state = Mutex(State(disk: disk, history: behaviour.remembers ? [disk] : [], behaviour: behaviour))
     }
 
-    /// The disk as it is.
+    /// The current state of the disk.
     var disk: SimulatedDisk { state.withLock { $0.disk } }
 
-    /// The disk as it was before the first change and after each.
+    /// The states of the disk before the first change and after each change.
     var history: [SimulatedDisk] { state.withLock { $0.history } }
 
-    /// How many changes have failed.
+    /// The number of failed changes.
     var faultCount: Int { state.withLock { $0.faults } }
 
-    /// How many changes were asked for since the behaviour was set.
+    /// The number of changes since the behavior was set.
     var changeCount: Int { state.withLock { $0.changes } }
 
-    /// Replaces the disk by what a crash leaves of it.
+    /// Replaces the disk by what survives a crash.
     func crash(_ crash: SimulatedDisk.Crash) {
         state.withLock { state in
             state.disk = state.disk.after(crash)
@@ -57,7 +57,7 @@ final class SimulatedFileSystem: FileSystem {
         }
     }
 
-    /// Sets what happens from now on, with the changes counted anew.
+    /// Sets the behavior from now on, and restarts the count of changes.
     func behave(_ behaviour: Behaviour) {
         state.withLock { state in
             state.behaviour = behaviour
@@ -176,7 +176,7 @@ final class SimulatedFileSystem: FileSystem {
             if from == to {
                 disk.apply(.init(directory: to, removed: path, added: (destination, node)))
             } else {
-                // Two directories may reach the disk one by one.
+                // The changes of two directories may become durable separately.
                 disk.apply(.init(directory: to, removed: nil, added: (destination, node)))
                 disk.apply(.init(directory: from, removed: path, added: nil))
             }
@@ -222,7 +222,7 @@ final class SimulatedFileSystem: FileSystem {
             guard disk.directories.contains(PartialNames.directory(of: path)) else {
                 throw Self.failure(.missing, "make", path)
             }
-            // Directories are durable at once here: what is in them is what the simulation is about.
+            // Directories are durable at once, because the simulation is about the files in them.
             guard disk.directories.insert(path).inserted else { throw Self.failure(.exists, "make", path) }
         }
     }
@@ -231,21 +231,21 @@ final class SimulatedFileSystem: FileSystem {
 
     func volumeKind(of file: OpenFile) -> VolumeKind { .disk }
 
-    // The same as on the real file system, so that names are the same.
+    // The real user, so that the names are the same as on the real file system.
     var user: UInt32 { PartialNames.ownUser }
 
     var ordinaryPermissions: UInt16 { 0o644 }
 }
 
 extension SimulatedFileSystem {
-    /// Runs what no crash can see.
+    /// Runs an operation that changes nothing that survives a crash.
     private func look<Result: Sendable>(
         _ body: (inout SimulatedDisk) throws(FileFailure) -> Result
     ) throws(FileFailure) -> Result {
         try state.withLock { state throws(FileFailure) in try body(&state.disk) }
     }
 
-    /// Runs a change, with the fault or the interruption that is due.
+    /// Runs a change, or the fault or interruption that is due.
     private func change<Result: Sendable>(
         _ operation: String, _ path: String, _ body: (inout SimulatedDisk) throws(FileFailure) -> Result
     ) throws(FileFailure) -> Result {

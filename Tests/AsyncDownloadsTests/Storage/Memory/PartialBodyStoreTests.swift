@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Bodies in memory: written in any order, kept within a limit, moved to disk and back.
+/// Tests of bodies in memory: written in any order, kept within a limit, moved to disk and back.
 @Suite(.endsWhenHung)
 struct PartialBodyStoreTests {
     private static let content = Content(seed: 3, length: 10_000)
@@ -31,7 +31,7 @@ struct PartialBodyStoreTests {
             [0..<10_000], [0..<1, 1..<10_000], [5000..<10_000, 0..<5000], [0..<6000, 4000..<10_000],
             [9000..<10_000, 0..<100, 50..<9500],
         ] as [[Range<Int64>]])
-    func `bytes are where they were written, in whatever order`(_ ranges: [Range<Int64>]) {
+    func `bytes are at their offsets, in whatever order they were written`(_ ranges: [Range<Int64>]) {
         var body = Self.body()
         #expect(!body.isResumable)
         for range in ranges {
@@ -45,7 +45,7 @@ struct PartialBodyStoreTests {
         #expect(part.withUnsafeMutableBytes { body.read(into: $0, at: 10_000) } == 0)
     }
 
-    @Test func `a body is kept for one taker, and a newer one replaces it`() {
+    @Test func `a kept body is taken once, and a newer one replaces it`() {
         let bodies = PartialBodyStore(byteLimit: 100_000)
         let disk = DiskStore()
         bodies.keep(Self.body(0..<100), of: Self.location("a"), on: disk)
@@ -60,7 +60,7 @@ struct PartialBodyStoreTests {
         #expect(bodies.byteCount == 0)
     }
 
-    @Test func `what is beyond the limit goes to disk, the oldest first, and is found there`() throws {
+    @Test func `bodies beyond the limit move to disk, the oldest first, and are found there`() throws {
         let directory = try TemporaryDirectory()
         let bodies = PartialBodyStore(byteLimit: 1000)
         let store = TieredStore(
@@ -79,7 +79,7 @@ struct PartialBodyStoreTests {
     }
 
     @Test(arguments: [true, false])
-    func `a file goes on from a body in memory, and from one that had to leave it`(_ isSpilled: Bool) throws {
+    func `a file continues a body in memory, and a body that had to leave it`(_ isSpilled: Bool) throws {
         let directory = try TemporaryDirectory()
         let bodies = PartialBodyStore(byteLimit: isSpilled ? 0 : 1000)
         let store = TieredStore(
@@ -92,14 +92,14 @@ struct PartialBodyStoreTests {
         #expect(partial.finding == .bytes(Self.representation, IntervalSet(0..<400)))
         partial.close()
         let again = try DiskStore(durability: .processCrash).open(file)
-        #expect(again.finding == .bytes(Self.representation, IntervalSet(0..<400)), "it is on disk for good")
+        #expect(again.finding == .bytes(Self.representation, IntervalSet(0..<400)), "the bytes are on disk")
         #expect(try again.contents(length: 400) == Data(Self.content.bytes(in: 0..<400)))
         again.discard()
         #expect(bodies.byteCount == 0)
         #expect(!store.holds(Self.location("a", in: directory.path + "/spill")))
     }
 
-    @Test func `what cannot be continued is not kept`() throws {
+    @Test func `a body that cannot be continued is not kept`() throws {
         let bodies = PartialBodyStore(byteLimit: 1000)
         let store = TieredStore(disk: DiskStore(), bodies: bodies, spillDirectory: "/nowhere")
         var nameless = Self.representation
@@ -115,7 +115,7 @@ struct PartialBodyStoreTests {
         }
     }
 
-    @Test func `bytes that cannot go to disk stay where they are`() throws {
+    @Test func `bytes that cannot move to disk stay in memory`() throws {
         let bodies = PartialBodyStore(byteLimit: 1000)
         let store = TieredStore(disk: DiskStore(), bodies: bodies, spillDirectory: "/dev/null/x")
         let partial = try store.open(Self.location("a", in: "/dev/null/x"))
