@@ -1,7 +1,7 @@
 import AsyncDownloads
 import Foundation
 
-// Downloads the first argument's URL to the second argument's path: what an app without the trait can do.
+// Downloads the URL in the first argument to the path in the second one, as an app without the trait would.
 let arguments = CommandLine.arguments
 guard arguments.count == 3, let url = URL(string: arguments[1]) else {
     FileHandle.standardError.write(Data("usage: consumer URL FILE\n".utf8))
