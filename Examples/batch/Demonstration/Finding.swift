@@ -1,3 +1,4 @@
+#if ServerStack
 internal import LoopbackServer
 
 /// What one special file of the demonstration showed, and whether that is what was promised.
@@ -38,3 +39,4 @@ struct Finding: Sendable, Hashable {
         text = "\(exhibit.name.padded(to: 12))\(isAsPromised ? "as promised" : "NOT AS PROMISED"): \(story); \(seen)"
     }
 }
+#endif

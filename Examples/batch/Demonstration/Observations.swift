@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 
 /// What was seen of each download of the demonstration; it also pauses and resumes the one for which that is meant.
@@ -52,3 +53,4 @@ extension Observations.Sight {
         }
     }
 }
+#endif
