@@ -33,7 +33,7 @@ extension ResumeData {
 
     private static func url(_ dictionary: ResumeDictionary) throws(DownloadError) -> URL {
         guard let text = dictionary.string("NSURLSessionDownloadURL"),
-            let url = URL(string: text, encodingInvalidCharacters: false)
+            let url = URL(strict: text)
         else { throw .unusable("it has no download URL") }
         guard Origin(url) != nil else { throw .unusable("its download URL is none of http or https") }
         guard url.user == nil, url.password == nil else { throw .unusable("its download URL contains credentials") }

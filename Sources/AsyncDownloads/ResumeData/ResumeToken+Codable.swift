@@ -64,7 +64,7 @@ extension ResumeToken: Codable {
     }
 
     private static func url(_ text: String) throws(DownloadError) -> URL {
-        guard let url = URL(string: text, encodingInvalidCharacters: false) else { throw .unusable("a URL is none") }
+        guard let url = URL(strict: text) else { throw .unusable("a URL is none") }
         return url
     }
 
