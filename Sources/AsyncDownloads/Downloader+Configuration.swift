@@ -96,7 +96,10 @@ extension Downloader {
 
         enum Kind { case automatic, urlSession, httpClient }
 
-        /// URLSession on Apple's systems, AsyncHTTPClient elsewhere where the trait `ServerStack` is enabled.
+        /// URLSession on Apple's platforms, AsyncHTTPClient elsewhere.
+        ///
+        /// AsyncHTTPClient needs the trait `ServerStack`. Elsewhere without the trait, URLSession takes its place, and the
+        /// process writes one warning to standard error.
         public static let automatic = Self(kind: .automatic)
         /// Foundation's URLSession.
         ///
