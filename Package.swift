@@ -8,9 +8,10 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Guards every third-party package: a consumer without the trait resolves none.
+/// Guards every third-party package: a consumer without the trait resolves none, from SwiftPM 6.2 on.
 let serverStack = TargetDependencyCondition.when(traits: ["ServerStack"])
 
+// This is evaluated on the host: a Mac that cross-compiles for Linux has to name the trait.
 #if os(Linux)
 let defaultTraits: Set<String> = ["ServerStack"]
 #else
@@ -19,7 +20,7 @@ let defaultTraits: Set<String> = []
 
 let package = Package(
     name: "async-downloads",
-    platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .library(name: "AsyncDownloads", targets: ["AsyncDownloads"])
     ],

@@ -2,11 +2,13 @@
 
 import PackageDescription
 
+let traits: Set<Package.Dependency.Trait> = Context.environment["CONSUMER_SERVER_STACK"] == nil ? [] : ["ServerStack"]
+
 let package = Package(
     name: "consumer",
-    platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     dependencies: [
-        .package(name: "async-downloads", path: "../..", traits: [])
+        .package(name: "async-downloads", path: "../..", traits: traits)
     ],
     targets: [
         .executableTarget(

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
@@ -61,3 +62,4 @@ extension Batch {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
@@ -52,3 +53,4 @@ extension Batch {
         return options.filter(\.1).map(\.0)
     }
 }
+#endif

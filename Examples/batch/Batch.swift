@@ -1,3 +1,4 @@
+#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
@@ -167,3 +168,4 @@ struct Batch: AsyncParsableCommand {
         Console(itemCount: count, json: json, quiet: quiet, hidesProgress: hidesProgress)
     }
 }
+#endif

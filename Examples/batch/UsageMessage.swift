@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -55,3 +56,4 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
             && !piece.utf8.allSatisfy { (97...122).contains($0) || (65...90).contains($0) || $0 == UInt8(ascii: "-") }
     }
 }
+#endif

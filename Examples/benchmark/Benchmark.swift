@@ -1,3 +1,4 @@
+#if ServerStack
 internal import ArgumentParser
 
 /// The command: each subcommand measures one thing.
@@ -8,3 +9,4 @@ struct Benchmark: AsyncParsableCommand {
         abstract: "Measures the library on servers of its own.",
         subcommands: [SoakCommand.self])
 }
+#endif

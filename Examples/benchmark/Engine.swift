@@ -1,3 +1,4 @@
+#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 
@@ -25,3 +26,4 @@ enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         }
     }
 }
+#endif

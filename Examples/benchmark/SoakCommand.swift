@@ -1,3 +1,4 @@
+#if ServerStack
 internal import ArgumentParser
 internal import Foundation
 internal import Logging
@@ -41,3 +42,4 @@ struct SoakCommand: AsyncParsableCommand {
         guard report.findings.isEmpty else { throw ExitCode.failure }
     }
 }
+#endif

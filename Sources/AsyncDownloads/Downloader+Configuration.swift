@@ -99,9 +99,10 @@ extension Downloader {
 
         enum Kind { case automatic, urlSession, httpClient }
 
-        /// URLSession on Apple platforms; elsewhere, AsyncHTTPClient if the trait `ServerStack` is enabled.
+        /// URLSession on Apple platforms; elsewhere, AsyncHTTPClient.
         ///
-        /// Without that trait, URLSession is used everywhere.
+        /// AsyncHTTPClient requires the trait `ServerStack`. Elsewhere without the trait, URLSession is used instead, and the
+        /// process writes one warning to standard error.
         public static let automatic = Self(kind: .automatic)
         /// Foundation's URLSession.
         ///

@@ -1,3 +1,4 @@
+#if ServerStack
 /// One thing that a connection's handler does.
 enum Action: Equatable {
     case wait(Duration)
@@ -10,3 +11,4 @@ enum Action: Equatable {
     /// Ends the exchange and leaves the connection to the next one.
     case finish
 }
+#endif

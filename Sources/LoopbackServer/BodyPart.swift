@@ -1,3 +1,4 @@
+#if ServerStack
 /// A range of a body's bytes, to be sent.
 struct BodyPart: Equatable {
     var body: Resource.Body
@@ -29,3 +30,4 @@ struct BodyPart: Equatable {
         return (BodyPart(body, range.lowerBound..<middle), BodyPart(body, middle..<range.upperBound))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import NIOCore
 
 extension ByteBuffer {
@@ -19,3 +20,4 @@ extension ByteBuffer {
         if chunked { writeString("\r\n") }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import NIOSSL
 
 /// A certificate for 127.0.0.1, valid until 2126, that nobody vouches for, and its key, which protects nothing.
@@ -33,3 +34,4 @@ enum Certificate {
         -----END PRIVATE KEY-----
         """
 }
+#endif

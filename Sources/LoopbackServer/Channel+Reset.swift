@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 internal import NIOCore
 
@@ -24,3 +25,4 @@ extension Channel {
         close(promise: nil)
     }
 }
+#endif

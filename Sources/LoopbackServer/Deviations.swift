@@ -1,3 +1,4 @@
+#if ServerStack
 /// A step's faults, each in the place where it takes effect.
 ///
 /// Of two faults for one place the later one counts, unless both can take effect.
@@ -89,3 +90,4 @@ struct Deviations {
         interruptions.insert(Interruption(offset: offset, action: action), at: index)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 /// One request's answer, while it is given.
 struct Exchange {
     let number: Int
@@ -23,3 +24,4 @@ struct Exchange {
         return .body(piece, chunked: chunked)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -164,3 +165,4 @@ final class ExchangeHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 }
+#endif

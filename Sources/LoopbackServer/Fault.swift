@@ -1,3 +1,4 @@
+#if ServerStack
 /// One departure from honest serving, for one response.
 ///
 /// Faults of one step combine: those that choose the bytes, those that change the head and those that break the
@@ -65,3 +66,4 @@ package enum Fault: Sendable, Hashable {
     /// Sends something that is not HTTP, then closes.
     case garbage
 }
+#endif

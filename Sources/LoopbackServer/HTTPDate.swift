@@ -1,3 +1,4 @@
+#if ServerStack
 internal import struct Foundation.Date
 
 /// A time to the second, written as an IMF-fixdate (RFC 9110, 5.6.7).
@@ -74,3 +75,4 @@ extension HTTPDate: CustomStringConvertible {
         number < 10 ? "0\(number)" : "\(number)"
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 /// Header fields in order, as on the wire: names keep their case and are compared without it.
 package struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     package struct Field: Sendable, Hashable {
@@ -44,3 +45,4 @@ extension HeaderFields.Field {
         name.lowercased() == other.lowercased()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -158,3 +159,4 @@ extension String {
         hasPrefix("/") ? self : "/" + self
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 /// A request as it arrived.
 package struct RecordedRequest: Sendable, Hashable {
     /// The place among all requests of the server, from 1.
@@ -21,3 +22,4 @@ package struct RecordedRequest: Sendable, Hashable {
     /// The value of a header field.
     package subscript(name: String) -> String? { headers[name] }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import NIOHTTP1
 
 /// What an answer depends on.
@@ -19,3 +20,4 @@ extension RequestHead {
         isKeepAlive = head.isKeepAlive
     }
 }
+#endif

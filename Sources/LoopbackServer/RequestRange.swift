@@ -1,3 +1,4 @@
+#if ServerStack
 /// The one range of a Range field (RFC 9110, 14.1.2).
 enum RequestRange: Equatable {
     case from(Int64, through: Int64?)
@@ -38,3 +39,4 @@ enum RequestRange: Equatable {
         return Int64(digits) ?? .max
     }
 }
+#endif

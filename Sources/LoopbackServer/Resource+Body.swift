@@ -1,3 +1,4 @@
+#if ServerStack
 extension Resource {
     /// The bytes of a representation; a string literal stands for its UTF-8.
     package enum Body: Sendable, Hashable, ExpressibleByStringLiteral {
@@ -20,3 +21,4 @@ extension Resource {
         }
     }
 }
+#endif

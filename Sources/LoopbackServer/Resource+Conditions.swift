@@ -1,3 +1,4 @@
+#if ServerStack
 extension Resource {
     /// Whether the request's If-Match or If-Unmodified-Since forbids an answer: 412 (RFC 9110, 13.2.2).
     func isForbidden(by request: RequestHead) -> Bool {
@@ -52,3 +53,4 @@ extension Substring {
         String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 /// What the server answers at one path: bytes, the header fields that describe them, how much of HTTP is honoured, and
 /// a script of faults.
 ///
@@ -109,3 +110,4 @@ extension Resource {
         }
     }
 }
+#endif

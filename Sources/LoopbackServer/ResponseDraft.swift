@@ -1,3 +1,4 @@
+#if ServerStack
 /// The head and the body of an answer while it is planned.
 struct ResponseDraft {
     private(set) var status = 200
@@ -146,3 +147,4 @@ private func reasonPhrase(of status: Int) -> String {
     default: "Status"
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 /// The answer to one request, decided before its first byte is sent.
 struct ResponsePlan: Equatable {
     /// `nil` where no whole head is sent.
@@ -72,3 +73,4 @@ extension [BodyPart] {
         return (head, tail)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 /// What of a representation an answer consists of.
 enum Selection: Equatable {
     case whole
@@ -63,3 +64,4 @@ enum Selection: Equatable {
         return selection
     }
 }
+#endif

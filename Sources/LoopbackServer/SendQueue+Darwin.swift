@@ -1,4 +1,4 @@
-#if canImport(Darwin)
+#if ServerStack && canImport(Darwin)
 internal import Darwin
 
 /// The number of bytes that the peer of a socket has not acknowledged yet.

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
@@ -68,3 +69,4 @@ final class Site: Sendable {
         state.withLockedValue { $0.cancelWaiter(number) }?.resume()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import NIOCore
 
 /// What is served, what was asked for, and who waits for what.
@@ -173,3 +174,4 @@ struct SiteState {
         }
     }
 }
+#endif

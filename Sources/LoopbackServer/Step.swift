@@ -1,3 +1,4 @@
+#if ServerStack
 /// What is done to one request of a resource's script; none of it is honest serving.
 ///
 /// Written as an array: `script: [[.cut(after: 1000, .reset)], [], [.delayHead(.seconds(1)), .ignoreRange]]`.
@@ -15,3 +16,4 @@ package struct Step: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// Honest serving.
     package static let plain: Step = []
 }
+#endif

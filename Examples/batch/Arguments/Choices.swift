@@ -1,3 +1,4 @@
+#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 
@@ -38,3 +39,4 @@ enum InUseName: String, CaseIterable, Sendable, ExpressibleByArgument {
         }
     }
 }
+#endif

@@ -38,7 +38,7 @@ struct Manifest: Sendable {
     }
 
     private mutating func take(_ bytes: some Sequence<UInt8>, number: Int) throws(Misuse) {
-        guard var text = String(validating: Array(bytes), as: UTF8.self) else { throw Misuse("this is not UTF-8") }
+        guard var text = String(wellFormedUTF8: Array(bytes)) else { throw Misuse("this is not UTF-8") }
         if number == 1, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
         if text.unicodeScalars.last == "\r" { text.unicodeScalars.removeLast() }
         // By scalars: a sign with a meaning and a combining mark behind it are one `Character`.

@@ -1,3 +1,4 @@
+#if ServerStack
 /// What people and programs see of a run: lines of JSON on standard output, lines or a live display on standard error.
 struct Console: Sendable {
     /// What goes to standard error.
@@ -83,3 +84,4 @@ struct Console: Sendable {
         hasHiddenCursor = true
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -83,3 +84,4 @@ extension JSONLine {
         }
     }
 }
+#endif

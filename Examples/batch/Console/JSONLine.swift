@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 
 /// One JSON object on one line (RFC 8259), its members in the order in which they were added.
@@ -59,3 +60,4 @@ extension JSONLine.Value {
         }
     }
 }
+#endif

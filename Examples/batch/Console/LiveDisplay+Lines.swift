@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 
 extension LiveDisplay {
@@ -111,3 +112,4 @@ extension String {
         lastIndex { $0 != " " }.map { String(self[...$0]) } ?? ""
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 
 /// What a live display shows: a line for each download that does something, and one for all of them.
@@ -73,3 +74,4 @@ extension DownloadError {
         statusCode.map { "\(code) \($0)" } ?? code.name
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 /// The lines at the bottom of a terminal that are drawn over and over, below those that stay.
 ///
 /// A value: it answers with what is to be written. The cursor rests at the beginning of the line below the region.
@@ -27,3 +28,4 @@ extension String {
         }
     }
 }
+#endif

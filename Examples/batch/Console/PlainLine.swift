@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -70,3 +71,4 @@ extension Tally {
         return parts.joined(separator: ", ")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 /// Text on a terminal: how wide it is, and what it must not contain.
 extension String {
     /// The columns that a terminal takes for it, by Unicode's East Asian Width and the rules of wcwidth(3).
@@ -69,3 +70,4 @@ extension Unicode.Scalar {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 
 /// What standard error leads to.
@@ -54,3 +55,4 @@ enum StandardOutput {
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }
 }
+#endif

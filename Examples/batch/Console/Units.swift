@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 
 /// Numbers as people read them.
@@ -42,3 +43,4 @@ enum Units {
         "\(count) \(noun)\(count == 1 ? "" : "s")"
     }
 }
+#endif

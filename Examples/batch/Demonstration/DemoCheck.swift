@@ -1,3 +1,4 @@
+#if ServerStack
 internal import LoopbackServer
 
 /// What one special file of the demonstration showed, and whether that is what was promised.
@@ -40,3 +41,4 @@ struct DemoCheck: Sendable, Hashable {
         text = "\(demoFile.name.padded(to: 12))\(isAsPromised ? "as promised" : "NOT AS PROMISED"): \(story); \(seen)"
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Crypto
 internal import Foundation
@@ -77,3 +78,4 @@ struct DemoFile: Sendable {
         return .sha256(hash.finalize().map { String(format: "%02x", $0) }.joined())
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
@@ -63,3 +64,4 @@ struct Demonstration: Sendable {
         if tally.failed > 0 { throw ExitCode.failure }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 
 /// What was seen of each download of the demonstration; it also pauses and resumes the one for which that is meant.
@@ -53,3 +54,4 @@ extension Observations.DemoObservation {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 
 /// What one download told, in the terms of the whole run.
@@ -12,3 +13,4 @@ struct RunEvent: Sendable {
     /// The library's event, or the error that ended the download.
     var what: Result<DownloadEvent, DownloadError>
 }
+#endif

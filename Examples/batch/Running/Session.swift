@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -133,3 +134,4 @@ extension Session {
         quiescence = nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Dispatch
 internal import Foundation
@@ -52,3 +53,4 @@ final class Signals: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 /// What a run has come to.
 struct Tally: Sendable, Hashable {
     /// How many files were asked for.
@@ -28,3 +29,4 @@ struct Tally: Sendable, Hashable {
             + "\(total - finished - failed - paused) waiting" + (failed > 0 ? ", \(failed) failed" : "")
     }
 }
+#endif

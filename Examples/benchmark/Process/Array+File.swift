@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 
 extension [UInt8] {
@@ -18,3 +19,4 @@ extension [UInt8] {
         }
     }
 }
+#endif

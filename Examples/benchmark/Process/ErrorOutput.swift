@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 
 /// Standard error, led into a file for a while: there the runtime says what was done wrong with continuations.
@@ -24,3 +25,4 @@ struct ErrorOutput: Sendable {
         return try String(contentsOf: file, encoding: .utf8)
     }
 }
+#endif

@@ -1,4 +1,4 @@
-#if canImport(Darwin)
+#if ServerStack && canImport(Darwin)
 internal import Darwin
 internal import Foundation
 

@@ -1,4 +1,4 @@
-#if canImport(Glibc) || canImport(Musl)
+#if ServerStack && !canImport(Darwin)
 internal import Foundation
 
 extension ProcessSample {

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 
 extension ProcessSample {
@@ -20,3 +21,4 @@ extension ProcessSample {
         return sample
     }
 }
+#endif

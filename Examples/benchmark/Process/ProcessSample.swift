@@ -1,3 +1,4 @@
+#if ServerStack
 /// What the process holds of the system's resources at one moment.
 struct ProcessSample: Sendable, Hashable, Codable {
     /// Memory that is resident, after what is free was given back to the system, in bytes.
@@ -5,3 +6,4 @@ struct ProcessSample: Sendable, Hashable, Codable {
     var descriptors: Int
     var threads: Int
 }
+#endif

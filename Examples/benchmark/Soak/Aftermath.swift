@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -73,3 +74,4 @@ struct Aftermath: Sendable {
         return findings
     }
 }
+#endif

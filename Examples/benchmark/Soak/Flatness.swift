@@ -1,3 +1,4 @@
+#if ServerStack
 /// Whether memory stays as it is while downloads come and go: the late samples against the early ones.
 ///
 /// Of the ten, the first is left out, in which caches and pools fill up, and medians are compared, since a single
@@ -24,3 +25,4 @@ struct Flatness: Sendable, Hashable, Codable {
         samples.sorted()[samples.count / 2]
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -106,3 +107,4 @@ extension Download {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -81,3 +82,4 @@ struct Life: Sendable, Hashable {
         }
     }
 }
+#endif

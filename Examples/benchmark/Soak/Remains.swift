@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 
 /// What must not be there any more once a downloader was shut down and let go of.
@@ -34,3 +35,4 @@ struct Remains: Sendable {
         return found
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 internal import LoopbackServer
 
@@ -51,3 +52,4 @@ struct Soak: Sendable {
         }
     }
 }
+#endif

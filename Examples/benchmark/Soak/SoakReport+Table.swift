@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 
 extension SoakReport {
@@ -49,3 +50,4 @@ extension Double {
 extension Int64 {
     fileprivate var mebibytes: String { String(format: "%.1f", Double(self) / Double(1 << 20)) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 
 /// What a run has shown.
@@ -80,3 +81,4 @@ struct SoakReport: Sendable, Codable {
         }
     }
 }
+#endif

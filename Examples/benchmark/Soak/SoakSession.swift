@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -99,3 +100,4 @@ struct SoakSession: Sendable {
         }
     }
 }
+#endif

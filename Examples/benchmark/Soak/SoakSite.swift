@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 internal import LoopbackServer
 
@@ -93,3 +94,4 @@ extension Resource {
         repeatsLastStep = true
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 
 /// What a stream told, and how it ended.
@@ -42,3 +43,4 @@ extension DownloadEvent {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -36,3 +37,4 @@ struct Strays: Sendable {
         return await downloader.start(request).result.ending
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import AsyncDownloads
 
 /// What has come of the downloads so far.
@@ -70,3 +71,4 @@ final class Tally: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if ServerStack
 internal import Foundation
 
 /// Ends the process when no download has ended for long: one that hangs would hold it for ever.
@@ -25,3 +26,4 @@ struct Watchdog: Sendable {
         task.cancel()
     }
 }
+#endif

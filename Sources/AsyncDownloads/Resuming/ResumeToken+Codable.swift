@@ -66,7 +66,7 @@ extension ResumeToken: Codable {
     }
 
     private static func url(_ text: String) throws(DownloadError) -> URL {
-        guard let url = URL(string: text, encodingInvalidCharacters: false) else {
+        guard let url = URL(strict: text) else {
             throw .unusable("a URL is malformed")
         }
         return url

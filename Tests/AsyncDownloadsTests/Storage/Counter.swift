@@ -1,11 +1,18 @@
-internal import Synchronization
+internal import AsyncDownloads
 
-/// A counter of concurrent calls.
+/// Counts the callers that are inside.
 final class Counter: Sendable {
-    private let count = Atomic(0)
+    private let count = Mutex(0)
 
-    /// Increments the count, and returns it.
-    func enter() -> Int { count.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue }
+    /// Enters, and returns how many are inside now, the caller included.
+    func enter() -> Int {
+        count.withLock { count in
+            count += 1
+            return count
+        }
+    }
 
-    func leave() { count.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+    func leave() {
+        count.withLock { $0 -= 1 }
+    }
 }

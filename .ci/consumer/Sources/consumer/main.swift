@@ -1,15 +1,24 @@
 import AsyncDownloads
 import Foundation
 
-// Downloads the URL in the first argument to the path in the second one, as an app without the trait would.
+// Downloads the first argument's URL to the second argument's path with the default engine, or with AsyncHTTPClient if
+// there is a third argument, http-client.
 let arguments = CommandLine.arguments
-guard arguments.count == 3, let url = URL(string: arguments[1]) else {
-    FileHandle.standardError.write(Data("usage: consumer URL FILE\n".utf8))
+guard arguments.count == 3 || arguments.count == 4 && arguments[3] == "http-client", let url = URL(string: arguments[1])
+else {
+    FileHandle.standardError.write(Data("usage: consumer URL FILE [http-client]\n".utf8))
     exit(64)
 }
-let downloader = Downloader()
+var configuration = Downloader.Configuration()
+if arguments.count == 4 { configuration.transport = .httpClient }
+let downloader = Downloader(configuration: configuration)
 let download = downloader.start(DownloadRequest(from: url, to: URL(fileURLWithPath: arguments[2])))
-for try await event in download.events {
-    if case .finished(let file) = event { print(file.byteCount) }
+do {
+    for try await event in download.events {
+        if case .finished(let file) = event { print(file.byteCount) }
+    }
+} catch {
+    FileHandle.standardError.write(Data("\(error)\n".utf8))
+    exit(1)
 }
 await downloader.shutdown()

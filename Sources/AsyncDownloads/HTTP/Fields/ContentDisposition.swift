@@ -42,7 +42,7 @@ package struct ContentDisposition: Sendable, Hashable {
         _ = scanner.take { $0 != UInt8(ascii: "'") }
         guard scanner.take("'"), let bytes = PercentEncoding.bytes(scanner.takeRest()) else { return nil }
         if charset.equalsIgnoringASCIICase("UTF-8") {
-            return String(validating: bytes, as: UTF8.self)
+            return String(wellFormedUTF8: bytes)
         }
         if charset.equalsIgnoringASCIICase("ISO-8859-1") {
             return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

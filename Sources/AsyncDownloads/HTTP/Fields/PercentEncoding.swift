@@ -32,7 +32,7 @@ enum PercentEncoding {
             if escaped.isEmpty {
                 bytes.append(byte)
                 rest.removeFirst()
-            } else if String(validating: escaped, as: UTF8.self) != nil {
+            } else if String(wellFormedUTF8: escaped) != nil {
                 bytes += escaped
             } else {
                 bytes += start[..<rest.startIndex]

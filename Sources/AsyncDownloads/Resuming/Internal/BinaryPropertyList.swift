@@ -115,7 +115,7 @@ struct BinaryPropertyList: PropertyList {
         let units = stride(from: content.startIndex, to: content.endIndex, by: 2).map {
             UInt16(content[$0]) << 8 | UInt16(content[$0 + 1])
         }
-        return String(validating: units, as: UTF16.self)
+        return String(wellFormedUTF16: units)
     }
 
     private func array(_ object: Object) -> PropertyListValue? {

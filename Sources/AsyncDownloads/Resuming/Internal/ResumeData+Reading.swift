@@ -35,7 +35,7 @@ extension ResumeData {
 
     private static func url(_ dictionary: ResumeDictionary) throws(DownloadError) -> URL {
         guard let text = dictionary.string("NSURLSessionDownloadURL"),
-            let url = URL(string: text, encodingInvalidCharacters: false)
+            let url = URL(strict: text)
         else { throw .unusable("the resume data does not contain a download URL") }
         guard Origin(url) != nil else { throw .unusable("the download URL is not an http or https URL") }
         guard url.user == nil, url.password == nil else { throw .unusable("the download URL contains credentials") }

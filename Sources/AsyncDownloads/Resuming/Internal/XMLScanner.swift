@@ -54,7 +54,7 @@ struct XMLScanner {
                 text += section
             } else if take("<") {
                 guard let tag = tag(), tag.name == name, tag.kind == .end else { return nil }
-                return String(validating: text, as: UTF8.self)
+                return String(wellFormedUTF8: text)
             } else if take("&") {
                 guard let reference = take(through: ";"), let scalar = Self.scalar(reference) else { return nil }
                 text += String(scalar).utf8
