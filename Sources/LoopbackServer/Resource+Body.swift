@@ -1,5 +1,5 @@
 extension Resource {
-    /// The bytes of a representation; a string literal stands for its UTF-8.
+    /// The bytes of a representation; a string literal stands for its UTF-8 bytes.
     package enum Body: Sendable, Hashable, ExpressibleByStringLiteral {
         case content(Content)
         case bytes([UInt8])

@@ -6,10 +6,10 @@ struct ResponseDraft {
     private(set) var sendsBody = true
     private(set) var isChunked = false
 
-    /// Whether the connection ends with the body.
+    /// Whether the connection is closed after the body.
     private(set) var closes = false
 
-    /// Status, fields and body, without those that frame it.
+    /// Determines the status, the body, and the fields except those that frame the body.
     init(for request: RequestHead, of resource: Resource?, deviations: Deviations, now: HTTPDate) {
         headers["Date"] = resource?.date ?? now.description
         if let answer = deviations.answer {
@@ -20,11 +20,11 @@ struct ResponseDraft {
             describe(resource)
             select(from: resource, for: request, deviations: deviations, now: now)
         } else {
-            answer(404, "nothing at \(request.path)\n")
+            answer(404, "no resource at \(request.path)\n")
         }
     }
 
-    /// The status line and the fields, as they are sent.
+    /// The bytes of the status line and the fields.
     var head: [UInt8] {
         let fields = headers.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
         return Array("HTTP/1.1 \(status) \(reasonPhrase(of: status))\r\n\(fields)\r\n".utf8)
@@ -45,7 +45,7 @@ struct ResponseDraft {
     ) {
         guard request.method == "GET" || request.method == "HEAD" else {
             headers["Allow"] = "GET, HEAD"
-            answer(405, "only GET and HEAD\n")
+            answer(405, "only GET and HEAD are supported\n")
             return
         }
         let coding = resource.coding(for: request)
@@ -67,10 +67,10 @@ struct ResponseDraft {
             represent(resource, coding, BodyPart(bytes, range))
             wrapAsMultipart(contentRange(range, of: bytes.length))
         case .unsatisfiable:
-            answer(416, "no such range\n")
+            answer(416, "the range is not satisfiable\n")
             headers["Content-Range"] = "bytes */\(bytes.length)"
         case .forbidden:
-            answer(412, "precondition failed\n")
+            answer(412, "a precondition failed\n")
         }
         if status == 206 || status == 416, case .some(let value) = deviations.contentRange {
             headers["Content-Range"] = value
@@ -105,10 +105,10 @@ struct ResponseDraft {
 }
 
 extension ResponseDraft {
-    /// Adds the fields that say where the body ends, then the step's changes to the head.
+    /// Adds the fields that frame the body, then applies the step's changes to the head.
     mutating func frame(for request: RequestHead, framing: Resource.Framing, deviations: Deviations) {
         let length = body.reduce(0) { $0 + $1.length }
-        // These have no body, whatever their fields say (RFC 9112, 6.3).
+        // Responses with these statuses have no body, whatever their fields state (RFC 9112, 6.3).
         let isBodiless = status / 100 == 1 || status == 204 || status == 304
         var framing = framing
         let isEndlessLength = deviations.isEndless && framing == .contentLength

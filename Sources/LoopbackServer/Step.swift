@@ -1,6 +1,6 @@
 /// What is done to one request of a resource's script; none of it is honest serving.
 ///
-/// Written as an array: `script: [[.cut(after: 1000, .reset)], [], [.delayHead(.seconds(1)), .ignoreRange]]`.
+/// Steps are written as arrays: `script: [[.cut(after: 1000, .reset)], [], [.delayHead(.seconds(1)), .ignoreRange]]`.
 package struct Step: Sendable, Hashable, ExpressibleByArrayLiteral {
     package var faults: [Fault]
 
@@ -12,6 +12,6 @@ package struct Step: Sendable, Hashable, ExpressibleByArrayLiteral {
         self.faults = faults
     }
 
-    /// Honest serving.
+    /// A step without faults.
     package static let plain: Step = []
 }
