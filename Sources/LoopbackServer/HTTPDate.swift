@@ -57,7 +57,7 @@ struct HTTPDate: Comparable {
 
 extension HTTPDate: CustomStringConvertible {
     var description: String {
-        // Rounded down, so that dates before 1970 can be written as well.
+        // The division rounds down, so that dates before 1970 are correct too.
         let days = (seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400
         let second = seconds - days * 86_400
         var year = 1970 + (days < 0 ? days / 365 - 1 : days / 366)

@@ -1,10 +1,12 @@
 /// Header fields in order, as on the wire: names keep their case and are compared without it.
 package struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    /// A field with its name and its value.
     package struct Field: Sendable, Hashable {
         package var name: String
         package var value: String
     }
 
+    /// The fields in their order on the wire.
     package private(set) var fields: [Field] = []
 
     package init() {}

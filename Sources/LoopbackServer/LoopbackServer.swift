@@ -143,7 +143,7 @@ package final class LoopbackServer: Sendable {
         site.read { $0.bodyBytesSent(at: path.rooted) }
     }
 
-    /// Waits until ``bodyBytesSent(at:)`` is at least `count`.
+    /// Waits until the number of body bytes that ``bodyBytesSent(at:)`` returns is at least `count`.
     ///
     /// Returns early if the server is stopped or the task is canceled.
     package func bodyBytesSent(at path: String, reaching count: Int64) async {

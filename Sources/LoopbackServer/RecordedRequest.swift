@@ -6,18 +6,21 @@ package struct RecordedRequest: Sendable, Hashable {
     /// The number of the connection on which the request arrived, starting at 1.
     package let connection: Int
 
+    /// The method, such as `GET`.
     package let method: String
 
     /// The percent-encoded path of the request target, without the query.
     package let path: String
 
+    /// The query of the request target, without the question mark; `nil` if the target has none.
     package let query: String?
 
+    /// The header fields as received.
     package let headers: HeaderFields
 
     /// The status of the response, which may still be in progress; `nil` if no complete head is sent.
     package let status: Int?
 
-    /// The value of a header field.
+    /// The value of the header field with this name.
     package subscript(name: String) -> String? { headers[name] }
 }

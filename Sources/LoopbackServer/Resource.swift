@@ -4,6 +4,7 @@
 /// With the defaults, the server conforms to RFC 9110 and sends no validators. Raw values are sent as they are, so that
 /// weak, unquoted, and malformed ones are possible.
 package struct Resource: Sendable, Hashable {
+    /// The bytes of the representation.
     package var body: Body
 
     /// The status of a response without faults.
@@ -32,7 +33,10 @@ package struct Resource: Sendable, Hashable {
     /// Further fields of every response, except those that a fault replaces.
     package var headers: HeaderFields = [:]
 
+    /// How the server treats Range (RFC 9110, 14.2).
     package var ranges: RangeSupport = .honoured
+
+    /// How the server treats If-Range (RFC 9110, 13.1.5).
     package var ifRange: IfRangeSupport = .correct
 
     /// Whether If-Match is evaluated, with strong comparison (RFC 9110, 13.1.1).
@@ -50,6 +54,7 @@ package struct Resource: Sendable, Hashable {
     /// Whether the last step of the script applies to all later requests as well.
     package var repeatsLastStep = false
 
+    /// Creates a resource with these bytes and the default behavior.
     package init(_ body: Body) {
         self.body = body
     }
@@ -63,6 +68,7 @@ package struct Resource: Sendable, Hashable {
 }
 
 extension Resource {
+    /// The ways in which the server can treat Range.
     package enum RangeSupport: Sendable, Hashable, CaseIterable {
         /// Ranges are honored and announced by Accept-Ranges.
         case honoured
@@ -76,6 +82,7 @@ extension Resource {
         case refused
     }
 
+    /// The ways in which the server can treat If-Range.
     package enum IfRangeSupport: Sendable, Hashable, CaseIterable {
         /// Entity tags are compared strongly; dates must be equal and strong (RFC 9110, 13.1.5).
         case correct
@@ -87,6 +94,7 @@ extension Resource {
         case datesOnly
     }
 
+    /// The ways in which a response can mark the end of the body (RFC 9112, 6.3).
     package enum Framing: Sendable, Hashable, CaseIterable {
         case contentLength, chunked, closeDelimited
     }

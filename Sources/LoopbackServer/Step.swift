@@ -2,6 +2,7 @@
 ///
 /// Steps are written as arrays: `script: [[.cut(after: 1000, .reset)], [], [.delayHead(.seconds(1)), .ignoreRange]]`.
 package struct Step: Sendable, Hashable, ExpressibleByArrayLiteral {
+    /// The faults, which are combined in one response.
     package var faults: [Fault]
 
     package init(_ faults: [Fault]) {

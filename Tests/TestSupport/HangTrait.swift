@@ -34,7 +34,7 @@ package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         // A test can have the trait several times, from each enclosing suite and from itself, but is registered once.
         guard !Self.isWatching else { return try await function() }
-        // The test's own trait comes last, after those of the suites from the outermost to the innermost.
+        // The traits of the suites precede the test's own trait, from the outermost suite to the innermost.
         let limit = test.traits.compactMap { $0 as? Self }.last?.limit ?? limit
         let number = HangWatch.shared.begin(Self.name(of: test, testCase), limit: limit)
         defer { HangWatch.shared.end(number) }
@@ -48,7 +48,7 @@ package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
         return ([name] + arguments.map { "[\($0)]" } + ["(\(place))"]).joined(separator: " ")
     }
 
-    /// Describes the arguments of a test case.
+    /// Returns descriptions of the arguments of a test case.
     ///
     /// The arguments are private in Swift Testing. The result is empty if its version stores them differently.
     private static func arguments(_ testCase: Test.Case) -> [String] {

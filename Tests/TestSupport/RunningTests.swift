@@ -2,7 +2,7 @@
 package struct RunningTests: Sendable {
     /// A test that has started and has not ended.
     package struct Entry: Sendable {
-        /// The suite, the function, the arguments and the source location of the test.
+        /// The suite, the function, the arguments, and the source location of the test.
         package let name: String
         /// The duration after which the test can be considered hung.
         package let limit: Duration
@@ -10,7 +10,7 @@ package struct RunningTests: Sendable {
         let start: SuspendingClock.Instant
     }
 
-    /// A test that has run for longer than its limit while no other test ended.
+    /// A test that has run for longer than its limit, at a time when no test has ended recently.
     package struct Hung: Sendable, Equatable {
         /// The name with which the test was added.
         package let name: String
