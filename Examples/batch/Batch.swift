@@ -109,7 +109,7 @@ struct Batch: AsyncParsableCommand {
     @Option(help: "What finished and unfinished files survive. (default: power-loss)")
     var durability: DurabilityName?
 
-    @Flag(help: "Writes events to standard output, one JSON object per line.")
+    @Flag(help: "Writes only events to standard output, one JSON object per line.")
     var json = false
 
     @Flag(name: .shortAndLong, help: "Shows errors only.")

@@ -20,7 +20,7 @@ struct ResponseDraft {
             describe(resource)
             select(from: resource, for: request, deviations: deviations, now: now)
         } else {
-            answer(404, "no resource at \(request.path)\n")
+            answer(404, "nothing at \(request.path)\n")
         }
     }
 
@@ -45,7 +45,7 @@ struct ResponseDraft {
     ) {
         guard request.method == "GET" || request.method == "HEAD" else {
             headers["Allow"] = "GET, HEAD"
-            answer(405, "only GET and HEAD are supported\n")
+            answer(405, "only GET and HEAD\n")
             return
         }
         let coding = resource.coding(for: request)
@@ -67,10 +67,10 @@ struct ResponseDraft {
             represent(resource, coding, BodyPart(bytes, range))
             wrapAsMultipart(contentRange(range, of: bytes.length))
         case .unsatisfiable:
-            answer(416, "the range is not satisfiable\n")
+            answer(416, "no such range\n")
             headers["Content-Range"] = "bytes */\(bytes.length)"
         case .forbidden:
-            answer(412, "a precondition failed\n")
+            answer(412, "precondition failed\n")
         }
         if status == 206 || status == 416, case .some(let value) = deviations.contentRange {
             headers["Content-Range"] = value
