@@ -3,17 +3,19 @@ internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
 
-/// What the options mean to the library.
+/// The translation of the options into values of the library.
 extension Batch {
-    /// Where the files go.
+    /// The directory for the downloaded files.
     var destination: URL { URL(fileURLWithPath: directory ?? ".", isDirectory: true) }
 
-    /// How many requests are open at once: more than may run, so that those that wait for a retry keep nobody up.
+    /// The number of requests that are open at the same time.
+    ///
+    /// It exceeds the number of running downloads, so that downloads that wait for a retry do not block others.
     var window: Int { 4 * (jobs ?? Self.defaultJobs) }
 
     private static let defaultJobs = 6
 
-    /// The options, as far as they concern every download.
+    /// The configuration that follows from the options for all downloads.
     var downloaderConfiguration: Downloader.Configuration {
         var configuration = Downloader.Configuration()
         configuration.maximumConcurrentTransfers = jobs ?? Self.defaultJobs
@@ -27,7 +29,7 @@ extension Batch {
         return configuration
     }
 
-    /// What the URLs and the manifest ask for, in their order.
+    /// Returns the items of the URLs, then those of the manifest, each in the given order.
     func items() throws -> [Item] {
         var items = urls.map { Item(address: $0, output: output, checksum: checksum) }
         if let input { items += try manifest(input).entries.map(\.item) }
@@ -42,7 +44,7 @@ extension Batch {
     }
 
     private func manifest(_ path: String) throws -> Manifest {
-        // What looks like a URL is one in the wrong place, and may have secrets in it.
+        // A path that looks like a URL is probably a misplaced one, and may contain secrets.
         let isPlain = !path.contains(where: "?#@".contains) && !path.contains("://")
         let name = path == "-" ? "standard input" : isPlain ? path : "the manifest"
         let bytes: Data

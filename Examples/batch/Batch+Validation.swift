@@ -4,44 +4,46 @@ internal import AsyncDownloads
 internal import Foundation
 
 extension Batch {
-    /// More would be no use, and their products would have to be guarded against overflow.
+    // Limits that exceed every sensible value and keep products of these values far below an overflow.
     private static let jobsAllowed = 1...1024
     private static let longestTimeout = 86_400.0
     private static let longestDeadline = 31_536_000.0
 
-    /// Whether nothing was asked for but how to show it.
+    /// Whether the arguments name nothing to download or clean, so that the demonstration runs.
     var isDemonstration: Bool { urls.isEmpty && input == nil && cleaned == nil }
 
-    /// Refuses what is wrong with the options by themselves; what is wrong in a manifest is found when it is read.
+    /// Rejects invalid options and combinations; errors in a manifest are found when it is read.
     func validate() throws {
         if let jobs, !Self.jobsAllowed.contains(jobs) {
-            throw ValidationError("-j takes a number from 1 to \(Self.jobsAllowed.upperBound)")
+            throw ValidationError("-j requires a number from 1 to \(Self.jobsAllowed.upperBound)")
         }
-        if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0") }
+        if let retries, retries < 0 { throw ValidationError("--retries requires a number of at least 0") }
         if let timeout, !(timeout > 0 && timeout <= Self.longestTimeout) {
-            throw ValidationError("--timeout takes seconds, more than 0 and at most \(Int(Self.longestTimeout))")
+            throw ValidationError(
+                "--timeout requires a number of seconds that is positive and at most \(Int(Self.longestTimeout))")
         }
         if let deadline, !(deadline > 0 && deadline <= Self.longestDeadline) {
-            throw ValidationError("--deadline takes seconds, more than 0 and at most \(Int(Self.longestDeadline))")
+            throw ValidationError(
+                "--deadline requires a number of seconds that is positive and at most \(Int(Self.longestDeadline))")
         }
         let isSingle = urls.count == 1 && input == nil
         if cleaned != nil {
             guard urls.isEmpty, input == nil, optionsOfDownloads.isEmpty else {
-                throw ValidationError("--clean removes what earlier runs left, and downloads nothing")
+                throw ValidationError("--clean cannot be combined with downloads or their options")
             }
         } else if isDemonstration {
             guard optionsOfDownloads.isEmpty else {
                 throw ValidationError(
-                    "\(optionsOfDownloads[0]) was given, but nothing to download: name URLs, or a manifest with -i")
+                    "\(optionsOfDownloads[0]) was given, but nothing to download: add URLs, or a manifest with -i")
             }
         } else if output != nil, !isSingle {
-            throw ValidationError("-o names the file of a single URL; a manifest has out= for each")
+            throw ValidationError("-o requires a single URL; in a manifest, use out= for each URL")
         } else if checksum != nil, !isSingle {
-            throw ValidationError("--checksum belongs to a single URL; a manifest has checksum= for each")
+            throw ValidationError("--checksum requires a single URL; in a manifest, use checksum= for each URL")
         }
     }
 
-    /// The options given that mean nothing to the demonstration.
+    /// The given options that apply to downloads only.
     private var optionsOfDownloads: [String] {
         let options: [(String, Bool)] = [
             ("-d", directory != nil), ("-o", output != nil), ("-j", jobs != nil), ("--retries", retries != nil),

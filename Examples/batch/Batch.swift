@@ -4,70 +4,87 @@ internal import AsyncDownloads
 internal import Foundation
 internal import Logging
 
-/// The command: what may be said on its line, and what is then done.
+/// The command `batch`: its arguments and options, and its actions.
 @main
 struct Batch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "batch",
-        abstract: "Downloads files, many at a time, and continues what an earlier run has left.",
+        abstract: "Downloads many files at a time, and continues the unfinished downloads of earlier runs.",
         discussion: """
-            Without any argument it demonstrates itself on a server of its own.
+            Without URLs or a manifest, the command runs a demonstration with a local server.
 
-            A manifest has one URL a line and, under a URL, indented, what is special about it: out=NAME, \
-            checksum=sha-256=HEX, header=Name: value, public-header=Name: value. Lines that begin with # are comments.
+            A manifest lists one URL per line. Indented lines below a URL set its options: out=NAME, \
+            checksum=sha-256=HEX, header=Name: value, and public-header=Name: value. Lines that start with # are \
+            comments.
 
-            Exit status: 0 all finished; 1 at least one failed; 64 wrong usage; 130 interrupted: everything is kept \
-            and the same command continues.
+            Exit status: 0 if all downloads finished; 1 if at least one failed; 64 for wrong usage; 130 if the run \
+            was interrupted. An interrupted run keeps the received bytes, and the same command continues it.
             """)
 
-    @Argument(help: ArgumentHelp("What to download.", valueName: "url"), transform: Address.init)
+    @Argument(help: ArgumentHelp("The URLs to download.", valueName: "url"), transform: Address.init)
     var urls: [Address] = []
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("A manifest; - reads standard input.", valueName: "file"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("A manifest of further URLs, or - for standard input.", valueName: "file"))
     var input: String?
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("Where the files go; created. (default: the current folder)", valueName: "dir"))
+        help: ArgumentHelp(
+            "The directory for the files, created if necessary. (default: the current directory)", valueName: "dir"))
     var directory: String?
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("A single URL's file name. (default: the server's, else the URL's)", valueName: "name"),
+        help: ArgumentHelp(
+            "The file name for a single URL. (default: the name from the server, or from the URL)", valueName: "name"),
         transform: OutputName.init)
     var output: OutputName?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Downloads at a time. (default: 6)", valueName: "n"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The maximum number of concurrent downloads. (default: 6)", valueName: "n"))
     var jobs: Int?
 
-    @Option(help: ArgumentHelp("Attempts after the first, for what is worth them. (default: 5)", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "The maximum number of retries after a temporary failure. (default: 5)", valueName: "n"))
     var retries: Int?
 
-    @Option(help: ArgumentHelp("No byte for so long ends an attempt. (default: 30)", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("The time without a received byte that ends an attempt. (default: 30)", valueName: "seconds")
+    )
     var timeout: Double?
 
-    @Option(help: ArgumentHelp("The whole of one download, retries included. (default: none)", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "The maximum duration of one download, including retries. (default: no limit)", valueName: "seconds"))
     var deadline: Double?
 
     @Option(
         name: .customLong("max-bytes"),
-        help: ArgumentHelp("Refuses longer bodies; K, M and G behind the digits. (default: no limit)", valueName: "n"),
+        help: ArgumentHelp(
+            "The maximum length of a file in bytes; K, M, or G may follow the digits. (default: no limit)",
+            valueName: "n"),
         transform: ByteCount.init)
     var maximumByteCount: ByteCount?
 
     @Option(
-        name: .customLong("in-use"), help: "What to do while another process downloads the same file. (default: wait)")
+        name: .customLong("in-use"),
+        help: "The behavior if another process downloads the same file. (default: wait)")
     var inUse: InUseName?
 
     @Option(
-        help: ArgumentHelp("The digest of a single URL's file, by sha-256 or sha-512.", valueName: "algorithm=hex"),
+        help: ArgumentHelp(
+            "The expected SHA-256 or SHA-512 digest of the file of a single URL.", valueName: "algorithm=hex"),
         transform: Checksum.init(argument:))
     var checksum: Checksum?
 
     @Option(
         name: .customLong("header"),
         help: ArgumentHelp(
-            "Sent with every request; repeatable. Stays with the URL's origin, and is never written to disk.",
+            "A secret header, sent to the origin of each URL only and never written to disk; repeatable.",
             valueName: "name: value"),
         transform: HeaderLine.init)
     var headers: [HeaderLine] = []
@@ -75,32 +92,34 @@ struct Batch: AsyncParsableCommand {
     @Option(
         name: .customLong("public-header"),
         help: ArgumentHelp(
-            "The same for what is no secret: it may go to another origin, and be recorded.", valueName: "name: value"),
+            "A header that is not secret: it may be sent to other origins and recorded on disk; repeatable.",
+            valueName: "name: value"),
         transform: HeaderLine.nonsecret)
     var publicHeaders: [HeaderLine] = []
 
     @Option(
         name: .customLong("clean"),
         help: ArgumentHelp(
-            "Removes hidden files in a directory that nothing can continue, and that are a day old.", valueName: "dir"))
+            "Removes leftovers from a directory: hidden files, at least a day old, that no download can continue.",
+            valueName: "dir"))
     var cleaned: String?
 
-    @Option(help: "The transport. (default: http-client on Linux, urlsession on Apple's systems)")
+    @Option(help: "The HTTP engine. (default: http-client on Linux, urlsession on Apple platforms)")
     var engine: Engine?
 
-    @Option(help: "What files survive, finished or not. (default: power-loss)")
+    @Option(help: "What finished and unfinished files survive. (default: power-loss)")
     var durability: DurabilityName?
 
-    @Flag(help: "One JSON object per event on standard output, nothing else there.")
+    @Flag(help: "Writes only events to standard output, one JSON object per line.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Errors only.")
+    @Flag(name: .shortAndLong, help: "Shows errors only.")
     var quiet = false
 
-    @Flag(name: .customLong("no-progress"), help: "No live display.")
+    @Flag(name: .customLong("no-progress"), help: "Hides the live display.")
     var hidesProgress = false
 
-    /// Runs the command; the process ends with its status.
+    /// Parses the arguments, runs the command, and exits with its status.
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         var command: any ParsableCommand
@@ -125,7 +144,7 @@ struct Batch: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // What the library logs is told by its events too, and would tear the display.
+        // The events contain everything that the library logs, and log lines would disturb the live display.
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         if isDemonstration {
             try await Demonstration(engine: engine, makeConsole: makeConsole, isQuiet: quiet || json).run()
@@ -144,7 +163,7 @@ struct Batch: AsyncParsableCommand {
         defer { signals.cancel() }
         let tally = await session.run(items, into: destination)
         if tally.isInterrupted {
-            StandardError.write("interrupted, \(tally.remainder); the same command continues\n")
+            StandardError.write("interrupted; \(tally.remainder); run the same command again to continue\n")
             throw ExitCode(Signals.exitStatus)
         }
         if tally.failed > 0 { throw ExitCode.failure }

@@ -2,16 +2,18 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// The message for a command line that cannot be understood.
+/// An error message for an invalid command line.
 ///
-/// The parser repeats what it was given. That may be a password, a signed URL or a header's value, and standard error
-/// often ends in a log, so nothing is repeated but the names of options, and URLs without their secrets.
+/// The parser's messages repeat arguments, which may be passwords, signed URLs, or header values, and standard error
+/// often leads to a log. This message repeats only names of options, and URLs without their secrets.
 struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
     let description: String
 
-    /// Makes the message of the parser's error fit for a log.
+    /// Creates a message that is safe to log from a message of the parser.
     ///
-    /// - Parameter arguments: The command line that led to `message`, without the command's name.
+    /// - Parameters:
+    ///   - message: The message of the parser.
+    ///   - arguments: The command line that led to `message`, without the command's name.
     init(_ message: String, arguments: [String]) {
         var text = message
         let pieces = Set(arguments.flatMap { Self.pieces(of: $0) }).subtracting(Self.choices)
@@ -19,18 +21,19 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
             text = text.replacing("'\(piece)'", with: "'\(Self.shown(piece))'")
         }
         text = text.replacing("The value '\(Self.hidden)' is invalid", with: "The value is invalid")
-        // Text that the parser repeats without quotes cannot be distinguished from its own words.
-        let isTold = pieces.contains { Self.mayBeSecret($0) && text.contains($0) }
-        description = isTold ? "Error: an option or an argument cannot be understood\n  See 'batch --help'." : text
+        // A piece that the parser repeats without quotes cannot be distinguished from the parser's own words.
+        let repeatsSecret = pieces.contains { Self.mayBeSecret($0) && text.contains($0) }
+        description =
+            repeatsSecret ? "Error: an option or an argument is invalid\n  See 'batch --help'." : text
     }
 
     private static let hidden = "…"
 
-    /// The words that the parser itself lists.
+    /// The values that the parser lists in its messages.
     private static let choices = Set(
         Engine.allCases.map(\.rawValue) + DurabilityName.allCases.map(\.rawValue) + InUseName.allCases.map(\.rawValue))
 
-    /// What the parser may repeat of an argument: all of it, or the option or the value of `--option=value`.
+    /// Returns what the parser may repeat of an argument: all of it, or the option or the value of `--option=value`.
     private static func pieces(of argument: String) -> [String] {
         guard argument.hasPrefix("-"), let equals = argument.firstIndex(of: "=") else { return [argument] }
         return [argument, String(argument[..<equals]), String(argument[argument.index(after: equals)...])]
@@ -46,7 +49,7 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
         return url
     }
 
-    /// Whether a text has the form of a long option's name, as a misspelled one has.
+    /// Returns whether a text has the form of a long option's name, so that a misspelled option can be shown.
     private static func isName(_ text: String) -> Bool {
         text.hasPrefix("--") && text.utf8.allSatisfy { (97...122).contains($0) || $0 == UInt8(ascii: "-") }
     }

@@ -1,12 +1,12 @@
 #if ServerStack
 internal import ArgumentParser
 
-/// The command: each subcommand measures one thing.
+/// The command `benchmark`, with a subcommand for each measurement.
 @main
 struct Benchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "benchmark",
-        abstract: "Measures the library on servers of its own.",
+        abstract: "Measures the library with local servers.",
         subcommands: [SoakCommand.self])
 }
 #endif

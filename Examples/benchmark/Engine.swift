@@ -7,12 +7,12 @@ enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     case httpClient = "http-client"
     case urlSession = "urlsession"
 
-    /// A downloader over an engine of its own.
+    /// Returns a downloader with a new transport of the engine.
     func makeDownloader(_ configuration: Downloader.Configuration) -> Downloader {
         makeDownloader(configuration, makeTransport())
     }
 
-    /// A downloader over `transport`.
+    /// Returns a downloader with this transport.
     func makeDownloader(_ configuration: Downloader.Configuration, _ transport: any Transport) -> Downloader {
         Downloader(
             configuration: configuration, transport: transport, store: DiskStore(durability: configuration.durability),

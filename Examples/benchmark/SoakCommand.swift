@@ -3,34 +3,35 @@ internal import ArgumentParser
 internal import Foundation
 internal import Logging
 
-/// `benchmark soak`: what it may be told, and what it prints.
+/// The subcommand `soak`: its options and its output.
 struct SoakCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
-        abstract: "Lives through many small downloads in one process, and looks for what they leave behind.",
+        abstract: "Performs many small downloads in one process, and checks for leaks and errors.",
         discussion: """
-            Each download listens or does not, awaits its file or does not, pauses, resumes, leaves or is superseded, \
-            as the seed has it, against a server that misbehaves. Afterwards no descriptor, thread, object or file may \
-            be left, and memory must be as it was.
+            The seed determines for each download whether its events are read, whether its file is awaited, and \
+            whether it is paused, resumed, canceled, discarded, or superseded. The server has scripted faults. \
+            Afterward, no descriptor, thread, object, or file may be left, and memory must not have grown.
 
-            Exit status: 0 nothing was left; 1 something was; 64 wrong usage.
+            Exit status: 0 if no leaks or errors were found; 1 if some were found; 64 for wrong usage.
             """)
 
-    @Option(help: "How many downloads.")
+    @Option(help: "The number of downloads.")
     var downloads = 100_000
 
-    @Option(help: ArgumentHelp("What the downloads are drawn from. (default: another each time)", valueName: "n"))
+    @Option(help: ArgumentHelp("The seed for the downloads. (default: a random number)", valueName: "n"))
     var seed: UInt64?
 
-    @Option(help: "The transport.")
+    @Option(help: "The HTTP engine.")
     var engine = Engine.httpClient
 
-    @Flag(help: "One JSON object on standard output in place of the table.")
+    @Flag(help: "Writes one JSON object to standard output instead of the table.")
     var json = false
 
     func validate() throws {
         guard downloads >= Soak.fewest else {
-            throw ValidationError("--downloads takes \(Soak.fewest) at least: the figures are taken at every tenth")
+            throw ValidationError(
+                "--downloads requires at least \(Soak.fewest), because a sample is taken after each tenth")
         }
     }
 

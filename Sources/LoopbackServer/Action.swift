@@ -2,13 +2,13 @@
 /// One thing that a connection's handler does.
 enum Action: Equatable {
     case wait(Duration)
-    /// Until the path is released.
+    /// Waits until the path is released.
     case hold
     case send([UInt8])
     case body(BodyPart, chunked: Bool)
     /// Ends the connection.
     case close(Closing)
-    /// Ends the exchange and leaves the connection to the next one.
+    /// Ends the exchange and keeps the connection open for the next one.
     case finish
 }
 #endif

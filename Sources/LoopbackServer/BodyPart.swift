@@ -17,14 +17,14 @@ struct BodyPart: Equatable {
         self.init(whole: .text(text))
     }
 
-    /// Bytes that belong to no resource.
+    /// Creates a part of `count` padding bytes, which belong to no resource.
     init(padding count: Int64) {
         self.init(.content(Content(seed: 0, length: count)), 0..<count)
     }
 
     var length: Int64 { range.upperBound - range.lowerBound }
 
-    /// Splits off at most `length` bytes at the beginning.
+    /// Returns the first bytes of the part, at most `length`, and the rest.
     func split(at length: Int64) -> (head: BodyPart, tail: BodyPart) {
         let middle = range.lowerBound + min(max(length, 0), self.length)
         return (BodyPart(body, range.lowerBound..<middle), BodyPart(body, middle..<range.upperBound))

@@ -2,7 +2,7 @@
 internal import NIOCore
 
 extension ByteBuffer {
-    /// The bytes of a piece, as a chunk if they are to be one.
+    /// Creates a buffer with the bytes of `piece`, framed as a chunk (RFC 9112, 7.1) if `chunked` is true.
     init(_ piece: BodyPart, chunked: Bool) {
         self.init()
         reserveCapacity(Int(piece.length) + 16)

@@ -1,9 +1,9 @@
 #if ServerStack
 internal import NIOSSL
 
-/// A certificate for 127.0.0.1, valid until 2126, that nobody vouches for, and its key, which protects nothing.
+/// A self-signed certificate for 127.0.0.1, valid until 2126, and its key, which is not a secret.
 enum Certificate {
-    /// What TLS needs to present it.
+    /// Returns the TLS context of a server that presents the certificate.
     static func context() throws -> NIOSSLContext {
         let certificate = try NIOSSLCertificate(bytes: Array(certificate.utf8), format: .pem)
         let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)

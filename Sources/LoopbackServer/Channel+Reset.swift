@@ -3,9 +3,9 @@ internal import Foundation
 internal import NIOCore
 
 extension Channel {
-    /// Closes with RST once the peer has acknowledged every byte sent: a reset throws away what is still queued.
+    /// Closes the connection with RST once the peer has acknowledged every byte, because a reset discards queued bytes.
     ///
-    /// A peer that has not taken everything after ten seconds is reset all the same.
+    /// A peer that has not acknowledged everything after ten seconds is reset anyway.
     func reset() {
         reset(deadline: .now() + .seconds(10))
     }
@@ -16,11 +16,11 @@ extension Channel {
             bytesInSendQueue(of: socket)
         }
         if let queued, queued > 0, NIODeadline.now() < deadline, isActive {
-            // Nothing tells when an acknowledgement comes, so it is asked for.
+            // The system does not report acknowledgments, so the send queue is polled.
             eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(1)) { self.reset(deadline: deadline) }
             return
         }
-        // On the event loop the option is set before this returns.
+        // This runs on the event loop, where the option is set synchronously, so the future need not be awaited.
         _ = (self as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
         close(promise: nil)
     }

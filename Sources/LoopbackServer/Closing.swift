@@ -1,9 +1,9 @@
 #if ServerStack
 /// The two ways in which a connection ends.
 package enum Closing: Sendable, Hashable, CaseIterable {
-    /// FIN: the client sees the end of the stream.
+    /// The server sends FIN: the client sees the end of the stream.
     case orderly
-    /// RST, sent when the client has acknowledged every byte before it: the client sees a reset connection.
+    /// The server sends RST once the client has acknowledged every earlier byte: the client sees a reset connection.
     case reset
 }
 #endif

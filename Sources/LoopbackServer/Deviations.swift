@@ -1,23 +1,23 @@
 #if ServerStack
 /// A step's faults, each in the place where it takes effect.
 ///
-/// Of two faults for one place the later one counts, unless both can take effect.
+/// Of two faults for the same place, the later one counts unless both can take effect.
 struct Deviations {
-    /// An answer in place of the resource's.
+    /// A response that replaces the one of the resource.
     struct Answer {
         var status: Int
         var headers: HeaderFields
         var body: Resource.Body
     }
 
-    /// What happens where the head should have been sent.
+    /// What the server does instead of sending the head.
     enum Opening {
         case closed(Closing)
         case cut(after: Int)
         case garbage
     }
 
-    /// What happens after a number of body bytes.
+    /// An action that follows a number of body bytes.
     struct Interruption {
         var offset: Int64
         var action: Action
@@ -30,17 +30,17 @@ struct Deviations {
     var unrequestedFirst: Int64?
     var isMultipart = false
     var headerEdits: [(name: String, value: String?)] = []
-    /// Set to a raw Content-Range, or to none.
+    /// The replacement for Content-Range: nil changes nothing, and a wrapped nil removes the field.
     var contentRange: String??
     var declaredLength: Int64?
     var extraBytes = 0
     var isEndless = false
     var lacksLastChunk = false
     var trailers: [String] = []
-    /// What comes before the head.
+    /// The actions that precede the head.
     var delays: [Action] = []
     var opening: Opening?
-    /// By offset, and in the step's order where that is equal.
+    /// The interruptions in the order of their offsets; those with equal offsets keep the order of the step.
     private(set) var interruptions: [Interruption] = []
     var bytesPerSecond: Int?
 
@@ -56,7 +56,7 @@ struct Deviations {
             answer = Answer(status: status, headers: ["Retry-After": value], body: "try again later\n")
         case .redirect(let status, let location):
             answer = Answer(status: status, headers: ["Location": location], body: "")
-        case .replaceContent: break  // The site has changed the resource before it plans the answer.
+        case .replaceContent: break  // The site replaces the resource's content before it plans the response.
         case .ignoreRange: ignoresRange = true
         case .rangeShift(let distance): rangeShift = distance
         case .shortRange(let length): longestRange = length

@@ -5,7 +5,7 @@ struct Exchange {
     let path: String
     let bytesPerSecond: Int?
 
-    /// What is still to be done.
+    /// The actions that remain.
     private(set) var actions: ArraySlice<Action>
 
     init(number: Int, path: String, plan: ResponsePlan) {
@@ -15,7 +15,7 @@ struct Exchange {
         actions = plan.actions[...]
     }
 
-    /// Takes the next action, of a body at most `length` bytes.
+    /// Removes and returns the next action; of a body part, at most `length` bytes.
     mutating func next(bodyBytes length: Int) -> Action {
         let action = actions.removeFirst()
         guard case .body(let part, let chunked) = action else { return action }

@@ -2,29 +2,29 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Reads a connection's requests and answers them one by one, each by its plan.
+/// A channel handler that reads the requests of a connection and responds to them one at a time, each by its plan.
 ///
-/// Responses are written as bytes, so that broken ones are no harder than honest ones.
+/// Responses are written as bytes, so that a malformed response is as easy to send as a correct one.
 final class ExchangeHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
 
     private enum Phase {
-        /// No exchange.
+        /// No exchange is in progress.
         case idle
-        /// The exchange's actions are being done, further up the stack.
+        /// A caller further up the stack performs the exchange's actions.
         case running
-        /// The socket takes no more; goes on when it does.
+        /// The socket accepts no more bytes; the exchange continues when it does.
         case unwritable
-        /// A timer or a hold has the exchange.
+        /// The exchange waits for a timer or for the release of a hold.
         case suspended
-        /// The last exchange is over, or the connection gone. Nothing follows.
+        /// The last exchange has ended, or the connection is closed. No exchange follows.
         case closed
     }
 
     private static let pieceSize = 65_536
 
-    /// Body bytes after which other connections of the event loop get their turn.
+    /// The number of body bytes after which the handler yields to other connections of the event loop.
     private static let turn = 16 * pieceSize
 
     private let site: Site
@@ -67,7 +67,7 @@ final class ExchangeHandler: ChannelInboundHandler {
         self.context = nil
     }
 
-    /// A broken request, or a broken connection.
+    /// Closes the connection after a malformed request or a connection error.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
@@ -100,7 +100,7 @@ final class ExchangeHandler: ChannelInboundHandler {
         }
     }
 
-    /// Does the next action, and returns the number of body bytes it wrote.
+    /// Performs the next action, and returns the number of body bytes that it wrote.
     private func perform(_ context: ChannelHandlerContext) -> Int {
         guard var exchange else { return 0 }
         let pieceSize = min(Self.pieceSize, max(1, (exchange.bytesPerSecond ?? .max) / 20))
@@ -115,7 +115,7 @@ final class ExchangeHandler: ChannelInboundHandler {
             context.write(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
         case .body(let piece, let chunked):
             let count = Int(piece.length)
-            // Counted first: what a client has received is never more than the count.
+            // The bytes are counted before they are written, so a client never has more bytes than were counted.
             site.addBodyBytes(count, at: exchange.path)
             context.write(wrapOutboundOut(ByteBuffer(piece, chunked: chunked)), promise: nil)
             if let rate = exchange.bytesPerSecond { resume(after: .seconds(Double(count) / Double(rate))) }
@@ -124,7 +124,7 @@ final class ExchangeHandler: ChannelInboundHandler {
             phase = .closed
             close(context, closing)
         case .finish:
-            // The flush may find the connection gone, which makes the phase closed.
+            // The flush may discover that the connection is closed, which sets the phase to `closed`.
             phase = .idle
             context.flush()
             endExchange()
@@ -153,7 +153,7 @@ final class ExchangeHandler: ChannelInboundHandler {
         site.hold(number, hold)
     }
 
-    /// Closes when every byte before it is sent; the exchange ends with the connection.
+    /// Closes the connection after all earlier bytes were sent; the exchange ends with the connection.
     private func close(_ context: ChannelHandlerContext, _ closing: Closing) {
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { _ in

@@ -1,69 +1,69 @@
 #if ServerStack
 /// One departure from honest serving, for one response.
 ///
-/// Faults of one step combine: those that choose the bytes, those that change the head and those that break the
-/// exchange off. Offsets count the body bytes of this response, not those of the resource.
+/// The faults of a step can be combined: some select the bytes, some change the head, and some interrupt the exchange.
+/// Offsets count the body bytes of this response, not those of the resource.
 package enum Fault: Sendable, Hashable {
-    /// Another status, fields and body, whatever was asked for.
+    /// Responds with this status, these fields, and this body, regardless of the request.
     case status(Int, headers: HeaderFields = [:], body: Resource.Body = "")
-    /// An error with a raw Retry-After.
+    /// Responds with an error status and this raw Retry-After value (RFC 9110, 10.2.3).
     case retryAfter(String, status: Int = 503)
-    /// A redirection with a raw Location.
+    /// Responds with a redirect to this raw Location value (RFC 9110, 10.2.2).
     case redirect(status: Int = 302, location: String)
-    /// From this request on the resource has these bytes and validators; answered by what it has now.
+    /// Replaces the resource's bytes and validators, for this response and all later ones.
     case replaceContent(Content, entityTag: String? = nil, lastModified: String? = nil)
 
-    /// 200 with the whole body, although a range was asked for.
+    /// Responds with 200 and the whole body although a range was requested.
     case ignoreRange
-    /// A 206 that starts that much later, or earlier when negative, and says so.
+    /// Shifts the start of a 206 by this number of bytes, backward if negative; Content-Range states the sent range.
     case rangeShift(Int64)
-    /// A 206 of at most that many bytes, which says so.
+    /// Limits a 206 to this number of bytes; Content-Range states the sent range.
     case shortRange(Int64)
-    /// 206 from that offset to the end when no Range was sent.
+    /// Responds with 206, from this offset to the end, to a request without Range.
     case unrequestedPartial(from: Int64 = 0)
-    /// 206 with one part as `multipart/byteranges`.
+    /// Responds with 206 and one part as `multipart/byteranges` (RFC 9110, 14.6).
     case multipartByteRanges
 
-    /// Another raw Content-Range, or none, in a 206 or 416.
+    /// Replaces Content-Range in a 206 or 416 by this raw value, or removes it.
     case contentRange(String?)
-    /// Another Content-Length; the body is what it was, and the connection is closed after it.
+    /// Replaces Content-Length; the body is unchanged, and the connection is closed after it.
     case contentLength(Int64)
-    /// Another raw ETag, or none, in this response; conditions are evaluated with the real one.
+    /// Replaces ETag in this response by this raw value, or removes it; conditions are evaluated with the real one.
     case entityTag(String?)
     /// Sets a field.
     case header(String, String)
     /// Removes a field. A body without Content-Length ends with the connection.
     case removeHeader(String)
-    /// Adds a field with a value of that many bytes.
+    /// Adds a field with a value of this number of bytes.
     case hugeHeader(bytes: Int)
 
-    /// That many bytes more than declared, then the connection is closed.
+    /// Sends this number of bytes in addition to the declared ones, then closes the connection.
     case extraBytes(Int)
-    /// Padding for ever after the body, until the client closes; chunked, where the framing would be a length.
+    /// Sends padding after the body until the client closes; chunked instead of with a Content-Length.
     case endless
-    /// Chunked, and closed before the last chunk.
+    /// Sends a chunked body, and closes the connection before the last chunk.
     case chunkedWithoutEnd
-    /// Chunked, with a trailer section of these raw lines (RFC 9112, 7.1.2).
+    /// Sends a chunked body with a trailer section of these raw lines (RFC 9112, 7.1.2).
     case trailers([String])
 
-    /// Sends a response of that status, 1xx, before the real one.
+    /// Sends a response with this 1xx status before the final response.
     case interim(Int)
-    /// Sends the head that much later.
+    /// Delays the head by this duration.
     case delayHead(Duration)
-    /// Sends the head after ``LoopbackServer/release(_:)``.
+    /// Holds the head back until ``LoopbackServer/release(_:)`` is called.
     case holdHead
-    /// Sends that many body bytes, then nothing until ``LoopbackServer/release(_:)``.
+    /// Sends this number of body bytes, then nothing until ``LoopbackServer/release(_:)`` is called.
     case stall(after: Int64)
-    /// Sends no more than that many body bytes a second.
+    /// Sends at most this number of body bytes per second.
     case throttle(bytesPerSecond: Int)
 
-    /// Closes the connection after that many body bytes.
+    /// Closes the connection after this number of body bytes.
     case cut(after: Int64, Closing = .orderly)
-    /// Closes the connection instead of an answer.
+    /// Closes the connection instead of responding.
     case closeBeforeHead(Closing = .orderly)
-    /// Closes the connection after that many bytes of the head.
+    /// Closes the connection after this number of bytes of the head.
     case closeInsideHead(afterBytes: Int)
-    /// Sends something that is not HTTP, then closes.
+    /// Sends bytes that are not HTTP, then closes the connection.
     case garbage
 }
 #endif

@@ -1,9 +1,9 @@
 #if ServerStack
 internal import struct Foundation.Date
 
-/// A time to the second, written as an IMF-fixdate (RFC 9110, 5.6.7).
+/// A time with a precision of one second, written as an IMF-fixdate (RFC 9110, 5.6.7).
 struct HTTPDate: Comparable {
-    /// Since 1970.
+    /// The number of seconds since January 1, 1970, UTC.
     var seconds: Int64
 
     init(seconds: Int64) {
@@ -14,10 +14,10 @@ struct HTTPDate: Comparable {
         HTTPDate(seconds: Int64(Date().timeIntervalSince1970))
     }
 
-    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`; the obsolete forms are not read.
+    /// Parses a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; the obsolete formats are rejected.
     ///
-    /// Requests come from anyone, so numbers with more digits than the form has are refused: computing with them would
-    /// overflow.
+    /// Requests are untrusted, so numbers with more digits than the format allows are rejected: computing with them
+    /// would overflow.
     init?(_ text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 6, words[5] == "GMT", let day = Self.number(words[1], digits: 2, in: 1...31),
@@ -46,7 +46,9 @@ struct HTTPDate: Comparable {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
 
-    /// Days since 1970 in the Gregorian calendar; years are counted from March, so that a leap day is the last.
+    /// Returns the number of days since January 1, 1970 in the Gregorian calendar.
+    ///
+    /// Years are counted from March, so that a leap day is the last day of its year.
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
@@ -56,7 +58,7 @@ struct HTTPDate: Comparable {
 
 extension HTTPDate: CustomStringConvertible {
     var description: String {
-        // Rounded down, so that dates before 1970 can be written as well.
+        // The division rounds down, so that dates before 1970 are correct too.
         let days = (seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400
         let second = seconds - days * 86_400
         var year = 1970 + (days < 0 ? days / 365 - 1 : days / 366)

@@ -1,11 +1,13 @@
 #if ServerStack
 /// Header fields in order, as on the wire: names keep their case and are compared without it.
 package struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    /// A field with its name and its value.
     package struct Field: Sendable, Hashable {
         package var name: String
         package var value: String
     }
 
+    /// The fields in their order on the wire.
     package private(set) var fields: [Field] = []
 
     package init() {}
@@ -14,9 +16,9 @@ package struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral 
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
-    /// The value of the field, several of one name joined with a comma.
+    /// The value of the field with this name; the values of several fields are joined with a comma.
     ///
-    /// Setting replaces every field of the name; `nil` removes them.
+    /// Setting a value replaces all fields with the name; `nil` removes them.
     package subscript(name: String) -> String? {
         get {
             let values = fields.filter { $0.isNamed(name) }.map(\.value)
@@ -28,12 +30,12 @@ package struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral 
         }
     }
 
-    /// Adds a field, also where there is one of that name.
+    /// Adds a field even if a field with the same name exists.
     package mutating func append(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }
 
-    /// Sets each field of `other`, as the subscript does.
+    /// Replaces all fields whose names occur in `other` by the fields of `other`.
     package mutating func set(_ other: HeaderFields) {
         for name in Set(other.fields.map { $0.name.lowercased() }) { self[name] = nil }
         fields += other.fields

@@ -6,13 +6,14 @@ internal import NIOSSL
 
 package import struct Foundation.URL
 
-/// An HTTP/1.1 server on 127.0.0.1 whose resources, and whose misbehaviour, are values.
+/// An HTTP/1.1 server on 127.0.0.1 whose resources and faults are values.
 ///
-/// Honest where nothing else was asked for: single ranges, If-Range, If-Match, If-Unmodified-Since, 416 and kept
-/// connections follow RFC 9110 and 9112. Bodies are generated as the client takes them, never held whole.
+/// Without scripted faults it conforms to RFC 9110 and RFC 9112 in single ranges, If-Range, If-Match,
+/// If-Unmodified-Since, 416, and persistent connections. Bodies are generated while they are sent, and are never in
+/// memory as a whole.
 ///
-/// Paths are percent-encoded and matched without query; a leading slash may be left out. Every method may be called
-/// from any thread. A server that is not stopped keeps its threads until the process ends.
+/// Paths are percent-encoded and matched without the query; the leading slash is optional. Every method can be called
+/// from any thread. A server that isn't stopped keeps its threads until the process exits.
 ///
 ///     let content = Content(seed: 1, length: 1_000_000)
 ///     try await LoopbackServer.withServer { server in
@@ -21,7 +22,7 @@ package import struct Foundation.URL
 ///         #expect(server.requests(at: "file").map(\.status) == [200, 206])
 ///     }
 package final class LoopbackServer: Sendable {
-    /// The port it listens on, a free one at the start.
+    /// The port that the server listens on, which the system chose among the free ones.
     package let port: Int
 
     private let scheme: String
@@ -35,12 +36,14 @@ package final class LoopbackServer: Sendable {
         self.port = port
     }
 
-    /// Starts a server that serves nothing yet.
+    /// Starts a server without resources.
     ///
     /// - Parameters:
-    ///   - isSecure: Whether it speaks TLS, with a certificate that nobody vouches for.
-    ///   - keepsRequests: Whether it remembers requests. Without them a process that sends very many needs no
-    ///     memory for them, ``requests(at:)`` is empty, and a wait for a number of them is as long as the server lives.
+    ///   - threads: The number of event loop threads.
+    ///   - isSecure: Whether the server uses TLS, with a self-signed certificate.
+    ///   - keepsRequests: Whether the server records requests. If it doesn't, its memory does not grow with their
+    ///     number, ``requests(at:)`` returns an empty array, and ``requests(at:reaching:)`` does not return before the
+    ///     server is stopped or the task is canceled.
     package static func start(
         threads: Int = 1, isSecure: Bool = false, keepsRequests: Bool = true
     ) async throws -> LoopbackServer {
@@ -70,7 +73,7 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    /// Runs `body` with a server that is stopped afterwards, whatever happens.
+    /// Starts a server, runs `body` with it, and stops it, also if `body` throws.
     package static func withServer<Value>(
         threads: Int = 1, isSecure: Bool = false, keepsRequests: Bool = true,
         isolation: isolated (any Actor)? = #isolation,
@@ -87,15 +90,15 @@ package final class LoopbackServer: Sendable {
         return try result.get()
     }
 
-    /// Closes every connection, ends every wait and frees the threads.
+    /// Closes all connections, ends all waits, and releases the threads.
     ///
-    /// What was recorded stays. May be called again.
+    /// Recorded requests and byte counts remain available. Further calls have no effect.
     package func stop() async throws {
         try await group.shutdownGracefully()
         site.close()
     }
 
-    /// `http://127.0.0.1:port/path`, or the same with `https`; the path may have a query.
+    /// Returns the URL of a path, such as `http://127.0.0.1:8080/path`; the path may include a query.
     package func url(_ path: String) -> URL {
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(path.rooted)") else {
             preconditionFailure("not a percent-encoded path: \(path)")
@@ -103,52 +106,54 @@ package final class LoopbackServer: Sendable {
         return url
     }
 
-    /// Adds or replaces what lies at the path, from the next request on.
+    /// Adds or replaces the resource at a path, starting with the next request.
     ///
-    /// The script begins with its first step.
+    /// The script starts with its first step.
     package func serve(_ resource: Resource, at path: String) {
         site.serve(resource, at: path.rooted)
     }
 
-    /// The requests so far, at one path or at all, in order of arrival; those for paths without resource too.
+    /// Returns the requests so far, for one path or for all, in order of arrival.
+    ///
+    /// Requests for paths without a resource are included.
     package func requests(at path: String? = nil) -> [RecordedRequest] {
         site.read { state in
             path.map { state.requests(at: $0.rooted) } ?? state.requests
         }
     }
 
-    /// Waits until that many requests have arrived at the path, and returns all that have.
+    /// Waits until at least `count` requests for the path have arrived, and returns all of them.
     ///
-    /// Returns with fewer when the server is stopped or the task is cancelled.
+    /// Returns fewer requests if the server is stopped or the task is canceled.
     package func requests(at path: String, reaching count: Int) async -> [RecordedRequest] {
         await site.wait(for: .requests(count), at: path.rooted)
         return requests(at: path)
     }
 
-    /// Waits until no exchange at the path is in progress: each is answered, or its connection closed.
+    /// Waits until each exchange at the path has ended with a response or a closed connection.
     ///
-    /// Returns at once when none was begun, and early when the server is stopped or the task is cancelled.
+    /// Returns immediately if no exchange is in progress, and early if the server is stopped or the task is canceled.
     package func idle(at path: String) async {
         await site.wait(for: .idle, at: path.rooted)
     }
 
-    /// Body bytes handed to the sockets, of all answers at the path, those of errors included.
+    /// Returns the number of body bytes written to sockets in all responses at the path, including error responses.
     ///
-    /// Never less than what clients have received. A client that closes early has received less.
+    /// Clients have never received more bytes than this. A client that closes its connection early has received fewer.
     package func bodyBytesSent(at path: String) -> Int64 {
         site.read { $0.bodyBytesSent(at: path.rooted) }
     }
 
-    /// Waits until ``bodyBytesSent(at:)`` is at least `count`.
+    /// Waits until the number of body bytes that ``bodyBytesSent(at:)`` returns is at least `count`.
     ///
-    /// Returns early when the server is stopped or the task is cancelled.
+    /// Returns early if the server is stopped or the task is canceled.
     package func bodyBytesSent(at path: String, reaching count: Int64) async {
         await site.wait(for: .sent(count), at: path.rooted)
     }
 
-    /// Lets every exchange in progress at the path go past the `.holdHead` or `.stall` that it is in, or that comes next.
+    /// Releases each exchange in progress at the path from its present `.holdHead` or `.stall`, or from its next one.
     ///
-    /// So an exchange may be released as soon as its request is recorded. Later exchanges are held again.
+    /// An exchange can therefore be released as soon as its request is recorded. Later exchanges are held again.
     package func release(_ path: String) {
         site.release(path.rooted)
     }

@@ -1,25 +1,28 @@
 #if ServerStack
 /// A request as it arrived.
 package struct RecordedRequest: Sendable, Hashable {
-    /// The place among all requests of the server, from 1.
+    /// The position of the request among all requests to the server, starting at 1.
     package let number: Int
 
-    /// The connection it came on, from 1.
+    /// The number of the connection on which the request arrived, starting at 1.
     package let connection: Int
 
+    /// The method, such as `GET`.
     package let method: String
 
-    /// The path of the target, percent-encoded, without query.
+    /// The percent-encoded path of the request target, without the query.
     package let path: String
 
+    /// The query of the request target, without the question mark; `nil` if the target has none.
     package let query: String?
 
+    /// The header fields as received.
     package let headers: HeaderFields
 
-    /// The status it was answered with, or is being; `nil` where no head is sent.
+    /// The status of the response, which may still be in progress; `nil` if no complete head is sent.
     package let status: Int?
 
-    /// The value of a header field.
+    /// The value of the header field with this name.
     package subscript(name: String) -> String? { headers[name] }
 }
 #endif

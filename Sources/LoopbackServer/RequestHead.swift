@@ -1,7 +1,7 @@
 #if ServerStack
 internal import NIOHTTP1
 
-/// What an answer depends on.
+/// The parts of a request that a response depends on.
 struct RequestHead: Equatable {
     var method = "GET"
     var path = "/"

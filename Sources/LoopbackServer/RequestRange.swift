@@ -4,7 +4,9 @@ enum RequestRange: Equatable {
     case from(Int64, through: Int64?)
     case last(Int64)
 
-    /// `nil` for another unit, several ranges or a broken field: Range is to be ignored.
+    /// Parses a field value; returns `nil` for another unit, several ranges, or a malformed value.
+    ///
+    /// A server ignores such a Range (RFC 9110, 14.2).
     init?(_ field: String) {
         guard let equals = field.firstIndex(of: "="), field[..<equals].lowercased() == "bytes" else { return nil }
         let ends = field[field.index(after: equals)...].split(separator: "-", omittingEmptySubsequences: false)
@@ -21,7 +23,7 @@ enum RequestRange: Equatable {
         }
     }
 
-    /// The bytes meant, of a representation of that length; `nil` if it has none of them.
+    /// Returns the selected bytes of a representation with this length; `nil` if the range is unsatisfiable.
     func resolved(length: Int64) -> Range<Int64>? {
         switch self {
         case .from(let first, let last):
@@ -31,7 +33,7 @@ enum RequestRange: Equatable {
         }
     }
 
-    /// Numbers beyond 64 bits count as the greatest: servers must expect them.
+    /// Parses a number; those that exceed 64 bits, which a server must expect, become the greatest one.
     private static func number(_ digits: Substring) -> Int64? {
         guard !digits.isEmpty, digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {
             return nil

@@ -1,6 +1,6 @@
 #if ServerStack
 extension Resource {
-    /// The bytes of a representation; a string literal stands for its UTF-8.
+    /// The bytes of a representation; a string literal stands for its UTF-8 bytes.
     package enum Body: Sendable, Hashable, ExpressibleByStringLiteral {
         case content(Content)
         case bytes([UInt8])

@@ -1,6 +1,6 @@
 #if ServerStack
 extension Resource {
-    /// Whether the request's If-Match or If-Unmodified-Since forbids an answer: 412 (RFC 9110, 13.2.2).
+    /// Returns whether the request's If-Match or If-Unmodified-Since requires a 412 response (RFC 9110, 13.2.2).
     func isForbidden(by request: RequestHead) -> Bool {
         if honoursIfMatch, let tags = request.headers["If-Match"] {
             return tags != "*" && !tags.split(separator: ",").contains { isStronglyEqual($0.trimmed) }
@@ -13,7 +13,7 @@ extension Resource {
         return false
     }
 
-    /// Whether the request's If-Range lets its Range count (RFC 9110, 13.1.5).
+    /// Returns whether the request's If-Range permits its Range to be applied (RFC 9110, 13.1.5).
     func allowsRange(of request: RequestHead, now: HTTPDate) -> Bool {
         guard let validator = request.headers["If-Range"] else { return true }
         let isDate = HTTPDate(validator) != nil
@@ -29,13 +29,15 @@ extension Resource {
         tag == entityTag && !tag.hasPrefix("W/")
     }
 
-    /// A date is strong when the answer is at least a second younger (RFC 9110, 8.8.2.2).
+    /// Returns whether `validator` is the resource's modification date and is strong.
+    ///
+    /// The date is strong if the response is at least a second newer (RFC 9110, 8.8.2.2).
     private func isCurrentDate(_ validator: String, now: HTTPDate) -> Bool {
         guard validator == lastModified, let modified = HTTPDate(validator) else { return false }
         return (date.flatMap { HTTPDate($0) } ?? now) > modified
     }
 
-    /// The coding that this request's answer is labelled with.
+    /// Returns the content coding that labels the response to this request.
     func coding(for request: RequestHead) -> ContentCoding? {
         guard let coding, coding.onlyIfAccepted else { return coding }
         let accepted = (request.headers["Accept-Encoding"] ?? "").split(separator: ",").map { item in

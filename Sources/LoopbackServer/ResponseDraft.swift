@@ -7,10 +7,10 @@ struct ResponseDraft {
     private(set) var sendsBody = true
     private(set) var isChunked = false
 
-    /// Whether the connection ends with the body.
+    /// Whether the connection is closed after the body.
     private(set) var closes = false
 
-    /// Status, fields and body, without those that frame it.
+    /// Determines the status, the body, and the fields except those that frame the body.
     init(for request: RequestHead, of resource: Resource?, deviations: Deviations, now: HTTPDate) {
         headers["Date"] = resource?.date ?? now.description
         if let answer = deviations.answer {
@@ -25,7 +25,7 @@ struct ResponseDraft {
         }
     }
 
-    /// The status line and the fields, as they are sent.
+    /// The bytes of the status line and the fields.
     var head: [UInt8] {
         let fields = headers.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
         return Array("HTTP/1.1 \(status) \(reasonPhrase(of: status))\r\n\(fields)\r\n".utf8)
@@ -106,10 +106,10 @@ struct ResponseDraft {
 }
 
 extension ResponseDraft {
-    /// Adds the fields that say where the body ends, then the step's changes to the head.
+    /// Adds the fields that frame the body, then applies the step's changes to the head.
     mutating func frame(for request: RequestHead, framing: Resource.Framing, deviations: Deviations) {
         let length = body.reduce(0) { $0 + $1.length }
-        // These have no body, whatever their fields say (RFC 9112, 6.3).
+        // Responses with these statuses have no body, whatever their fields state (RFC 9112, 6.3).
         let isBodiless = status / 100 == 1 || status == 204 || status == 304
         var framing = framing
         let isEndlessLength = deviations.isEndless && framing == .contentLength

@@ -1,16 +1,18 @@
 #if ServerStack
 /// The answer to one request, decided before its first byte is sent.
 struct ResponsePlan: Equatable {
-    /// `nil` where no whole head is sent.
+    /// The status of the response; `nil` if no complete head is sent.
     private(set) var status: Int?
     private(set) var headers: HeaderFields = [:]
     private(set) var body: [BodyPart] = []
     private(set) var bytesPerSecond: Int?
 
-    /// What the connection's handler does, in order; the last one is ``Action/finish`` or ``Action/close(_:)``.
+    /// The actions of the connection's handler, in order; the last is ``Action/finish`` or ``Action/close(_:)``.
     private(set) var actions: [Action] = []
 
-    /// - Parameter resource: What lies at the path, `nil` for nothing.
+    /// Plans the response to a request.
+    ///
+    /// - Parameter resource: The resource at the path, or `nil` if there isn't one.
     init(for request: RequestHead, of resource: Resource?, step: Step = .plain, now: HTTPDate) {
         let deviations = Deviations(step)
         var draft = ResponseDraft(for: request, of: resource, deviations: deviations, now: now)
@@ -38,7 +40,7 @@ struct ResponsePlan: Equatable {
     private static func bodyActions(of draft: ResponseDraft, deviations: Deviations) -> [Action] {
         var actions: [Action] = []
         if draft.sendsBody {
-            // An empty part would be a last chunk.
+            // An empty part would be sent as the last chunk.
             var parts = draft.body.filter { $0.length > 0 }
             var sent: Int64 = 0
             for interruption in deviations.interruptions {
@@ -59,7 +61,7 @@ struct ResponsePlan: Equatable {
 }
 
 extension [BodyPart] {
-    /// Splits off at most `length` bytes at the beginning, and leaves out empty parts.
+    /// Returns the first bytes of the parts, at most `length`, and the rest, both without empty parts.
     fileprivate func split(at length: Int64) -> (head: [BodyPart], tail: [BodyPart]) {
         var head: [BodyPart] = []
         var tail: [BodyPart] = []

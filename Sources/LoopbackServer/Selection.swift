@@ -4,18 +4,18 @@ enum Selection: Equatable {
     case whole
     case part(Range<Int64>)
     case multipart(Range<Int64>)
-    /// 416.
+    /// The response is 416.
     case unsatisfiable
-    /// 412.
+    /// The response is 412.
     case forbidden
 
-    /// What an honest server selects, as far as the resource lets this one be honest.
+    /// Selects what a conforming server selects, within the limits of the resource's support for ranges and conditions.
     init(for request: RequestHead, of resource: Resource, length: Int64, now: HTTPDate) {
         if resource.isForbidden(by: request) {
             self = .forbidden
             return
         }
-        // Only GET has ranges (RFC 9110, 14.2).
+        // Range applies to GET only (RFC 9110, 14.2).
         guard request.method == "GET", let field = request.headers["Range"] else {
             self = .whole
             return
@@ -32,21 +32,21 @@ enum Selection: Equatable {
             }
             switch range.resolved(length: length) {
             case nil: self = .unsatisfiable
-            // The last bytes of nothing are selected but cannot be written as a Content-Range.
+            // A suffix range of an empty representation is satisfiable but cannot be expressed as a Content-Range.
             case let bytes? where bytes.isEmpty: self = .whole
             case let bytes?: self = .part(bytes)
             }
         }
     }
 
-    /// The selection, changed by the faults that choose the bytes.
+    /// Returns the selection with the changes of the faults that select bytes.
     func changed(by deviations: Deviations, for request: RequestHead, length: Int64) -> Selection {
         var selection = self
         if deviations.ignoresRange, selection != .forbidden {
             selection = .whole
         }
-        let isAsked = request.headers["Range"] != nil
-        if let first = deviations.unrequestedFirst, !isAsked, selection == .whole, first < length {
+        let isRequested = request.headers["Range"] != nil
+        if let first = deviations.unrequestedFirst, !isRequested, selection == .whole, first < length {
             selection = .part(first..<length)
         }
         if case .part(let bytes) = selection {

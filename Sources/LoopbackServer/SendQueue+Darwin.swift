@@ -1,7 +1,7 @@
 #if ServerStack && canImport(Darwin)
 internal import Darwin
 
-/// The number of bytes that the peer of a socket has not acknowledged yet.
+/// Returns the number of sent bytes that the peer of a socket has not acknowledged.
 func bytesInSendQueue(of socket: CInt) -> Int {
     var count: CInt = 0
     var size = socklen_t(MemoryLayout<CInt>.size)

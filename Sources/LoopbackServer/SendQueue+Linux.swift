@@ -1,7 +1,7 @@
 #if ServerStack && !canImport(Darwin)
 internal import Foundation
 
-/// The number of bytes that the peer of a socket has not acknowledged yet.
+/// Returns the number of sent bytes that the peer of a socket has not acknowledged.
 func bytesInSendQueue(of socket: CInt) -> Int {
     var count: CInt = 0
     return ioctl(socket, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0

@@ -2,7 +2,7 @@
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
-/// The state that the server's users and its connections share.
+/// The state that is shared by the server's users and its connections.
 final class Site: Sendable {
     private let state: NIOLockedValueBox<SiteState>
 
@@ -47,13 +47,13 @@ final class Site: Sendable {
         for waiter in ended.waiters { waiter.resume() }
     }
 
-    /// Returns when the condition holds, the site is closed or the task is cancelled.
+    /// Waits until the condition holds, the site is closed, or the task is canceled.
     func wait(for condition: SiteState.Condition, at path: String) async {
         let number = state.withLockedValue { $0.addWait() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLockedValue { $0.wait(number, for: condition, at: path, continuation) }?.resume()
-                // A cancellation before this point found no waiter.
+                // If the task was canceled before this point, the cancellation handler found no waiter.
                 if Task.isCancelled { cancelWaiter(number) }
             }
         } onCancel: {

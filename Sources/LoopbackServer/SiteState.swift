@@ -1,15 +1,16 @@
 #if ServerStack
 internal import NIOCore
 
-/// What is served, what was asked for, and who waits for what.
+/// The resources, the recorded requests, the exchanges in progress, and the waiters.
 ///
-/// Pure: a continuation or promise to complete is returned, so that it is completed outside the lock.
+/// Its methods have no side effects: they return the continuations and promises that the caller completes outside the
+/// lock.
 struct SiteState {
-    /// What a waiter waits for.
+    /// A condition for which a waiter waits.
     enum Condition: Equatable {
-        /// That many requests at the path have arrived.
+        /// At least this number of requests for the path have arrived.
         case requests(Int)
-        /// That many body bytes were handed to the sockets at the path.
+        /// At least this number of body bytes were written to sockets in responses at the path.
         case sent(Int64)
         /// No exchange at the path is in progress.
         case idle
@@ -26,7 +27,7 @@ struct SiteState {
     private struct Exchange {
         var path: String
         var hold: Hold?
-        /// A release that came before the hold it is for.
+        /// Whether the exchange was released before its next hold.
         var isReleased = false
     }
 
@@ -74,7 +75,7 @@ struct SiteState {
         return takeSatisfiedWaiters(at: path)
     }
 
-    /// Records the request and decides its answer; the number is the exchange's.
+    /// Records the request and plans the response; the returned number identifies the exchange.
     mutating func begin(
         _ request: RequestHead, connection: Int, now: HTTPDate
     ) -> (number: Int, plan: ResponsePlan, waiters: [CheckedContinuation<Void, Never>]) {
@@ -107,7 +108,9 @@ struct SiteState {
         return step
     }
 
-    /// The hold is completed by a release, or failed by the end of the exchange; returned when it was released before.
+    /// Stores a hold, which a release completes and the end of the exchange fails.
+    ///
+    /// Returns the hold if the exchange was released before.
     mutating func hold(_ number: Int, _ hold: Hold) -> Hold? {
         if exchanges[number]?.isReleased == true {
             exchanges[number]?.isReleased = false
@@ -132,13 +135,13 @@ struct SiteState {
         return (exchange.hold, takeSatisfiedWaiters(at: exchange.path))
     }
 
-    /// A number to wait by, known before the wait so that its cancellation can name it.
+    /// Returns the number of a new wait, which a cancellation can use before the wait starts.
     mutating func addWait() -> Int {
         waits += 1
         return waits
     }
 
-    /// Returned when there is nothing to wait for.
+    /// Stores a waiter's continuation, or returns it if the condition holds or the site is closed.
     mutating func wait(
         _ number: Int, for condition: Condition, at path: String, _ continuation: CheckedContinuation<Void, Never>
     ) -> CheckedContinuation<Void, Never>? {
@@ -152,7 +155,7 @@ struct SiteState {
         return waiters.remove(at: index).continuation
     }
 
-    /// Nothing arrives any more, so that nobody waits any longer.
+    /// Ends all present and future waits; returns the continuations of the present ones.
     mutating func close() -> [CheckedContinuation<Void, Never>] {
         isClosed = true
         defer { waiters = [] }

@@ -1,8 +1,9 @@
 #if ServerStack
 /// What is done to one request of a resource's script; none of it is honest serving.
 ///
-/// Written as an array: `script: [[.cut(after: 1000, .reset)], [], [.delayHead(.seconds(1)), .ignoreRange]]`.
+/// Steps are written as arrays: `script: [[.cut(after: 1000, .reset)], [], [.delayHead(.seconds(1)), .ignoreRange]]`.
 package struct Step: Sendable, Hashable, ExpressibleByArrayLiteral {
+    /// The faults, which are combined in one response.
     package var faults: [Fault]
 
     package init(_ faults: [Fault]) {
@@ -13,7 +14,7 @@ package struct Step: Sendable, Hashable, ExpressibleByArrayLiteral {
         self.faults = faults
     }
 
-    /// Honest serving.
+    /// A step without faults.
     package static let plain: Step = []
 }
 #endif

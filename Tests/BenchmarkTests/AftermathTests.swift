@@ -3,7 +3,7 @@ import Testing
 
 @testable import benchmark
 
-/// What is found in the directory of a soak.
+/// Tests of the check of the files that a session has left.
 @Suite(.endsWhenHung) struct AftermathTests {
     @Test(arguments: [
         (names: [], findings: 0),
@@ -16,7 +16,8 @@ import Testing
         (names: [".7.f-a-b.copy"], findings: 1),
         (names: [".7.f.checkpoint", ".7.f-a-b.partial", ".8.f-a-b.partial", ".whatever"], findings: 2),
     ])
-    func `what is neither finished nor to be continued is found`(_ row: (names: [String], findings: Int)) {
+    func `hidden files that do not belong to an unfinished download are found`(_ row: (names: [String], findings: Int))
+    {
         #expect(Aftermath.findings(row.names).count == row.findings)
     }
 }

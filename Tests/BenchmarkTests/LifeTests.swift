@@ -4,20 +4,20 @@ import Testing
 
 @testable import benchmark
 
-/// The drawing of lives.
+/// Tests of the generation of life cycles.
 @Suite(.endsWhenHung) struct LifeTests {
     private static func lives(_ count: Int, seed: UInt64) -> [Life] {
         (0..<count).map { Life(number: $0, seed: seed, resourceCount: SoakSite.resourceCount) }
     }
 
-    @Test func `a life is given by its seed and number`() {
+    @Test func `a life cycle is determined by its seed and number`() {
         let first = Self.lives(100, seed: 7)
         #expect(first == Self.lives(100, seed: 7))
         #expect(first != Self.lives(100, seed: 8))
         #expect(Set(first).count == 100)
     }
 
-    @Test func `a few hundred lives show everything that may happen in one`() {
+    @Test func `a few hundred life cycles cover all acts, endings, policies, and deadlines`() {
         let lives = Self.lives(500, seed: 1)
         #expect(Set(lives.flatMap(\.acts)) == Set(Life.Act.allCases))
         #expect(Set(lives.map(\.farewell)) == Set(Life.Farewell.allCases))
@@ -27,7 +27,7 @@ import Testing
         #expect(Set(lives.map(\.slot)).contains(nil))
     }
 
-    @Test func `only whoever leaves may be cancelled, and only whoever asked for it rejected`() {
+    @Test func `a download may end as canceled or as a duplicate only if its life cycle permits it`() {
         for life in Self.lives(500, seed: 2) {
             #expect(life.mayEnd(with: .cancelled) == (life.farewell != .stay))
             #expect(life.mayEnd(with: .duplicate) == (life.duplicatePolicy == .reject))

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import benchmark
 
-/// A soak in a process of its own, where nothing else opens descriptors or starts threads.
+/// A soak run in a separate process, where no other code opens descriptors or starts threads.
 struct SoakProcess {
     let status: Int32
     let report: SoakReport
@@ -12,7 +12,7 @@ struct SoakProcess {
         let directory = FileManager.default.temporaryDirectory.appending(path: "BenchmarkTests-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        // A file, since what nobody reads from a pipe would stop the process.
+        // Output goes to a file, because a full pipe would block the process.
         let output = directory.appending(path: "output")
         try Data().write(to: output)
         let process = Process()
@@ -24,7 +24,7 @@ struct SoakProcess {
         process.standardError = FileHandle.nullDevice
         let (exit, continuation) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
-            // A process that a signal has killed must not look like one that has exited with the signal's number.
+            // The status of a killed process is the signal's number, which must not be taken for an exit status.
             continuation.yield(process.terminationReason == .exit ? process.terminationStatus : -1)
             continuation.finish()
         }
@@ -33,20 +33,21 @@ struct SoakProcess {
         for await value in exit { status = value }
         self.status = try #require(status)
         let left = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0 != "output" }
-        let said = left.compactMap { name in
+        let errors = left.compactMap { name in
             try? String(contentsOf: directory.appending(path: name + "/standard-error"), encoding: .utf8).prefix(500)
         }
-        try #require(left.isEmpty, "the run ended with \(self.status), left its directory, and said \(said)")
+        try #require(left.isEmpty, "the run ended with \(self.status), left its directory, and wrote \(errors)")
         report = try JSONDecoder().decode(SoakReport.self, from: Data(contentsOf: output))
     }
 
-    /// The executable beside the tests.
+    /// The URL of the executable, which is in the same directory as the test bundle.
     private static var executable: URL {
         get throws {
             let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
             let tests = bundle ?? URL(fileURLWithPath: CommandLine.arguments[0])
             let executable = tests.deletingLastPathComponent().appending(path: "benchmark")
-            try #require(FileManager.default.isExecutableFile(atPath: executable.path), "no \(executable.path)")
+            try #require(
+                FileManager.default.isExecutableFile(atPath: executable.path), "\(executable.path) is not executable")
             return executable
         }
     }

@@ -3,19 +3,18 @@ internal import Testing
 
 @testable import benchmark
 
-/// Thousands of downloads that start, stop and end at random: each ends once, and nothing stays behind.
+/// Tests of whole soak runs.
 @Suite(.endsWhenHung(minutes: 12)) struct SoakTests {
-    // URLSession on Linux does a fifth of the work in the same time.
+    // URLSession on Linux is slower by a factor of five.
     @Test(arguments: [(Engine.httpClient, 3000), (.urlSession, 1000)])
-    func `a soak finds that every download ends and leaves nothing behind`(_ engine: Engine, _ count: Int) async throws
-    {
+    func `thousands of random downloads end once each and leak nothing`(_ engine: Engine, _ count: Int) async throws {
         let run = try await SoakProcess(["--engine", engine.rawValue, "--downloads", "\(count)"])
         let report = run.report
         #expect(report.findings == [], "seed \(report.seed)")
         #expect(run.status == 0)
         #expect(report.outcomes.values.reduce(0, +) == count)
         #expect(report.tenths.count == 10)
-        // That nothing is found says something only where everything has happened.
+        // The absence of findings is meaningful only if all outcomes and events have occurred.
         for ending in ["finished", "cancelled", "superseded", "duplicate", "deadlineExceeded"] {
             #expect(report.outcomes[ending, default: 0] > 0, "\(ending)")
         }

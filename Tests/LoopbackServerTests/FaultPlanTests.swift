@@ -3,7 +3,8 @@ import Testing
 
 @testable import LoopbackServer
 
-@Suite("Faults in the response plan", .endsWhenHung)
+/// Tests of the response plans of steps with faults.
+@Suite(.endsWhenHung)
 struct FaultPlanTests {
     private static let bytes = Resource.Body.content(Content(seed: 1, length: 100))
 
@@ -12,7 +13,6 @@ struct FaultPlanTests {
     }
 
     @Test(
-        "A fault in the choice of bytes tells the truth about them",
         arguments: [
             (.ignoreRange, 200, nil, 0..<100),
             (.rangeShift(-10), 206, "bytes 10-59/100", 10..<60),
@@ -23,7 +23,9 @@ struct FaultPlanTests {
             (.shortRange(500), 206, "bytes 20-59/100", 20..<60),
             (.unrequestedPartial(from: 50), 206, "bytes 20-59/100", 20..<60),
         ] as [(Fault, Int, String?, Range<Int64>)])
-    func choiceOfBytes(fault: Fault, status: Int, contentRange: String?, range: Range<Int64>) {
+    func `the head describes the bytes that a fault selects`(
+        fault: Fault, status: Int, contentRange: String?, range: Range<Int64>
+    ) {
         let plan = plan([fault])
         #expect(plan.status == status)
         #expect(plan.headers["Content-Range"] == contentRange)
@@ -31,15 +33,13 @@ struct FaultPlanTests {
         #expect(plan.body == [BodyPart(Self.bytes, range)])
     }
 
-    @Test("A partial answer can come unasked")
-    func unrequestedPartial() {
+    @Test func `a partial response can be sent without a requested range`() {
         let plan = plan([.unrequestedPartial(from: 50)], [:])
         #expect(plan.status == 206)
         #expect(plan.headers["Content-Range"] == "bytes 50-99/100")
     }
 
-    @Test("A range can come as multipart, with a true length")
-    func multipart() {
+    @Test func `a multipart response has the correct length`() {
         let plan = plan([.multipartByteRanges])
         #expect(plan.status == 206)
         #expect(plan.headers["Content-Type"]?.hasPrefix("multipart/byteranges; boundary=") == true)
@@ -49,7 +49,6 @@ struct FaultPlanTests {
     }
 
     @Test(
-        "A fault in the head changes that field only",
         arguments: [
             (.contentRange("bytes 0-1/2"), "Content-Range", "bytes 0-1/2"),
             (.contentRange(nil), "Content-Range", nil),
@@ -60,28 +59,26 @@ struct FaultPlanTests {
             (.removeHeader("last-modified"), "Last-Modified", nil),
             (.hugeHeader(bytes: 9), "X-Padding", "aaaaaaaaa"),
         ] as [(Fault, String, String?)])
-    func head(fault: Fault, name: String, value: String?) {
+    func `a fault in the head changes its field and not the body`(fault: Fault, name: String, value: String?) {
         let plan = plan([fault])
         #expect(plan.status == 206)
         #expect(plan.headers[name] == value)
         #expect(plan.body == [BodyPart(Self.bytes, 20..<60)])
     }
 
-    @Test("Content-Range is also changed in a 416, and nowhere else")
-    func contentRangeElsewhere() {
+    @Test func `a fault changes Content-Range in a 416, but does not add it to a 200`() {
         #expect(plan([.contentRange(nil)], ["Range": "bytes=100-"]).headers["Content-Range"] == nil)
         #expect(plan([.contentRange("x")], [:]).headers["Content-Range"] == nil)
     }
 
     @Test(
-        "Another answer takes the place of the resource's",
         arguments: [
             (.status(200, headers: ["Content-Type": "text/html"], body: "<p>"), 200, "Content-Type", "text/html"),
             (.retryAfter("2"), 503, "Retry-After", "2"),
             (.retryAfter("soon", status: 429), 429, "Retry-After", "soon"),
             (.redirect(location: "/else"), 302, "Location", "/else"),
         ] as [(Fault, Int, String, String)])
-    func otherAnswers(fault: Fault, status: Int, name: String, value: String) {
+    func `a fault can replace the response of the resource`(fault: Fault, status: Int, name: String, value: String) {
         let plan = plan([fault])
         #expect(plan.status == status)
         #expect(plan.headers[name] == value)
@@ -90,7 +87,6 @@ struct FaultPlanTests {
     }
 
     @Test(
-        "An interruption splits the body",
         arguments: [
             ([.cut(after: 10)], [.body(part(0..<10), chunked: false), .close(.orderly)]),
             ([.cut(after: 0, .reset)], [.close(.reset)]),
@@ -124,12 +120,11 @@ struct FaultPlanTests {
                 ]
             ),
         ] as [(Step, [Action])])
-    func interruptions(step: Step, expected: [Action]) {
+    func `an interruption splits the body`(step: Step, expected: [Action]) {
         #expect(plan(step, [:]).actions.dropFirst() == expected[...])
     }
 
     @Test(
-        "What comes before the head comes in the order of the step",
         arguments: [
             (
                 [.holdHead, .delayHead(.seconds(1)), .closeBeforeHead(.reset)],
@@ -137,14 +132,13 @@ struct FaultPlanTests {
             ),
             ([.closeInsideHead(afterBytes: 6)], [.send(Array("HTTP/1".utf8)), .close(.orderly)]),
         ] as [(Step, [Action])])
-    func openings(step: Step, expected: [Action]) {
+    func `the actions before the head have the order of the step`(step: Step, expected: [Action]) {
         let plan = plan(step)
         #expect(plan.actions == expected)
         #expect(plan.status == nil)
     }
 
-    @Test("An endless body declares no length, unless it is told to")
-    func endless() {
+    @Test func `an endless body declares a length only if another fault sets one`() {
         #expect(plan([.endless]).headers["Content-Length"] == nil)
         #expect(plan([.endless]).headers["Transfer-Encoding"] == "chunked")
         #expect(plan([.endless, .contentLength(7)]).headers["Content-Length"] == "7")

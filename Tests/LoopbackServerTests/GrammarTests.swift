@@ -3,10 +3,10 @@ import Testing
 
 @testable import LoopbackServer
 
-@Suite("Header grammars", .endsWhenHung)
+/// Tests of the parsers and formatters of header fields.
+@Suite(.endsWhenHung)
 struct GrammarTests {
     @Test(
-        "A single range is read",
         arguments: [
             ("bytes=0-", .from(0, through: nil)),
             ("bytes=5-9", .from(5, through: 9)),
@@ -15,21 +15,18 @@ struct GrammarTests {
             ("bytes=99999999999999999999-", .from(.max, through: nil)),
             ("bytes=0-99999999999999999999", .from(0, through: .max)),
         ] as [(String, RequestRange)])
-    func singleRange(field: String, expected: RequestRange) {
+    func `a single range is parsed`(field: String, expected: RequestRange) {
         #expect(RequestRange(field) == expected)
     }
 
-    @Test(
-        "Anything else is to be ignored",
-        arguments: [
-            "", "bytes", "bytes=", "bytes=-", "bytes=9-5", "bytes=0-1,3-4", "items=0-1", "bytes=a-", "bytes=+1-2",
-        ])
-    func ignoredRange(field: String) {
+    @Test(arguments: [
+        "", "bytes", "bytes=", "bytes=-", "bytes=9-5", "bytes=0-1,3-4", "items=0-1", "bytes=a-", "bytes=+1-2",
+    ])
+    func `other units, several ranges, and malformed values are rejected`(field: String) {
         #expect(RequestRange(field) == nil)
     }
 
     @Test(
-        "A range is resolved against the length",
         arguments: [
             (.from(0, through: nil), 10, 0..<10),
             (.from(9, through: .max), 10, 9..<10),
@@ -42,12 +39,13 @@ struct GrammarTests {
             (.from(0, through: nil), 0, nil),
             (.last(3), 0, 0..<0),
         ] as [(RequestRange, Int64, Range<Int64>?)])
-    func resolution(range: RequestRange, length: Int64, expected: Range<Int64>?) {
+    func `a range is resolved with the length of the representation`(
+        range: RequestRange, length: Int64, expected: Range<Int64>?
+    ) {
         #expect(range.resolved(length: length) == expected)
     }
 
     @Test(
-        "A date is written as an IMF-fixdate and read back",
         arguments: [
             (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
             (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -55,37 +53,34 @@ struct GrammarTests {
             (1_735_689_599, "Tue, 31 Dec 2024 23:59:59 GMT"),
             (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
         ] as [(Int64, String)])
-    func dates(seconds: Int64, text: String) {
+    func `a date is formatted as an IMF-fixdate and parsed again`(seconds: Int64, text: String) {
         #expect(HTTPDate(seconds: seconds).description == text)
         #expect(HTTPDate(text) == HTTPDate(seconds: seconds))
     }
 
-    @Test(
-        "Another form of date is not read",
-        arguments: [
-            "", "Sunday, 06-Nov-94 08:49:37 GMT", "\"v1\"", "Sun, 06 Nov 9223372036854775807 08:49:37 GMT",
-            "Sun, 06 Nov -9223372036854775808 08:49:37 GMT", "Sun, 06 Nov 99999 08:49:37 GMT",
-            "Sun, 06 Nov +994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
-            "Sun, 9223372036854775807 Nov 1994 08:49:37 GMT", "Sun, 32 Nov 1994 08:49:37 GMT",
-            "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 9223372036854775807:49:37 GMT",
-            "Sun, 06 Nov 1994 08:9223372036854775807:37 GMT", "Sun, 06 Nov 1994 08:49:9223372036854775807 GMT",
-            "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
-            "Sun, 06 Nov 1994 -8:49:37 GMT", "Sun, 06 Nov 1994 08:49:37:00 GMT", "Sun, 06 Nov 1994 08::49:37 GMT",
-            "Sun, ٠٦ Nov 1994 08:49:37 GMT",
-        ])
-    func otherDates(text: String) {
+    @Test(arguments: [
+        "", "Sunday, 06-Nov-94 08:49:37 GMT", "\"v1\"", "Sun, 06 Nov 9223372036854775807 08:49:37 GMT",
+        "Sun, 06 Nov -9223372036854775808 08:49:37 GMT", "Sun, 06 Nov 99999 08:49:37 GMT",
+        "Sun, 06 Nov +994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
+        "Sun, 9223372036854775807 Nov 1994 08:49:37 GMT", "Sun, 32 Nov 1994 08:49:37 GMT",
+        "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 9223372036854775807:49:37 GMT",
+        "Sun, 06 Nov 1994 08:9223372036854775807:37 GMT", "Sun, 06 Nov 1994 08:49:9223372036854775807 GMT",
+        "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
+        "Sun, 06 Nov 1994 -8:49:37 GMT", "Sun, 06 Nov 1994 08:49:37:00 GMT", "Sun, 06 Nov 1994 08::49:37 GMT",
+        "Sun, ٠٦ Nov 1994 08:49:37 GMT",
+    ])
+    func `other formats and invalid dates are rejected`(text: String) {
         #expect(HTTPDate(text) == nil)
     }
 
-    @Test(
-        "The first and the last year of the format are read and written",
-        arguments: ["Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "Wed, 31 Dec 1969 23:59:59 GMT"])
-    func extremeDates(text: String) {
+    @Test(arguments: [
+        "Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "Wed, 31 Dec 1969 23:59:59 GMT",
+    ])
+    func `the first and last date of the format, and dates before 1970, survive a round trip`(text: String) {
         #expect(HTTPDate(text)?.description == text)
     }
 
-    @Test("Header names are compared without case, and fields of one name joined")
-    func headerFields() {
+    @Test func `header names are case-insensitive, and the values of one name are joined`() {
         var fields: HeaderFields = ["Accept": "a", "ACCEPT": "b"]
         #expect(fields["accept"] == "a, b")
         fields["aCCept"] = "c"

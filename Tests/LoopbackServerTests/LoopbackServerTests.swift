@@ -3,12 +3,11 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-@Suite("Loopback server", .endsWhenHung)
+@Suite(.endsWhenHung)
 struct LoopbackServerTests {
     private let content = Content(seed: 3, length: 300_000)
 
-    @Test("A connection is kept, and its requests recorded in order")
-    func keepAlive() async throws {
+    @Test func `a connection is reused, and its requests are recorded in order`() async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content), at: "file")
             let client = try RawClient(port: server.port)
@@ -30,8 +29,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A server that keeps no requests answers them all the same")
-    func forgetting() async throws {
+    @Test func `a server that does not record requests responds to them`() async throws {
         try await LoopbackServer.withServer(keepsRequests: false) { server in
             server.serve(Resource(content, script: [[.status(503)]]), at: "file")
             let client = try RawClient(port: server.port)
@@ -41,18 +39,15 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("Its URLs can be loaded as they are")
-    func urls() async throws {
+    @Test func `a URL contains the path and the query, and the leading slash is optional`() async throws {
         try await LoopbackServer.withServer { server in
             #expect(server.url("a/b?c=d").absoluteString == "http://127.0.0.1:\(server.port)/a/b?c=d")
             #expect(server.url("/a") == server.url("a"))
         }
     }
 
-    @Test(
-        "The script's steps are taken in order, then serving is plain or the last one repeated",
-        arguments: [false, true])
-    func script(repeats: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `the steps of a script apply in order, and the last one is repeated if requested`(repeats: Bool) async throws {
         try await LoopbackServer.withServer { server in
             var resource = Resource(content, entityTag: "\"v1\"", script: [[.retryAfter("1")], [], [.status(500)]])
             resource.repeatsLastStep = repeats
@@ -66,8 +61,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A replaced content stays replaced")
-    func replacedContent() async throws {
+    @Test func `replaced content applies to all later requests`() async throws {
         try await LoopbackServer.withServer { server in
             let other = Content(seed: 4, length: 10)
             server.serve(
@@ -84,8 +78,8 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A body is cut after exactly the bytes asked for", arguments: Closing.allCases, [0, 1, 100_000] as [Int64])
-    func cut(closing: Closing, length: Int64) async throws {
+    @Test(arguments: Closing.allCases, [0, 1, 100_000] as [Int64])
+    func `a body is cut after exactly the scripted number of bytes`(closing: Closing, length: Int64) async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, script: [[.cut(after: length, closing)]]), at: "file")
             let client = try RawClient(port: server.port)
@@ -98,8 +92,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A reset comes after the bytes before it, however many they are")
-    func lateReset() async throws {
+    @Test func `a reset arrives after all earlier bytes of a long body`() async throws {
         try await LoopbackServer.withServer { server in
             let large = Content(seed: 5, length: 20_000_000)
             server.serve(Resource(large, script: [[.cut(after: 19_999_999, .reset)]]), at: "file")
@@ -113,8 +106,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A stalled body and a held head go on when released")
-    func holds() async throws {
+    @Test func `a held head and a stalled body continue when they are released`() async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, script: [[.holdHead, .stall(after: 1000)]]), at: "file")
             let client = try RawClient(port: server.port)
@@ -130,10 +122,9 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test(
-        "A client that leaves ends its exchange, however long that would have been",
-        arguments: [Fault.endless, .holdHead])
-    func leavingClient(fault: Fault) async throws {
+    @Test(arguments: [Fault.endless, .holdHead])
+    func `a client that closes its connection ends an exchange that would not end otherwise`(fault: Fault) async throws
+    {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, script: [[fault]]), at: "file")
             var client: RawClient? = try RawClient(port: server.port)
@@ -145,8 +136,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A client that does not read is not sent much")
-    func backPressure() async throws {
+    @Test func `the server stops sending to a client that does not read`() async throws {
         try await LoopbackServer.withServer { server in
             let huge = Content(seed: 6, length: 1 << 40)
             server.serve(Resource(huge), at: "file")
@@ -154,7 +144,7 @@ struct LoopbackServerTests {
             try client.request("/file")
             #expect(try client.head()["Content-Length"] == "\(huge.length)")
             #expect(try client.read(exactly: 100_000) == huge.bytes(in: 0..<100_000))
-            // A hundred exchanges on the same event loop later it has long stopped.
+            // After a hundred exchanges on the same event loop, the server has certainly stopped sending.
             server.serve(Resource("x"), at: "other")
             let other = try RawClient(port: server.port)
             for _ in 0..<100 { _ = try other.exchange("/other") }
@@ -162,8 +152,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("The bytes that are sent can be waited for")
-    func waitingForBytes() async throws {
+    @Test func `a wait for sent bytes returns when they have been sent`() async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, script: [[.stall(after: 200_000)]]), at: "file")
             let client = try RawClient(port: server.port)
@@ -177,8 +166,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A throttled body arrives whole")
-    func throttled() async throws {
+    @Test func `a throttled body arrives completely`() async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, script: [[.throttle(bytesPerSecond: 30_000_000)]]), at: "file")
             let client = try RawClient(port: server.port)
@@ -186,8 +174,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("Many connections at once are served")
-    func manyConnections() async throws {
+    @Test func `a thousand concurrent connections are served`() async throws {
         try await LoopbackServer.withServer(threads: 2) { server in
             server.serve(Resource(content), at: "file")
             RawClient.raiseDescriptorLimit()
@@ -201,8 +188,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("Stopping closes stalled connections and ends waits, also twice")
-    func stop() async throws {
+    @Test func `stopping closes stalled connections and ends waits, and can be repeated`() async throws {
         let server = try await LoopbackServer.start()
         server.serve(Resource(content, script: [[.stall(after: 0)]]), at: "file")
         let client = try RawClient(port: server.port)
@@ -216,8 +202,7 @@ struct LoopbackServerTests {
         await server.idle(at: "file")
     }
 
-    @Test("A cancelled wait returns what there is")
-    func cancelledWait() async throws {
+    @Test func `a canceled wait returns the requests that have arrived`() async throws {
         try await LoopbackServer.withServer { server in
             let wait = Task { await server.requests(at: "file", reaching: 1) }
             wait.cancel()

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// One connection, read and written with blocking calls, so that a test sees what lies on the wire.
+/// A connection that is read and written with blocking calls, so that a test sees the bytes on the wire.
 final class RawClient {
-    /// How reading ended.
+    /// The way in which the server closed the connection.
     enum End: Equatable {
         case closed, reset
     }
@@ -18,7 +18,7 @@ final class RawClient {
     init(port: Int) throws {
         descriptor = socket(AF_INET, RawClient.stream, 0)
         guard descriptor >= 0 else { throw Failure(call: "socket") }
-        // Not to be right, but not to hang when the server is wrong.
+        // The timeout only keeps a test from hanging if the server has a defect.
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -47,7 +47,7 @@ final class RawClient {
         guard send(descriptor, bytes, bytes.count, 0) == bytes.count else { throw Failure(call: "send") }
     }
 
-    /// Reads until the empty line.
+    /// Reads the head of a response, up to the empty line.
     func head() throws -> Head {
         let end = Array("\r\n\r\n".utf8)
         var bytes: [UInt8] = []
@@ -57,7 +57,7 @@ final class RawClient {
 
     func read(exactly count: Int) throws -> [UInt8] {
         while unread.count < count {
-            guard try receive() == nil else { throw Failure(call: "read(exactly: \(count)), have \(unread.count)") }
+            guard try receive() == nil else { throw Failure(call: "read(exactly: \(count)) after \(unread.count)") }
         }
         defer { unread.removeFirst(count) }
         return Array(unread.prefix(count))
@@ -72,7 +72,7 @@ final class RawClient {
         }
     }
 
-    /// A request, and an answer that has a Content-Length.
+    /// Sends a request and reads the response, which must have a Content-Length.
     func exchange(
         _ path: String, _ headers: [String: String] = [:]
     ) throws -> (head: Head, body: [UInt8]) {
@@ -93,7 +93,7 @@ final class RawClient {
         return nil
     }
 
-    /// A thousand connections have two thousand descriptors in this process.
+    /// Raises the limit of open descriptors, because a thousand connections need two thousand in this process.
     static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(descriptors, &limit) == 0 else { return }
@@ -109,7 +109,7 @@ final class RawClient {
     private static let stream = CInt(SOCK_STREAM.rawValue)
     #endif
 
-    /// A response's status and fields.
+    /// The status and the fields of a response.
     struct Head {
         var status: Int
         var fields: [String: String] = [:]

@@ -1,12 +1,12 @@
 internal import Foundation
 package import Testing
 
-/// Ends the process when a test is hung, and names the test on standard error.
+/// A trait that ends the process when a test is hung, and names the test on standard error.
 ///
 /// A test is hung when it has run for longer than its limit and no test of the process has ended for 90 seconds. The
-/// testing library's own time limit cannot end such a run, since it only cancels the test's task and then waits for it.
+/// time limit of Swift Testing cannot end such a run, because it only cancels the test's task and then waits for it.
 package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
-    /// Whether the current task belongs to a test that is registered already.
+    /// Whether the current task belongs to a test that is already registered.
     @TaskLocal private static var isWatching = false
     private static let defaultLimit = defaultLimit(in: ProcessInfo.processInfo.environment)
 
@@ -14,14 +14,14 @@ package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
 
     package var isRecursive: Bool { true }
 
-    /// Makes a trait with the longer one of `limit` and the default limit.
+    /// Creates a trait with the longer of `limit` and the default limit.
     fileprivate init(_ limit: Duration = .zero) {
         self.limit = max(limit, Self.defaultLimit)
     }
 
-    /// How long a test may run if its suite names no limit: five minutes, or what the environment says.
+    /// Returns the limit of a test whose suite sets none: the one in the environment, or else five minutes.
     ///
-    /// The variable `ASYNC_DOWNLOADS_HANG_LIMIT` holds a positive number of whole seconds; anything else is ignored.
+    /// The variable `ASYNC_DOWNLOADS_HANG_LIMIT` is a positive number of whole seconds; other values are ignored.
     package static func defaultLimit(in environment: [String: String]) -> Duration {
         guard let seconds = environment["ASYNC_DOWNLOADS_HANG_LIMIT"].flatMap(Int.init), seconds > 0 else {
             return .seconds(300)
@@ -32,9 +32,9 @@ package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        // A test can have the trait several times, from each suite around it and from itself; it is registered once.
+        // A test can have the trait several times, from each enclosing suite and from itself, but is registered once.
         guard !Self.isWatching else { return try await function() }
-        // The test's own trait comes last, after those of the suites from the outermost to the innermost.
+        // The traits of the suites precede the test's own trait, from the outermost suite to the innermost.
         let limit = test.traits.compactMap { $0 as? Self }.last?.limit ?? limit
         let number = HangWatch.shared.begin(Self.name(of: test, testCase), limit: limit)
         defer { HangWatch.shared.end(number) }
@@ -48,9 +48,9 @@ package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
         return ([name] + arguments.map { "[\($0)]" } + ["(\(place))"]).joined(separator: " ")
     }
 
-    /// Describes the arguments of a test case.
+    /// Returns descriptions of the arguments of a test case.
     ///
-    /// The testing library keeps them private. The result is empty if another version of it stores them differently.
+    /// The arguments are private in Swift Testing. The result is empty if its version stores them differently.
     private static func arguments(_ testCase: Test.Case) -> [String] {
         let stored = Mirror(reflecting: testCase).descendant("_kind", "parameterized", "arguments")
         guard let stored else { return [] }
@@ -63,11 +63,11 @@ package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == HangTrait {
-    /// Ends the process when a test is hung, after five minutes at the earliest.
+    /// A trait that ends the process when a test is hung, after the default limit at the earliest.
     package static var endsWhenHung: Self { Self() }
 
-    /// Ends the process when a test is hung, after this number of minutes at the earliest.
+    /// Returns a trait that ends the process when a test is hung, after this number of minutes at the earliest.
     ///
-    /// It is meant for suites whose tests take minutes by design. The default limit counts instead if it is longer.
+    /// It is for suites whose tests take minutes by design. The default limit applies if it is longer.
     package static func endsWhenHung(minutes: Int) -> Self { Self(.seconds(minutes * 60)) }
 }

@@ -1,23 +1,23 @@
-/// The tests that are running, and which of them are hung at a given time.
+/// The running tests, among which those that are hung at a given time can be found.
 package struct RunningTests: Sendable {
-    /// A test that has begun and has not ended.
+    /// A test that has started and has not ended.
     package struct Entry: Sendable {
-        /// The suite, the function, the arguments and the source location of the test.
+        /// The suite, the function, the arguments, and the source location of the test.
         package let name: String
-        /// How long the test may run before it can count as hung.
+        /// The duration after which the test can be considered hung.
         package let limit: Duration
-        /// When the test began.
+        /// The time when the test started.
         let start: SuspendingClock.Instant
     }
 
-    /// A test that has run for longer than its limit while no other test ended.
+    /// A test that has run for longer than its limit, at a time when no test has ended recently.
     package struct Hung: Sendable, Equatable {
-        /// The name that the test began with.
+        /// The name with which the test was added.
         package let name: String
-        /// How long the test has been running.
+        /// The duration for which the test has been running.
         package let time: Duration
 
-        /// Describes a test that has been running for `time`.
+        /// Creates the description of a test that has been running for `time`.
         package init(name: String, time: Duration) {
             self.name = name
             self.time = time
@@ -29,17 +29,17 @@ package struct RunningTests: Sendable {
     private var lastNumber = 0
     private var lastEnd: SuspendingClock.Instant?
 
-    /// Makes a value without tests that counts a test as hung only when no test has ended for longer than `quietTime`.
+    /// Creates a value without tests that considers a test hung only if no test has ended for longer than `quietTime`.
     ///
-    /// A busy machine may take longer than the limit for every test; none is hung as long as others go on to end.
+    /// On a busy machine, every test may exceed its limit; none is hung as long as tests continue to end.
     package init(quietTime: Duration) {
         self.quietTime = quietTime
     }
 
-    /// The tests that have begun and have not ended, in the order of their beginnings.
+    /// The tests that have started and have not ended, in the order in which they started.
     package var entries: [Entry] { running.sorted { $0.key < $1.key }.map(\.value) }
 
-    /// Adds a test, and returns the number to end it with.
+    /// Adds a test, and returns the number to pass to ``end(_:at:)``.
     package mutating func begin(_ name: String, limit: Duration, at now: SuspendingClock.Instant) -> Int {
         lastNumber += 1
         running[lastNumber] = Entry(name: name, limit: limit, start: now)
@@ -52,7 +52,7 @@ package struct RunningTests: Sendable {
         lastEnd = now
     }
 
-    /// The hung tests, in the order of their beginnings.
+    /// Returns the hung tests in the order in which they started.
     package func hung(at now: SuspendingClock.Instant) -> [Hung] {
         if let lastEnd, now - lastEnd <= quietTime { return [] }
         return entries.filter { now - $0.start > $0.limit }.map { Hung(name: $0.name, time: now - $0.start) }

@@ -7,10 +7,10 @@ struct ByteCount: Sendable, Hashable {
         let unit = text.last.flatMap { units[Character($0.uppercased())] }
         let digits = unit == nil ? text[...] : text.dropLast()
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }) else {
-            throw Misuse("a number of bytes is written in digits, with K, M or G behind them")
+            throw Misuse("a number of bytes consists of digits, optionally followed by K, M, or G")
         }
         let product = Int64(digits)?.multipliedReportingOverflow(by: unit ?? 1)
-        guard let product, !product.overflow else { throw Misuse("no file has so many bytes") }
+        guard let product, !product.overflow else { throw Misuse("the number of bytes is too large") }
         value = product.partialValue
     }
 }

@@ -1,10 +1,10 @@
 internal import AsyncDownloads
 
 extension Checksum {
-    /// The value of `--checksum`, and of a manifest's `checksum=`.
+    /// Parses the value of `--checksum` or of `checksum=` in a manifest.
     init(argument: String) throws(Misuse) {
         guard let checksum = Checksum(argument) else {
-            throw Misuse("a checksum is written as sha-256= or sha-512= and all of its hexadecimal digits")
+            throw Misuse("a checksum has the form sha-256=HEX or sha-512=HEX, with all of its hexadecimal digits")
         }
         self = checksum
     }

@@ -1,35 +1,35 @@
 internal import AsyncDownloads
 
-/// A header field as it is written: `Name: value`.
+/// A header field in the form `Name: value`.
 struct HeaderLine: Sendable, Hashable {
     let name: String
     let value: String
 
     init(_ text: String) throws(Misuse) {
         let scalars = text.unicodeScalars
-        guard let colon = scalars.firstIndex(of: ":") else { throw Misuse("a header is written as Name: value") }
+        guard let colon = scalars.firstIndex(of: ":") else { throw Misuse("a header has the form Name: value") }
         name = String(scalars[..<colon])
         value = String(scalars[scalars.index(after: colon)...]).trimmingWhitespace()
         guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte) else {
-            throw Misuse("a header's name has letters, digits and hyphens only")
+            throw Misuse("a header name can contain only letters, digits, and some punctuation such as hyphens")
         }
         guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-            throw Misuse("a header's value cannot have control characters")
+            throw Misuse("a header value cannot contain control characters")
         }
     }
 
-    /// A header that is no secret.
+    /// Parses a header that is not secret.
     ///
-    /// - Throws: For the names of fields that hold credentials by their definition.
+    /// - Throws: An error if the field holds credentials by definition.
     static func nonsecret(_ text: String) throws(Misuse) -> Self {
         let line = try Self(text)
         guard !["authorization", "cookie", "proxy-authorization"].contains(line.name.lowercased()) else {
-            throw Misuse("\(line.name) is always a secret; --header sends it to its own origin only")
+            throw Misuse("\(line.name) is always secret; use --header, which sends it to the URL's origin only")
         }
         return line
     }
 
-    /// RFC 9110, 5.6.2.
+    /// Whether `byte` can be part of a token (RFC 9110, 5.6.2).
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -47,7 +47,7 @@ extension HeaderFields {
 }
 
 extension StringProtocol {
-    /// Without the spaces and tabs at both ends, those before a combining mark among them.
+    /// Returns the text without spaces and tabs at both ends, including those before a combining mark.
     func trimmingWhitespace() -> String {
         let isSpace: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\t" }
         let start = Substring(self).unicodeScalars.drop(while: isSpace)

@@ -1,26 +1,28 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// One file that is asked for.
+/// A file to download.
 struct Item: Sendable, Hashable {
-    /// The place among all that is asked for, from 0.
+    /// The position among all items, starting at 0.
     var id = 0
     var address: Address
     var output: OutputName?
     var checksum: Checksum?
     var headers: [HeaderLine] = []
-    /// Headers that may cross origins and be recorded.
+    /// Headers that may be sent to other origins and recorded on disk.
     var publicHeaders: [HeaderLine] = []
     var maximumByteCount: Int64?
 
-    /// The name it goes by until it is finished.
+    /// The name that is displayed until the file is finished.
     var name: String {
         if let output { return output.path }
         let name = address.url.lastPathComponent
         return name.isEmpty || name == "/" ? address.url.host() ?? "" : name
     }
 
-    /// What the library is asked for: where the user gave no name, it takes the server's, or the URL's.
+    /// Returns the request for the item.
+    ///
+    /// If the user gave no name, the library chooses the server's or the URL's.
     func request(into directory: URL) -> DownloadRequest {
         let headers = HeaderFields(headers + publicHeaders)
         var request =
@@ -30,7 +32,7 @@ struct Item: Sendable, Hashable {
             } else {
                 DownloadRequest(from: address.url, into: directory, headers: headers, checksum: checksum)
             }
-        // A name that is given both ways is a secret's.
+        // A header that is given both as public and as secret is secret.
         request.nonsecretHeaders = Set(publicHeaders.map { $0.name.lowercased() }).subtracting(
             self.headers.map { $0.name.lowercased() })
         request.maximumByteCount = maximumByteCount

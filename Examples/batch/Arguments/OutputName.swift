@@ -1,25 +1,25 @@
 internal import Foundation
 
-/// A file's place below the directory that all files go to: a name, or a path that does not leave it.
+/// A file's location in the output directory: a name, or a relative path that does not lead out of the directory.
 struct OutputName: Sendable, Hashable {
-    /// Without `.` components and doubled slashes, so that equal places have equal paths.
+    /// The path without `.` components and repeated slashes, so that equal locations have equal paths.
     let path: String
 
     init(_ text: String) throws(Misuse) {
         guard !text.isEmpty else { throw Misuse("the file name is empty") }
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw Misuse("a file name cannot have control characters")
+            throw Misuse("a file name cannot contain control characters")
         }
-        // By bytes, as the system does: a slash and a combining mark behind it are one `Character`.
+        // Bytes are compared, as the system does, because a slash and a combining mark after it form one `Character`.
         let components = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
-        guard components.first != "" else { throw Misuse("an absolute path would leave the directory") }
-        guard !components.contains("..") else { throw Misuse("the path would leave the directory") }
-        guard let last = components.last, last != "", last != "." else { throw Misuse("the path names no file") }
+        guard components.first != "" else { throw Misuse("an absolute path is outside the output directory") }
+        guard !components.contains("..") else { throw Misuse("the path cannot contain ..") }
+        guard let last = components.last, last != "", last != "." else { throw Misuse("the path has no file name") }
         path = components.filter { $0 != "" && $0 != "." }.joined(separator: "/")
     }
 
-    /// The file's place in `directory`.
+    /// Returns the file's URL in `directory`.
     func url(in directory: URL) -> URL {
         directory.appending(path: path, directoryHint: .notDirectory)
     }

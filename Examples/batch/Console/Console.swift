@@ -1,11 +1,11 @@
 #if ServerStack
 /// What people and programs see of a run: lines of JSON on standard output, lines or a live display on standard error.
 struct Console: Sendable {
-    /// What goes to standard error.
+    /// The form of the output on standard error.
     enum Style: Sendable, Hashable {
-        /// A display that is drawn over.
+        /// A display that is redrawn in place.
         case live
-        /// A line for each thing that happens.
+        /// A line for each event.
         case plain
         case errorsOnly
     }
@@ -18,7 +18,7 @@ struct Console: Sendable {
     private var lasting: [String] = []
     private var hasHiddenCursor = false
 
-    /// Chooses the style by what was asked for and where standard error leads to.
+    /// Creates a console whose style follows from the options and from the kind of standard error.
     init(itemCount: Int, json: Bool, quiet: Bool, hidesProgress: Bool) {
         writesJSON = json
         terminal = .current
@@ -27,7 +27,7 @@ struct Console: Sendable {
             if quiet {
                 .errorsOnly
             } else if json {
-                // Both streams may end in one place, where only the JSON is wanted.
+                // Both streams may lead to the same terminal or file, where only the JSON is wanted.
                 isLive && !Terminal.showsStandardOutput ? .live : .errorsOnly
             } else {
                 isLive ? .live : .plain
@@ -35,10 +35,10 @@ struct Console: Sendable {
         display = LiveDisplay(total: itemCount)
     }
 
-    /// Whether ``paint(at:)`` has anything to do.
+    /// Whether the console has a live display, which ``paint(at:)`` draws.
     var isLive: Bool { style == .live }
 
-    /// Tells what happened.
+    /// Writes the lines for an event, and updates the live display.
     mutating func show(_ event: RunEvent) {
         if writesJSON, let line = JSONLine(event) { StandardOutput.write("\(line)\n") }
         if isLive { display.take(event) }
@@ -59,7 +59,7 @@ struct Console: Sendable {
         }
     }
 
-    /// Draws the live display as of a time since the beginning.
+    /// Draws the live display as of `now`, the time since the start of the run.
     mutating func paint(at now: Duration) {
         let size = Terminal.size
         draw(
@@ -67,7 +67,7 @@ struct Console: Sendable {
             columns: size.columns)
     }
 
-    /// Tells what it has come to, and leaves the terminal as it was.
+    /// Writes the summary, and restores the terminal.
     mutating func finish(_ tally: Tally) {
         if writesJSON { StandardOutput.write("\(JSONLine(tally))\n") }
         if isLive { draw([], columns: Terminal.size.columns) }

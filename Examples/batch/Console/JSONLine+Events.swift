@@ -3,7 +3,7 @@ internal import AsyncDownloads
 internal import Foundation
 
 extension JSONLine {
-    /// The line that tells `event`; nil where the format has none for it.
+    /// Creates the line for `event`; nil if the format has no line for it.
     init?(_ event: RunEvent) {
         switch event.what {
         case .success(let happened):
@@ -20,7 +20,7 @@ extension JSONLine {
         add("time", event.time)
     }
 
-    /// The last line.
+    /// Creates the summary, the last line of a run.
     init(_ tally: Tally) {
         add("event", "summary")
         add("finished", tally.finished)
@@ -31,7 +31,7 @@ extension JSONLine {
         add("time", tally.duration)
     }
 
-    /// The only line of `--clean`.
+    /// Creates the only line of `--clean`.
     init(_ removed: RemovedLeftovers) {
         add("event", "cleaned")
         add("files", removed.fileCount)

@@ -1,9 +1,9 @@
 #if ServerStack
 internal import Foundation
 
-/// One JSON object on one line (RFC 8259), its members in the order in which they were added.
+/// A JSON object on one line (RFC 8259), with its members in the order in which they were added.
 ///
-/// Foundation's encoders sort members or leave their order open.
+/// Foundation's encoders sort the members or do not specify their order.
 struct JSONLine: Sendable, CustomStringConvertible {
     enum Value: Sendable, Hashable {
         case text(String)
@@ -15,7 +15,7 @@ struct JSONLine: Sendable, CustomStringConvertible {
 
     private var members: [(name: String, value: Value)] = []
 
-    /// The text, without the line's end.
+    /// The text of the object, without a line terminator.
     var description: String {
         "{" + members.map { "\(Self.quoted($0.name)):\($0.value.text)" }.joined(separator: ",") + "}"
     }
@@ -25,7 +25,7 @@ struct JSONLine: Sendable, CustomStringConvertible {
     mutating func add(_ name: String, _ value: Int?) { add(name, value.map(Int64.init)) }
     mutating func add(_ name: String, _ value: Bool) { members.append((name, .bool(value))) }
 
-    /// Adds a time in seconds, to the microsecond.
+    /// Adds a duration in seconds, rounded to microseconds.
     mutating func add(_ name: String, _ value: Duration) {
         members.append((name, .number((value / .seconds(1) * 1e6).rounded() / 1e6)))
     }
@@ -39,7 +39,7 @@ struct JSONLine: Sendable, CustomStringConvertible {
             case "\n": result += "\\n"
             case "\r": result += "\\r"
             case "\t": result += "\\t"
-            // The last two end a line for some readers, as the first do for a terminal.
+            // Control characters could affect a terminal, and some readers treat U+2028 and U+2029 as line ends.
             case "\0"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
                 result += String(format: "\\u%04x", scalar.value)
             default: result.unicodeScalars.append(scalar)

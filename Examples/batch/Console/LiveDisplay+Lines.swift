@@ -2,9 +2,13 @@
 internal import AsyncDownloads
 
 extension LiveDisplay {
-    /// The lines at a time since the beginning, none wider than the terminal or reaching its last column.
+    /// Returns the lines as of `now`, the time since the start of the run; none reaches the last column.
     ///
-    /// - Parameter height: The rows of the terminal; one stays free for the cursor.
+    /// - Parameters:
+    ///   - columns: The width of the terminal.
+    ///   - height: The rows of the terminal, one of which is reserved for the cursor.
+    ///   - now: The time since the start of the run.
+    ///   - usesColor: Whether the lines contain color sequences.
     func lines(columns: Int, height: Int, now: Duration, usesColor: Bool = false) -> [String] {
         let layout = Layout(columns: columns)
         let room = max(0, height - 2)
@@ -26,9 +30,9 @@ extension LiveDisplay {
     }
 }
 
-/// Which columns there is room for; the least important go first when it gets narrow.
+/// The columns that fit the width of the terminal; the least important ones are dropped first.
 private struct Layout {
-    /// The last column stays free: some terminals break the line when it is written to.
+    /// The usable width; the last column stays empty because some terminals wrap the line when it is written to.
     let width: Int
     var name: Int
     var bar = 0
@@ -70,7 +74,7 @@ extension LiveDisplay.Row {
         case .verifying: return annotated(start, "verifying", layout)
         case .paused: return annotated(start, "paused at \(Units.bytes(progress.receivedByteCount))", layout)
         case .retrying(let time, let reason):
-            // Rounded up, so that it counts down to 1 and not to 0.
+            // The wait is rounded up, so that the countdown ends at 1 and not at 0.
             let wait = max(.zero, time - now + .milliseconds(999))
             return annotated(start, "retrying in \(Units.clock(wait)) (\(reason))", layout)
         }

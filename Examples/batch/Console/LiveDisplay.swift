@@ -1,11 +1,11 @@
 #if ServerStack
 internal import AsyncDownloads
 
-/// What a live display shows: a line for each download that does something, and one for all of them.
+/// The content of the live display: a line for each active download, and a line of totals.
 ///
-/// A value: events go in, lines come out.
+/// It is a value without side effects: events update it, and it returns lines.
 struct LiveDisplay: Sendable {
-    /// A download that does something.
+    /// The line of an active download.
     struct Row: Sendable, Hashable {
         enum Phase: Sendable, Hashable {
             case receiving, verifying, paused
@@ -17,7 +17,7 @@ struct LiveDisplay: Sendable {
         var progress = DownloadProgress()
     }
 
-    /// By number, so that lines keep their places.
+    /// The active downloads by their IDs, so that lines keep their order.
     private(set) var rows: [Int: Row] = [:]
     private(set) var tally: Tally
 
@@ -25,7 +25,7 @@ struct LiveDisplay: Sendable {
         tally = Tally(total: total)
     }
 
-    /// Takes what happened.
+    /// Updates the display for an event.
     mutating func take(_ event: RunEvent) {
         let id = event.item.id
         guard case .success(let happened) = event.what else {
@@ -34,7 +34,7 @@ struct LiveDisplay: Sendable {
             return
         }
         switch happened {
-        // A download that waits for its turn has no line, and events that were left out change none.
+        // A waiting download has no line, and an `omitted` event does not change one.
         case .waiting, .omitted: return
         default: break
         }
@@ -69,7 +69,7 @@ struct LiveDisplay: Sendable {
 }
 
 extension DownloadError {
-    /// The code and the status, for a place where there is no room for more.
+    /// The code and the status, as a short text for a narrow column.
     fileprivate var reason: String {
         statusCode.map { "\(code) \($0)" } ?? code.name
     }

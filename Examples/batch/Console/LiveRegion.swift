@@ -1,14 +1,17 @@
 #if ServerStack
 /// The lines at the bottom of a terminal that are drawn over and over, below those that stay.
 ///
-/// A value: it answers with what is to be written. The cursor rests at the beginning of the line below the region.
+/// It is a value without side effects: its method returns the text to write. Between frames, the cursor is at the start
+/// of the line below the region.
 struct LiveRegion: Sendable {
     private var drawn: [String] = []
 
-    /// What draws `lines` in place of those that are there, and `lasting` above them for good; empty where there is
-    /// nothing new.
+    /// Returns the text that replaces the region by `lines` and inserts `lasting` above it; empty if nothing changes.
     ///
-    /// - Parameter columns: The terminal's width now. If it has shrunk, the lines that are there take more rows.
+    /// - Parameters:
+    ///   - lasting: Lines that stay on the terminal.
+    ///   - lines: The new lines of the region.
+    ///   - columns: The present width of the terminal. If it has shrunk, the present lines occupy more rows.
     mutating func frame(lasting: [String] = [], lines: [String], columns: Int) -> String {
         guard !lasting.isEmpty || lines != drawn else { return "" }
         let rows = drawn.reduce(0) { $0 + max(1, ($1.visibleColumns + columns - 1) / max(1, columns)) }
@@ -20,7 +23,7 @@ struct LiveRegion: Sendable {
 }
 
 extension String {
-    /// Its columns without the sequences that set colours.
+    /// The number of columns that the text occupies, not counting color sequences.
     fileprivate var visibleColumns: Int {
         split(separator: "\u{1B}[", omittingEmptySubsequences: false).enumerated().reduce(0) { sum, part in
             let text = part.offset == 0 ? part.element : part.element.drop { $0 != "m" }.dropFirst()

@@ -2,15 +2,15 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// One line for people about one event.
+/// A human-readable line about an event.
 struct PlainLine: Sendable, Hashable {
-    /// How much a line matters.
+    /// The importance of a line, which determines where it is shown.
     enum Weight: Sendable, Hashable, Comparable {
-        /// Told where nothing else shows what goes on.
+        /// The line is shown only without a live display.
         case ordinary
-        /// Told above a live display too.
+        /// The line is also shown above a live display.
         case lasting
-        /// Told always.
+        /// The line is always shown.
         case error
     }
 
@@ -18,7 +18,7 @@ struct PlainLine: Sendable, Hashable {
     private let verb: String
     private let text: String
 
-    /// Nil where there is nothing worth a line.
+    /// Creates the line for an event; nil if the event has none.
     init?(_ event: RunEvent) {
         let name = event.item.name
         switch event.what {
@@ -30,7 +30,7 @@ struct PlainLine: Sendable, Hashable {
         case .success(.resumed(let offset)):
             self.init(.ordinary, "resumed", "\(name) at byte \(offset)")
         case .success(.restarted(let reason, let discarded)):
-            self.init(.lasting, "restarted", "\(name), \(Units.bytes(discarded)) given up: \(reason)")
+            self.init(.lasting, "restarted", "\(name), \(Units.bytes(discarded)) discarded: \(reason)")
         case .success(.retrying(let attempt, let delay, let error)):
             self.init(.ordinary, "retrying", "\(name) in \(Units.seconds(delay)), attempt \(attempt) after: \(error)")
         case .success(.omitted(let count)):
@@ -50,7 +50,7 @@ struct PlainLine: Sendable, Hashable {
         self.text = text.neutralised
     }
 
-    /// The line without its end.
+    /// Returns the line without a line terminator.
     func text(usesColor: Bool) -> String {
         let mark = verb.padded(to: 10)
         guard usesColor else { return mark + text }
@@ -63,7 +63,7 @@ struct PlainLine: Sendable, Hashable {
 }
 
 extension Tally {
-    /// The line at the end of a run.
+    /// The summary line at the end of a run.
     var summary: String {
         var parts = ["\(finished) of \(Units.count(total, "file")) finished"]
         if failed > 0 { parts.append("\(failed) failed") }

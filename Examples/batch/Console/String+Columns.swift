@@ -1,10 +1,10 @@
 #if ServerStack
 /// Text on a terminal: how wide it is, and what it must not contain.
 extension String {
-    /// The columns that a terminal takes for it, by Unicode's East Asian Width and the rules of wcwidth(3).
+    /// The number of columns that the text occupies on a terminal (Unicode's East Asian Width, rules of wcwidth(3)).
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// Without what could move the cursor, colour the screen or turn the direction of the text round.
+    /// The text with U+FFFD for each character that could move the cursor, set colors, or change the text direction.
     var neutralised: String {
         var result = String.UnicodeScalarView()
         for scalar in unicodeScalars {
@@ -18,7 +18,7 @@ extension String {
         return String(result)
     }
 
-    /// At most `limit` columns, the end replaced by an ellipsis where it is longer.
+    /// Returns the text in at most `limit` columns, with an ellipsis at the end if it is cut.
     func truncated(to limit: Int) -> String {
         guard columns > limit else { return self }
         guard limit > 0 else { return "" }
@@ -32,13 +32,13 @@ extension String {
         return result + "…"
     }
 
-    /// Exactly `width` columns: cut, or filled with spaces at the end.
+    /// Returns the text in exactly `width` columns, cut or padded with spaces at the end.
     func padded(to width: Int) -> String {
         let text = truncated(to: width)
         return text + String(repeating: " ", count: max(0, width - text.columns))
     }
 
-    /// At least `width` columns, filled with spaces at the beginning.
+    /// Returns the text in at least `width` columns, padded with spaces at the start.
     func aligned(to width: Int) -> String {
         String(repeating: " ", count: max(0, width - columns)) + self
     }

@@ -1,30 +1,30 @@
 #if ServerStack
 internal import Foundation
 
-/// What standard error leads to.
+/// The properties of the terminal, if any, that standard error leads to.
 struct Terminal: Sendable, Hashable {
-    /// Whether lines can be drawn over: it is a terminal, and no dumb one.
+    /// Whether standard error is a terminal that supports cursor movement.
     var isInteractive: Bool
     var usesColor: Bool
 
-    /// Reads the surroundings.
+    /// The properties according to standard error and the environment.
     static var current: Self {
         let environment = ProcessInfo.processInfo.environment
         let isInteractive = isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb"
-        // https://no-color.org: any value but an empty one.
+        // NO_COLOR counts unless it is empty (https://no-color.org).
         return Self(isInteractive: isInteractive, usesColor: isInteractive && (environment["NO_COLOR"] ?? "").isEmpty)
     }
 
-    /// Whether standard output is seen by somebody at a terminal.
+    /// Whether standard output is a terminal.
     static var showsStandardOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Columns and rows, as they are now.
+    /// The present number of columns and rows.
     static var size: (columns: Int, rows: Int) {
         var size = winsize()
         _ = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size)
         let environment = ProcessInfo.processInfo.environment
-        func either(_ told: UInt16, _ name: String, _ usual: Int) -> Int {
-            if told > 0 { return Int(told) }
+        func either(_ reported: UInt16, _ name: String, _ usual: Int) -> Int {
+            if reported > 0 { return Int(reported) }
             let value = environment[name].flatMap { Int($0) } ?? usual
             return 1...10_000 ~= value ? value : usual
         }
@@ -34,24 +34,24 @@ struct Terminal: Sendable, Hashable {
     static let hideCursor = "\u{1B}[?25l"
     static let showCursor = "\u{1B}[?25h"
 
-    /// Makes the cursor visible again, from any thread, before the process ends.
+    /// Makes the cursor visible before the process exits or is suspended; can be called from any thread.
     static func restore() {
         if current.isInteractive { StandardError.write(showCursor) }
     }
 }
 
-/// The stream for people.
+/// The stream for human-readable output.
 enum StandardError {
     static func write(_ text: String) {
-        // Nobody is left to be told that nobody listens.
+        // An error is ignored, because no other stream for error messages exists.
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 }
 
-/// The stream for programs.
+/// The stream for machine-readable output.
 enum StandardOutput {
     static func write(_ text: String) {
-        // A reader that has seen enough, such as head(1), does not end the downloads.
+        // An error is ignored, because a reader that exits early, such as head(1), must not end the downloads.
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }
 }

@@ -4,9 +4,9 @@ internal import Crypto
 internal import Foundation
 internal import LoopbackServer
 
-/// A generated file of the demonstration, and what its server does to those who ask for it.
+/// A generated file of the demonstration, and the faults with which its server responds.
 struct DemoFile: Sendable {
-    /// The ones of which something is to be seen.
+    /// A behavior that a special file demonstrates.
     enum Part: Sendable, Hashable, CaseIterable {
         case connectionLost, busy, sharedTransfer, pausedMidway
     }
@@ -16,10 +16,12 @@ struct DemoFile: Sendable {
     var part: Part?
     var faults: [Fault] = []
 
-    /// Where the connection is lost, and where it is paused: short of 8 MiB, since an engine may ask in parts of that.
+    /// The offset at which the connection is lost or the download is paused.
+    ///
+    /// It is less than 8 MiB, because an engine may request segments of that length.
     static let interruption: Int64 = 4 << 20
 
-    /// Twenty files from 1 KiB to 64 MiB.
+    /// The twenty files, whose lengths range from 1000 bytes to 64 MiB.
     static let all: [DemoFile] = {
         var lengths = (0...16).map { Int64(1024) << $0 }
         lengths += [1000, 1_000_003, 5_000_011]
@@ -39,7 +41,7 @@ struct DemoFile: Sendable {
             DemoFile(name: "lost.bin", content: content, part: .connectionLost, faults: [.cut(after: interruption)])
         case 16 << 20:
             DemoFile(name: "paused.bin", content: content, part: .pausedMidway, faults: [.stall(after: interruption)])
-        // Slow enough to be watched.
+        // Throttled, so that the progress is visible.
         case (32 << 20)...:
             DemoFile(
                 name: "large-\(content.length >> 20).bin", content: content,
@@ -48,12 +50,12 @@ struct DemoFile: Sendable {
         }
     }
 
-    /// What the server has for it; the first request meets the faults.
+    /// The resource for the server; the faults apply to the first request.
     var resource: Resource {
         Resource(content, entityTag: "\"\(content.seed)\"", script: faults.isEmpty ? [] : [Step(faults)])
     }
 
-    /// What is asked for: the file and its digest, once or, to see one transfer for two, twice.
+    /// Returns the items that download the file: one, or two for the demonstration of a shared transfer.
     func items(at url: String) throws(Misuse) -> [Item] {
         let address = try Address(url)
         let names = part == .sharedTransfer ? [name, "again-" + name] : [name]

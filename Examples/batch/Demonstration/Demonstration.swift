@@ -4,16 +4,16 @@ internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
 
-/// Shows what the library does on a server of its own, whose misbehaviour is scripted, and checks it.
+/// A demonstration of the library, with a local server whose faults are scripted.
 struct Demonstration: Sendable {
     let engine: Engine?
     let makeConsole: @Sendable (Int) -> Console
-    /// Whether to tell what was seen.
+    /// Whether the results of the checks are not written to standard error.
     let isQuiet: Bool
 
-    /// Downloads everything into a temporary directory, which is removed, and tells what the special files showed.
+    /// Downloads all files into a temporary directory, removes it, and reports the behavior of the special files.
     ///
-    /// - Throws: An exit code where anything was not as promised.
+    /// - Throws: An exit code if anything is not as promised.
     func run() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "batch-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -1,9 +1,9 @@
 #if ServerStack
 internal import AsyncDownloads
 
-/// What was seen of each download of the demonstration; it also pauses and resumes the one for which that is meant.
+/// The observations of the demonstration's downloads; it also pauses and resumes one of them.
 final class Observations: Sendable {
-    /// What was seen of one.
+    /// The observations of one download.
     struct DemoObservation: Sendable, Hashable {
         var resumedAt: [Int64] = []
         var retryDelays: [Duration] = []
@@ -19,10 +19,10 @@ final class Observations: Sendable {
         self.idToPause = idToPause
     }
 
-    /// What was seen of the download.
+    /// The observations of the download with this ID.
     subscript(id: Int) -> DemoObservation { observations.withLock { $0[id] ?? DemoObservation() } }
 
-    /// Takes what a download told.
+    /// Records an event of a download, and pauses or resumes the download if it is the chosen one.
     func take(_ event: RunEvent, _ download: Download) {
         guard case .success(let happened) = event.what else { return }
         let observation = observations.withLock { observations in
@@ -31,7 +31,7 @@ final class Observations: Sendable {
         }
         guard event.item.id == idToPause else { return }
         switch happened {
-        // The server sends no more for now, so that this is never too late.
+        // The server has stalled the body at this offset, so the pause cannot come too late.
         case .progress(let progress)
         where progress.receivedByteCount >= DemoFile.interruption && observation.pausedAt.isEmpty:
             download.pause()

@@ -1,14 +1,14 @@
 #if ServerStack
 internal import AsyncDownloads
 
-/// What one download told, in the terms of the whole run.
+/// An event of one download, with its context in the run.
 struct RunEvent: Sendable {
     var item: Item
-    /// Since the run began.
+    /// The time since the start of the run.
     var time: Duration
-    /// Since the download was asked for.
+    /// The time since the start of the download.
     var elapsed: Duration
-    /// Body bytes that crossed the network for it, each counted for one download only.
+    /// The number of body bytes received from the network; the bytes of a shared transfer count for one download only.
     var fetched: Int64
     /// The library's event, or the error that ended the download.
     var what: Result<DownloadEvent, DownloadError>

@@ -2,9 +2,9 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// One run over a list of items: starts each download, follows its events and, when asked to, stops in order.
+/// One run over a list of items, which starts each download, follows its events, and can be stopped in order.
 actor Session {
-    /// Called with every event and the handle that it came from.
+    /// A closure that is called with each event and its download.
     typealias Observer = @Sendable (RunEvent, Download) -> Void
 
     private let downloader: Downloader
@@ -15,13 +15,19 @@ actor Session {
 
     private var console: Console
     private var tally = Tally(total: 0)
-    /// The downloads that have begun, and have neither ended nor paused.
+    /// The IDs of the downloads that have started, and have neither ended nor paused.
     private var running: Set<Int> = []
-    /// Set once, by ``stop()``; nothing is started afterwards.
+    /// Whether ``stop()`` was called; no download starts afterward.
     private var isStopping = false
     private var quiescence: CheckedContinuation<Void, Never>?
 
-    /// - Parameter window: How many requests are open at once; the downloader's own limits hold as well.
+    /// Creates a session.
+    ///
+    /// - Parameters:
+    ///   - downloader: The downloader, which the session shuts down.
+    ///   - window: The number of requests that are open at the same time; the downloader's limits apply as well.
+    ///   - console: The console that shows the events.
+    ///   - observer: A closure that receives the events.
     init(downloader: Downloader, window: Int, console: Console, observer: Observer? = nil) {
         self.downloader = downloader
         self.window = window
@@ -30,9 +36,9 @@ actor Session {
         start = clock.now
     }
 
-    /// Downloads the items into `directory`, beginning in their order.
+    /// Downloads the items into `directory`, starting them in their order.
     ///
-    /// Returns when all have ended, or ``stop()`` has paused them. Called once.
+    /// Returns when all downloads have ended or ``stop()`` has paused them. Must be called only once.
     func run(_ items: [Item], into directory: URL) async -> Tally {
         tally.total = items.count
         let painter = Task { await paint() }
@@ -51,7 +57,7 @@ actor Session {
         return tally
     }
 
-    /// Pauses everything, waits until all bytes are safe, and lets ``run(_:into:)`` return.
+    /// Pauses all downloads, waits until their bytes are saved, and makes ``run(_:into:)`` return.
     func stop() async {
         guard !isStopping else { return }
         isStopping = true
@@ -72,11 +78,9 @@ actor Session {
 }
 
 extension Download {
-    /// Bytes that crossed the network, counted for the first handle alone where several share a transfer.
+    /// The number of bytes received from the network; a shared transfer counts for its first download only.
     fileprivate var fetchedHere: Int64 { isCoalesced ? 0 : progress.fetchedByteCount }
 }
-
-// MARK: - One download
 
 extension Session {
     private func begin(_ item: Item, into directory: URL) -> Download {
@@ -88,38 +92,38 @@ extension Session {
 
     private func follow(_ download: Download, of item: Item) async {
         let begun = now
-        func tell(_ what: Result<DownloadEvent, DownloadError>, fetched: Int64) {
+        func emit(_ what: Result<DownloadEvent, DownloadError>, fetched: Int64) {
             let event = RunEvent(item: item, time: now, elapsed: now - begun, fetched: fetched, what: what)
             console.show(event)
             observer?(event, download)
         }
         do {
             for try await event in download.events {
-                note(event, of: item.id)
+                record(event, of: item.id)
                 let fetched = download.fetchedHere
                 if case .finished(let file) = event {
                     tally.finished += 1
                     tally.bytes += file.byteCount
                 }
-                tell(.success(event), fetched: fetched)
+                emit(.success(event), fetched: fetched)
             }
         } catch let error as DownloadError where error.code == .shutDown && isStopping {
-            // Its pause was the last that had to be told.
+            // The download was paused before the shutdown, and its pause was its last event to show.
             if download.progress.receivedByteCount > 0 { tally.paused += 1 }
         } catch let error as DownloadError {
             tally.failed += 1
-            tell(.failure(error), fetched: download.fetchedHere)
+            emit(.failure(error), fetched: download.fetchedHere)
         } catch {
             preconditionFailure("a download ends with a DownloadError, not \(error)")
         }
         tally.fetched += download.fetchedHere
-        settle(item.id)
+        removeRunning(item.id)
     }
 
-    private func note(_ event: DownloadEvent, of id: Int) {
+    private func record(_ event: DownloadEvent, of id: Int) {
         switch event {
         case .paused:
-            settle(id)
+            removeRunning(id)
         case .restarted(_, let discarded) where isStopping:
             tally.lost += discarded
         default:
@@ -127,7 +131,7 @@ extension Session {
         }
     }
 
-    private func settle(_ id: Int) {
+    private func removeRunning(_ id: Int) {
         running.remove(id)
         guard running.isEmpty else { return }
         quiescence?.resume()

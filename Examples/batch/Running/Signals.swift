@@ -3,18 +3,20 @@ internal import AsyncDownloads
 internal import Dispatch
 internal import Foundation
 
-/// The signals that ask for an end: the first stops in order, the second at once; and the one that suspends.
+/// The handlers of the signals that stop and suspend a run.
+///
+/// The first SIGINT or SIGTERM stops the run in order, and the second ends the process immediately.
 final class Signals: Sendable {
     /// The exit status of an interrupted run.
     static let exitStatus: Int32 = 130
 
     private let sources: Mutex<[any DispatchSourceSignal]>
 
-    /// Takes over from now on.
+    /// Installs the handlers.
     ///
-    /// - Parameter stop: Called once, at the first signal.
+    /// - Parameter stop: A closure that is called once, at the first SIGINT or SIGTERM.
     init(_ stop: @escaping @Sendable () async -> Void) {
-        // A reader that has gone, and a file at its limit, are errors to be told, not the end of every download.
+        // A closed pipe or a file at its size limit must be an error of a write, not the end of the process.
         for number in [SIGPIPE, SIGXFSZ] { signal(number, SIG_IGN) }
         let count = Mutex(0)
         let queue = DispatchQueue(label: "batch.signals")
@@ -38,14 +40,14 @@ final class Signals: Sendable {
             }
         }
         let suspend: @Sendable () -> Void = {
-            // The shell that comes next needs its cursor.
+            // The shell gets the terminal, and needs a visible cursor.
             Terminal.restore()
             kill(getpid(), SIGSTOP)
         }
         sources = Mutex([source(SIGINT, end), source(SIGTERM, end), source(SIGTSTP, suspend)])
     }
 
-    /// Listens no more.
+    /// Removes the handlers.
     func cancel() {
         sources.withLock { sources in
             for source in sources { source.cancel() }

@@ -1,17 +1,17 @@
 #if ServerStack
 /// What a run has come to.
 struct Tally: Sendable, Hashable {
-    /// How many files were asked for.
+    /// The number of requested files.
     var total: Int
     var finished = 0
     var failed = 0
-    /// Downloads that were stopped when some of their bytes were there.
+    /// The number of downloads that were stopped after they had received some of their bytes.
     var paused = 0
-    /// Bytes that an interrupted run had received and could not save.
+    /// The number of bytes that an interrupted run received but could not save.
     var lost: Int64 = 0
-    /// The lengths of the finished files.
+    /// The total length of the finished files.
     var bytes: Int64 = 0
-    /// Body bytes that crossed the network, for whatever became of them.
+    /// The number of body bytes that were received from the network, whether or not they were used.
     var fetched: Int64 = 0
     var duration = Duration.zero
 
@@ -19,13 +19,13 @@ struct Tally: Sendable, Hashable {
         self.total = total
     }
 
-    /// Whether files are missing that did not fail.
+    /// Whether some downloads have neither finished nor failed.
     var isInterrupted: Bool { finished + failed < total }
 
-    /// What an interrupted run leaves to the next one.
+    /// A description of what an interrupted run has finished, kept, and lost.
     var remainder: String {
-        (lost > 0 ? "\(Units.bytes(lost)) could not be kept: " : "everything is kept: ")
-            + "\(finished) of \(Units.count(total, "file")) finished, \(paused) half-way, "
+        (lost > 0 ? "\(Units.bytes(lost)) could not be saved: " : "all received bytes are saved: ")
+            + "\(finished) of \(Units.count(total, "file")) finished, \(paused) partially downloaded, "
             + "\(total - finished - failed - paused) waiting" + (failed > 0 ? ", \(failed) failed" : "")
     }
 }

@@ -2,10 +2,10 @@
 internal import Foundation
 
 extension [UInt8] {
-    /// The first bytes of a file, at most `limit`; nil where it cannot be read.
+    /// Reads the first bytes of a file, at most `limit`; nil if the file cannot be opened.
     ///
-    /// Foundation leaks a page for every file that is empty, or says so as those in /proc do (Swift 6.3, Linux); in a
-    /// process that looks for leaks these would be found.
+    /// It does not use Foundation, which leaks a page for each file that is empty or, like the files in /proc, reports
+    /// a size of zero (Swift 6.3, Linux). A process that looks for leaks would find these pages.
     init?(file path: String, limit: Int) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

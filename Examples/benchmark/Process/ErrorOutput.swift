@@ -1,14 +1,14 @@
 #if ServerStack
 internal import Foundation
 
-/// Standard error, led into a file for a while: there the runtime says what was done wrong with continuations.
+/// A redirection of standard error, to which the runtime reports the misuse of continuations, into a file.
 ///
-/// A file, and not a pipe, since what is said last before a crash must not be lost.
+/// The target is a file and not a pipe, so that a crash cannot lose the last message.
 struct ErrorOutput: Sendable {
     private let original: Int32
     private let file: URL
 
-    /// Leads it into `file` until ``restore()``.
+    /// Redirects standard error into `file` until ``restore()`` is called.
     init(into file: URL) throws {
         let descriptor = open(file.path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
@@ -18,7 +18,7 @@ struct ErrorOutput: Sendable {
         self.file = file
     }
 
-    /// Leads it back, and answers what was written meanwhile.
+    /// Restores standard error, and returns what was written to the file.
     func restore() throws -> String {
         dup2(original, 2)
         close(original)

@@ -3,7 +3,7 @@ internal import Darwin
 internal import Foundation
 
 extension ProcessSample {
-    /// The process as it is now.
+    /// Returns the present resource usage of the process, after it has released free memory to the system.
     static func now() throws -> Self {
         malloc_zone_pressure_relief(nil, 0)
         var task = proc_taskinfo()
@@ -16,7 +16,7 @@ extension ProcessSample {
             threads: Int(task.pti_threadnum))
     }
 
-    /// What each open descriptor leads to.
+    /// Returns the sorted numbers of the open descriptors.
     static func openDescriptors() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/dev/fd").sorted()
     }

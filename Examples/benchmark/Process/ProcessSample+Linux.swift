@@ -2,7 +2,7 @@
 internal import Foundation
 
 extension ProcessSample {
-    /// The process as it is now.
+    /// Returns the present resource usage of the process, after it has released free memory to the system.
     static func now() throws -> Self {
         trimHeap()
         guard let bytes = [UInt8](file: "/proc/self/status", limit: 1 << 16) else {
@@ -18,16 +18,16 @@ extension ProcessSample {
             threads: Int(number("Threads")))
     }
 
-    /// What each open descriptor leads to.
+    /// Returns the sorted targets of the open descriptors.
     static func openDescriptors() throws -> [String] {
         let path = "/proc/self/fd"
-        // The one through which the directory is read leads nowhere any more.
+        // The listing contains the descriptor of the directory itself, which is closed by now and has no target.
         return try FileManager.default.contentsOfDirectory(atPath: path).compactMap { number in
             try? FileManager.default.destinationOfSymbolicLink(atPath: "\(path)/\(number)")
         }.sorted()
     }
 
-    // Memory that was freed stays resident until glibc is asked for it, so the reading would say how much was once used.
+    // Without this call, glibc keeps freed memory resident, and a sample would show the peak of earlier usage.
     private static func trimHeap() {
         typealias Trim = @convention(c) (Int) -> CInt
         guard let symbol = dlsym(nil, "malloc_trim") else { return }

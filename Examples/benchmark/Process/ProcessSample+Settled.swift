@@ -2,12 +2,12 @@
 internal import Foundation
 
 extension ProcessSample {
-    /// Longer than Dispatch keeps a thread that has nothing to do.
+    /// A time that is longer than Dispatch keeps an idle thread.
     private static let quiet = Duration.seconds(6)
 
-    /// The process once it `isEnough`, or once its threads and descriptors have not changed for a while.
+    /// Returns a sample once `isEnough` accepts it, or once threads and descriptors have not changed for six seconds.
     ///
-    /// Blocks its thread, since every task that sleeps would wake one of those that are to go.
+    /// It blocks its thread, because a sleeping task would wake one of the idle threads that have to exit.
     static func settled(_ isEnough: (Self) -> Bool = { _ in false }) throws -> Self {
         let clock = ContinuousClock()
         var sample = try now()

@@ -1,7 +1,7 @@
 #if ServerStack
 /// What the process holds of the system's resources at one moment.
 struct ProcessSample: Sendable, Hashable, Codable {
-    /// Memory that is resident, after what is free was given back to the system, in bytes.
+    /// The resident memory in bytes, after free memory was released to the system.
     var residentBytes: Int64
     var descriptors: Int
     var threads: Int

@@ -2,35 +2,35 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// What is left in the directory: finished files, and unfinished ones that another downloader can take up.
+/// The files in the directory after a session: finished ones, and unfinished ones that another downloader can resume.
 struct Aftermath: Sendable {
-    /// More than there are destinations of one URL.
+    /// The maximum number of rounds, which exceeds the number of destinations of one URL.
     private static let turns = 20
 
     let site: SoakSite
     let engine: Engine
 
-    /// Looks at every file, then continues or discards all that is unfinished and looks again.
+    /// Checks the files, resumes or discards the unfinished ones, and checks the files again.
     func examine(_ result: inout SoakSession.Result) async throws {
         let names = try names()
         result.keptCount = names.filter { $0.hasSuffix(".checkpoint") }.count
         result.findings += Self.findings(names)
-        result.findings += try await takeUp()
+        result.findings += try await resumeOrDiscard()
         let rest = try self.names()
         result.finishedCount = rest.filter { !$0.hasPrefix(".") }.count
         let hidden = rest.filter { $0.hasPrefix(".") }
         if !hidden.isEmpty {
-            result.findings.append("\(hidden.count) hidden files are left after all, as \(hidden[0])")
+            result.findings.append("\(hidden.count) hidden files are left in the end, such as \(hidden[0])")
         }
         for name in rest where !hidden.contains(name) {
             let isRight = SoakSite.index(ofFile: name).map { site.holds($0, at: site.directory.appending(path: name)) }
-            if isRight != true { result.findings.append("\(name) is not what the server has") }
+            if isRight != true { result.findings.append("\(name) differs from the resource on the server") }
         }
     }
 
-    /// What is wrong with the names of the files that a downloader has left.
+    /// Returns the inconsistencies among the names of the files that a downloader has left.
     ///
-    /// Of each unfinished download there are the bytes, the checkpoint that speaks of them, and a lock.
+    /// Each unfinished download has a partial file, a checkpoint, and at most one lock file.
     static func findings(_ names: [String]) -> [String] {
         var counts: [Substring: Int] = [:]
         for name in names where name.hasPrefix(".") {
@@ -39,10 +39,12 @@ struct Aftermath: Sendable {
         func count(_ kind: Substring) -> Int { counts.removeValue(forKey: kind) ?? 0 }
         let (partials, checkpoints, locks) = (count("partial"), count("checkpoint"), count("lock"))
         var findings = counts.sorted { $0.key < $1.key }.map {
-            "\($0.value) hidden files are left that end in .\($0.key)"
+            "\($0.value) hidden files with the suffix .\($0.key) are left"
         }
-        if partials != checkpoints { findings.append("\(partials) partials are left with \(checkpoints) checkpoints") }
-        if locks > checkpoints { findings.append("\(locks) locks are left with \(checkpoints) checkpoints") }
+        if partials != checkpoints {
+            findings.append("\(partials) partial files are left, but \(checkpoints) checkpoints")
+        }
+        if locks > checkpoints { findings.append("\(locks) lock files are left, but \(checkpoints) checkpoints") }
         return findings
     }
 
@@ -50,14 +52,14 @@ struct Aftermath: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: site.directory.path).sorted()
     }
 
-    /// Continues every second one of what is unfinished and discards the others.
-    private func takeUp() async throws -> [String] {
+    /// Resumes every second unfinished download and discards the others.
+    private func resumeOrDiscard() async throws -> [String] {
         var configuration = Downloader.Configuration()
         configuration.durability = .processCrash
         configuration.retryPolicy = RetryPolicy(maximumRetries: 10, baseDelay: .milliseconds(1))
         let downloader = engine.makeDownloader(configuration)
         var findings: [String] = []
-        // Those of one URL share a transfer, which takes up the bytes of one, so they take turns.
+        // Downloads of one URL share a transfer, which resumes from the bytes of one of them; each round handles one.
         for _ in 0..<Self.turns {
             let all = try await downloader.restore(in: site.directory)
             if all.isEmpty { break }
@@ -67,7 +69,9 @@ struct Aftermath: Sendable {
             }
             for download in all {
                 let ending = await download.result.ending
-                if !["finished", "cancelled"].contains(ending) { findings.append("what was kept ended as \(ending)") }
+                if !["finished", "cancelled"].contains(ending) {
+                    findings.append("a restored download ended with \(ending)")
+                }
             }
         }
         await downloader.shutdown()

@@ -1,21 +1,21 @@
 #if ServerStack
 /// Whether memory stays as it is while downloads come and go: the late samples against the early ones.
 ///
-/// Of the ten, the first is left out, in which caches and pools fill up, and medians are compared, since a single
-/// sample also shows what happens to be held for connections at that moment.
+/// The first of the ten samples is ignored, because caches and pools fill up at that time. Medians are compared,
+/// because a single sample includes the memory that connections happen to hold at its time.
 struct Flatness: Sendable, Hashable, Codable {
-    /// The median of the samples 2 to 4, in bytes.
+    /// The median of samples 2 to 4, in bytes.
     let early: Int64
-    /// The median of the last three, in bytes.
+    /// The median of the last three samples, in bytes.
     let late: Int64
-    /// How much more is taken for nothing: a tenth of ``early``, and at least 8 MiB.
+    /// The increase in bytes that is tolerated: a tenth of ``early``, but at least 8 MiB.
     let allowed: Int64
 
     var isFlat: Bool { late - early <= allowed }
 
-    /// Judges ten samples of resident memory in bytes.
+    /// Evaluates ten samples of resident memory in bytes.
     init(_ samples: [Int64]) {
-        precondition(samples.count == 10, "ten samples, not \(samples.count)")
+        precondition(samples.count == 10, "ten samples are required, not \(samples.count)")
         early = Self.median(samples[1...3])
         late = Self.median(samples[7...9])
         allowed = max(8 << 20, early / 10)

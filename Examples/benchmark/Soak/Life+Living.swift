@@ -3,7 +3,7 @@ internal import AsyncDownloads
 internal import Foundation
 
 extension Life {
-    /// Goes through it, and notes how it ended and what was wrong.
+    /// Performs the download, and records in `tally` how it ended and what was wrong.
     func live(_ downloader: Downloader, _ site: SoakSite, _ tally: Tally) async {
         let download = downloader.start(request(site))
         tally.begin(download)
@@ -19,7 +19,7 @@ extension Life {
             listener?.cancel()
             waiter?.cancel()
         }
-        // Whoever stays must not stay paused.
+        // Without this call, a download whose holder waits for its end could remain paused.
         download.resume()
         await settle(download, listener, waiter, site, tally)
     }
@@ -41,35 +41,37 @@ extension Life {
         }
     }
 
-    /// Lets a moment pass; nobody cancels the task that lives.
+    /// Waits for a millisecond.
     private static func pass() async {
+        // The sleep never throws, because the task is never canceled.
         try? await Task.sleep(for: .milliseconds(1))
     }
 
-    /// Waits until it has ended for all who follow it, and compares what each was told.
+    /// Waits until the download has ended for the listener and the waiter, and compares the reported outcomes.
     private func settle(
         _ download: Download, _ listener: Task<Story, Never>?, _ waiter: Task<Outcome, Never>?, _ site: SoakSite,
         _ tally: Tally
     ) async {
         if listener == nil, waiter == nil {
-            // Nobody is told, so somebody looks.
+            // No task follows the download, so its state is polled.
             while !download.state.isFinal { await Self.pass() }
         }
-        let story = await listener?.value
+        let received = await listener?.value
         let awaited = await waiter?.value
         let outcome = await download.result
         let isCancelled = farewell == .cancelTasks
         if let awaited, !isCancelled, awaited.ending != outcome.ending {
-            tally.note("\(self): awaited \(awaited.ending), then \(outcome.ending)")
+            tally.note("\(self): the first result was \(awaited.ending), a later one \(outcome.ending)")
         }
-        if let story {
-            if !isCancelled, story.outcome?.ending != outcome.ending {
-                tally.note("\(self): heard \(story.outcome?.ending ?? "no end"), awaited \(outcome.ending)")
+        if let received {
+            if !isCancelled, received.outcome?.ending != outcome.ending {
+                let ending = received.outcome?.ending ?? "no terminal event"
+                tally.note("\(self): the stream ended with \(ending), the result was \(outcome.ending)")
             }
-            if story.finishCount > 1 { tally.note("\(self): finished \(story.finishCount) times") }
-            tally.add(story)
+            if received.finishCount > 1 { tally.note("\(self): the stream finished \(received.finishCount) times") }
+            tally.add(received)
         }
-        if !download.state.isFinal { tally.note("\(self): \(download.state) after its end") }
+        if !download.state.isFinal { tally.note("\(self): the state was \(download.state) after the end") }
         if case .failure(let error) = outcome, !mayEnd(with: error.code) { tally.note("\(self): \(error)") }
         if case .success(let file) = outcome, !site.holds(resource, at: file.url) {
             tally.note("\(self): wrong bytes in \(file.url.lastPathComponent)")
@@ -86,7 +88,7 @@ extension Life: CustomStringConvertible {
 typealias Outcome = Result<DownloadedFile, DownloadError>
 
 extension Outcome {
-    /// The same end for everyone who is told of one download.
+    /// The name of the outcome, for comparisons and counts.
     var ending: String {
         switch self {
         case .success: "finished"
@@ -96,7 +98,7 @@ extension Outcome {
 }
 
 extension Download {
-    /// How it ends, awaited.
+    /// The outcome of the download, available once it has ended.
     var result: Outcome {
         get async {
             do throws(DownloadError) {

@@ -2,29 +2,29 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// What one download goes through: given by the seed and its number alone, so that a run can be had again.
+/// The life cycle of one download, determined by the seed and the download's number so that a run can be repeated.
 struct Life: Sendable, Hashable {
-    /// Something that its holder does while it runs.
+    /// An action of the download's holder during the download.
     enum Act: Sendable, Hashable, CaseIterable {
         case pause, resume, pauseAndResume, yield, look, linger, awaitBytes
     }
 
-    /// What its holder does at last.
+    /// The last action of the download's holder.
     enum Farewell: Sendable, Hashable, CaseIterable {
-        /// Stays until the download has ended.
+        /// Waits until the download has ended.
         case stay
         case cancel
         case discard
-        /// Cancels the tasks that listen and await, one where there is none.
+        /// Cancels the tasks that listen and await, and starts a waiting one before if there is neither.
         case cancelTasks
     }
 
     let number: Int
-    /// Which resource of the site it asks for.
+    /// The index of the requested resource.
     let resource: Int
-    /// The query of its URL: equal ones share a transfer.
+    /// The query of the URL; downloads of a resource with equal queries can share a transfer.
     let variant: Int
-    /// Which of the resource's destinations it names; nil leaves the name to the downloader.
+    /// The index of the destination among those of the resource; if nil, the downloader chooses the name.
     let slot: Int?
     let listens: Bool
     let awaits: Bool
@@ -34,9 +34,9 @@ struct Life: Sendable, Hashable {
     let priority: DownloadRequest.Priority
     let deadline: Duration?
 
-    /// Draws the life of download `number` among so many resources.
+    /// Generates the life cycle of download `number`, which requests one of `resourceCount` resources.
     init(number: Int, seed: UInt64, resourceCount: Int) {
-        // Neighbouring seeds of the generator give unrelated sequences, but the same ones one step apart.
+        // The output of the first generator seeds the second one, so that consecutive numbers have unrelated sequences.
         var mixing = SplitMix64(seed: seed ^ UInt64(number) &* 0xD6E8_FEB8_6659_FD93)
         var random = SplitMix64(seed: mixing.next())
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
@@ -51,11 +51,11 @@ struct Life: Sendable, Hashable {
         farewell = chance(55) ? .stay : Farewell.allCases.randomElement(using: &random) ?? .stay
         duplicatePolicy = chance(90) ? .coalesce : chance(50) ? .cancelExisting : .reject
         priority = chance(80) ? .normal : chance(50) ? .high : .low
-        // The long ones never come, and must be forgotten all the same.
+        // The long deadlines never expire, and test that their timers are released.
         deadline = chance(60) ? nil : chance(95) ? .seconds(3600) : .milliseconds(5)
     }
 
-    /// What it asks `site` for.
+    /// Returns the request for a resource of `site`.
     func request(_ site: SoakSite) -> DownloadRequest {
         let url = site.url(resource, variant: variant)
         var request: DownloadRequest
@@ -70,12 +70,12 @@ struct Life: Sendable, Hashable {
         return request
     }
 
-    /// Whether its end may be this one.
+    /// Returns whether the download may fail with this code.
     func mayEnd(with code: DownloadError.Code) -> Bool {
         switch code {
         case .cancelled: farewell != .stay
         case .duplicate: duplicatePolicy == .reject
-        // The deadline of a shared transfer is that of its first caller.
+        // Another download can supersede any download. Deadlines are not compared, so this check is lenient.
         case .superseded, .deadlineExceeded: true
         case .contentChanged: SoakSite.mayChange(resource)
         default: false

@@ -1,10 +1,10 @@
 #if ServerStack
 internal import AsyncDownloads
 
-/// What must not be there any more once a downloader was shut down and let go of.
+/// The objects that must be deallocated after a downloader was shut down and released.
 ///
-/// A transfer, a timer or a callback that is left holds the engine, since each transfer does; so the engine's end is
-/// theirs too.
+/// Each transfer retains the transport. The deallocation of the transport therefore shows that no transfer, timer, or
+/// callback is left.
 struct Remains: Sendable {
     private let tally: Tally
     private weak var downloader: Downloader?
@@ -16,11 +16,11 @@ struct Remains: Sendable {
         self.transport = transport as AnyObject as? any Transport & AnyObject
     }
 
-    /// What is there all the same, after a while in which queues may run empty.
+    /// Waits until the objects are deallocated, at most ten seconds, and describes those that are still alive.
     func findings() async -> [String] {
         for _ in 0..<100 {
             if found.isEmpty { return [] }
-            // Cut short where the process is being ended.
+            // The sleep throws only if the task is canceled, which shortens the wait.
             try? await Task.sleep(for: .milliseconds(100))
         }
         return found
@@ -29,9 +29,11 @@ struct Remains: Sendable {
     private var found: [String] {
         var found: [String] = []
         let handles = tally.countHandles()
-        if handles > 0 { found.append("\(handles) handles are still alive") }
-        if downloader != nil { found.append("the downloader is still alive") }
-        if transport != nil { found.append("the engine is still alive, held by a transfer, a timer or a callback") }
+        if handles > 0 { found.append("\(handles) downloads are still in memory") }
+        if downloader != nil { found.append("the downloader is still in memory") }
+        if transport != nil {
+            found.append("the transport is still in memory, retained by a transfer, a timer, or a callback")
+        }
         return found
     }
 }

@@ -2,12 +2,16 @@
 internal import Foundation
 internal import LoopbackServer
 
-/// One run: a small session that makes the process open what it opens once and for all, then the one that counts.
+/// One run of the benchmark: a short warm-up session, then the measured session.
+///
+/// In the warm-up, the process acquires the resources that it keeps until it exits.
 struct Soak: Sendable {
-    /// The figures are taken at every tenth, which has to be worth the name.
+    /// The minimum number of downloads, so that each tenth, after which a sample is taken, is large enough.
     static let fewest = 100
 
-    /// In fewer, what a hundred connections happen to hold hides what may have leaked.
+    /// The number of downloads from which memory is evaluated.
+    ///
+    /// In a shorter run, the memory that connections happen to hold hides leaks.
     static let enoughForMemory = 10_000
 
     private static let warmUp = 1000
@@ -16,13 +20,13 @@ struct Soak: Sendable {
     let seed: UInt64
     let engine: Engine
 
-    /// Runs to the end, in a temporary directory that is removed.
+    /// Performs the run in a temporary directory, and removes the directory.
     func run() async throws -> SoakReport {
         let home = FileManager.default.temporaryDirectory.appending(path: "benchmark-soak-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: home) }
-        // Should it crash, the directory stays, and this is where to find it.
-        FileHandle.standardError.write(Data("standard error goes to \(home.path)/standard-error\n".utf8))
+        // If the process crashes, the directory remains, and this message says where.
+        FileHandle.standardError.write(Data("standard error is redirected to \(home.path)/standard-error\n".utf8))
         let errors = try ErrorOutput(into: home.appending(path: "standard-error"))
         let report: SoakReport
         do {

@@ -2,11 +2,11 @@
 internal import Foundation
 
 extension SoakReport {
-    /// The same for people.
+    /// The report as a human-readable table.
     var table: String {
         let rate = String(format: "%.0f", downloadsPerSecond)
         var lines = [
-            "\(downloads) downloads over \(engine.rawValue), seed \(seed): \(seconds.short) s, \(rate) a second", "",
+            "\(downloads) downloads over \(engine.rawValue), seed \(seed): \(seconds.short) s, \(rate) per second", "",
             Self.row(["downloads", "seconds", "RSS MiB", "descriptors", "threads", "handles"]),
         ]
         lines.append(Self.row(["before", ""] + Self.cells(before)))
@@ -19,13 +19,13 @@ extension SoakReport {
         lines += [
             "",
             "ends      " + Self.list(outcomes),
-            "events    " + Self.list(events) + ", as far as anybody listened",
-            "shared    \(joined) joined a transfer",
-            "files     \(finishedFiles) finished; \(keptFiles) unfinished were kept, then continued or discarded",
-            "memory    \(memory.early.mebibytes) MiB early, \(memory.late.mebibytes) late, "
-                + "\(memory.allowed.mebibytes) more allowed",
+            "events    " + Self.list(events) + ", of the downloads with a listener",
+            "shared    \(joined) joined a running transfer",
+            "files     \(finishedFiles) finished; \(keptFiles) unfinished were kept, then resumed or discarded",
+            "memory    \(memory.early.mebibytes) MiB early, \(memory.late.mebibytes) MiB late, "
+                + "an increase of \(memory.allowed.mebibytes) MiB is allowed",
         ]
-        lines += findings.isEmpty ? ["", "Nothing was left behind."] : [""] + findings.map { "FOUND \($0)" }
+        lines += findings.isEmpty ? ["", "No leaks or errors were found."] : [""] + findings.map { "FOUND \($0)" }
         return lines.joined(separator: "\n")
     }
 

@@ -1,28 +1,28 @@
 #if ServerStack
 internal import Foundation
 
-/// What a run has shown.
+/// The results of a run.
 struct SoakReport: Sendable, Codable {
     let downloads: Int
     let seed: UInt64
     let engine: Engine
-    /// How long the downloads took.
+    /// The duration of the downloads.
     let seconds: Double
-    /// How often each end came.
+    /// The number of downloads by their outcomes.
     let outcomes: [String: Int]
-    /// How often each event was heard.
+    /// The number of received events by their names.
     let events: [String: Int]
-    /// How many downloads joined a transfer that was there.
+    /// The number of downloads that joined a running transfer.
     let joined: Int
-    /// The process before and after, with nothing of the library alive.
+    /// The process before and after the session, without objects of the library.
     let before: ProcessSample
     let after: ProcessSample
     let tenths: [SoakSession.Tenth]
     let memory: Flatness
     let finishedFiles: Int
-    /// Unfinished downloads that were there after the shutdown.
+    /// The number of unfinished downloads that were on disk after the shutdown.
     let keptFiles: Int
-    /// Everything that is not as it should be, in words.
+    /// The descriptions of all errors and leaks.
     private(set) var findings: [String]
 
     var downloadsPerSecond: Double { Double(downloads) / seconds }
@@ -45,19 +45,19 @@ struct SoakReport: Sendable, Codable {
         findings += leaks
     }
 
-    /// What the figures say that should not be.
+    /// The descriptions of the leaks that follow from the measurements.
     private var leaks: [String] {
         var leaks: [String] = []
         let ended = outcomes.values.reduce(0, +)
         if ended != downloads { leaks.append("\(ended) of \(downloads) downloads ended") }
         if after.descriptors > before.descriptors {
-            leaks.append("\(after.descriptors) descriptors are open, \(before.descriptors) were before")
+            leaks.append("\(after.descriptors) descriptors are open, but \(before.descriptors) were before the run")
         }
         if after.threads > before.threads {
-            leaks.append("\(after.threads) threads are left, \(before.threads) were before")
+            leaks.append("\(after.threads) threads exist, but \(before.threads) did before the run")
         }
         if let alive = tenths.map(\.handles).max(), alive > 0 {
-            leaks.append("\(alive) handles were alive although their downloads had ended")
+            leaks.append("\(alive) downloads were in memory after they had ended")
         }
         if downloads >= Soak.enoughForMemory, !memory.isFlat {
             leaks.append("memory grew by \(memory.late - memory.early) bytes")
@@ -65,7 +65,7 @@ struct SoakReport: Sendable, Codable {
         return leaks
     }
 
-    /// The same with what was written to standard error meanwhile, which should be nothing.
+    /// Returns the report with a finding for each line, at most 20, that was written to standard error during the run.
     func adding(errorOutput: String) -> Self {
         var report = self
         report.findings += errorOutput.split(separator: "\n").prefix(20).map { "on standard error: \($0)" }

@@ -2,32 +2,33 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// Many downloads of one downloader, from its first to what is left after it.
+/// A session of many downloads with one downloader, including the checks after its shutdown.
 struct SoakSession: Sendable {
-    /// The process after a part of the downloads.
+    /// A measurement after a part of the downloads.
     struct Tenth: Sendable, Hashable, Codable {
         var downloads: Int
-        /// Since the beginning.
+        /// The time since the start of the session.
         var seconds: Double
         var process: ProcessSample
-        /// Handles that are still alive although their download has ended.
+        /// The number of `Download` objects that are in memory although their downloads have ended.
         var handles: Int
     }
 
-    /// What a session leaves.
+    /// The result of a session.
     struct Result: Sendable {
         var tenths: [Tenth] = []
         var counts = Tally.Counts()
-        /// How long the downloads took, what comes after them left out.
+        /// The duration of the downloads, without the shutdown and the checks.
         var duration = Duration.zero
-        /// Files at their destinations, and unfinished ones that were kept.
+        /// The number of files at their destinations.
         var finishedCount = 0
+        /// The number of unfinished downloads that were on disk after the shutdown.
         var keptCount = 0
-        /// What was wrong with what was left.
+        /// The descriptions of leaks and of wrong files.
         var findings: [String] = []
     }
 
-    /// How many downloads are begun and have not ended.
+    /// The maximum number of downloads that have started and have not ended.
     static let window = 300
 
     let site: SoakSite
@@ -38,7 +39,7 @@ struct SoakSession: Sendable {
     func run() async throws -> Result {
         var result = Result()
         let tally = Tally()
-        let releaser = Task { await releaseAgainAndAgain() }
+        let releaser = Task { await releasePeriodically() }
         let watchdog = Watchdog(tally)
         defer {
             releaser.cancel()
@@ -84,7 +85,7 @@ struct SoakSession: Sendable {
         var configuration = Downloader.Configuration()
         configuration.maximumConcurrentTransfers = 32
         configuration.maximumConcurrentTransfersPerHost = 32
-        // The scripts begin again and again, so that an unlucky transfer meets their faults many times.
+        // The scripts restart repeatedly, so that a transfer may encounter their faults many times.
         configuration.retryPolicy = RetryPolicy(
             maximumRetries: 100, baseDelay: .milliseconds(1), maximumDelay: .milliseconds(20))
         configuration.durability = .processCrash
@@ -92,10 +93,10 @@ struct SoakSession: Sendable {
         return configuration
     }
 
-    private func releaseAgainAndAgain() async {
+    private func releasePeriodically() async {
         while !Task.isCancelled {
             site.release()
-            // Cut short where it is cancelled.
+            // The sleep throws only if the task is canceled, which also ends the loop.
             try? await Task.sleep(for: .milliseconds(20))
         }
     }

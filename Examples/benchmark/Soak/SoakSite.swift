@@ -2,7 +2,7 @@
 internal import Foundation
 internal import LoopbackServer
 
-/// What the downloads ask for: a few dozen small resources, most of which misbehave, and the directory they go to.
+/// The server's resources, a few dozen small ones with scripted faults, and the directory for the downloaded files.
 struct SoakSite: Sendable {
     let server: LoopbackServer
     let directory: URL
@@ -11,7 +11,7 @@ struct SoakSite: Sendable {
 
     private static let lengths: [Int64] = [0, 1, 1000, 4096, 40_000, 120_000, 300_000]
 
-    /// Serves everything anew, so that the scripts of faults begin again.
+    /// Replaces all resources, so that the scripts of faults restart.
     func serve() {
         for index in 0..<Self.resourceCount {
             server.serve(Self.resource(index), at: "\(index)")
@@ -19,19 +19,19 @@ struct SoakSite: Sendable {
         }
     }
 
-    /// Lets the answers go on that stall.
+    /// Releases the stalled responses.
     func release() {
         for index in 0..<Self.resourceCount { server.release("\(index)") }
     }
 
-    /// Every eighth resource is asked for where it was before.
+    /// Returns the URL of a resource; every eighth URL redirects to the resource.
     func url(_ index: Int, variant: Int) -> URL {
         server.url("\(index % 8 == 3 ? "moved/" : "")\(index)?\(variant)")
     }
 
-    /// Whether the file is the resource, in one of its versions.
+    /// Returns whether the file contains one of the versions of the resource.
     func holds(_ index: Int, at file: URL) -> Bool {
-        // One byte more than any resource has shows a file that is too long.
+        // The limit exceeds the longest resource by one byte, so that a file that is too long is recognized.
         let limit = Int(Self.lengths.max() ?? 0) + 1
         guard let bytes = [UInt8](file: file.path, limit: limit) else { return false }
         return Self.versions(index).contains { version in
@@ -39,10 +39,10 @@ struct SoakSite: Sendable {
         }
     }
 
-    /// Whether a download of it may give up, since it had to begin again too often.
+    /// Returns whether a download of the resource may fail because it had to restart too often.
     static func mayChange(_ index: Int) -> Bool { [5, 6, 8].contains(index % 12) }
 
-    /// Which resource a file of this name has to be.
+    /// Returns the index of the resource that a file with this name must contain.
     static func index(ofFile name: String) -> Int? {
         name.split(separator: "-").first.flatMap { Int($0) }
     }

@@ -1,17 +1,17 @@
 #if ServerStack
 internal import AsyncDownloads
 
-/// What a stream told, and how it ended.
+/// The events of a download's stream, by their numbers, and the outcome of the stream.
 struct Story: Sendable {
-    /// How often each event was told.
+    /// The number of received events by their names.
     private(set) var counts: [String: Int] = [:]
-    /// How it ended; nil where it did without saying so.
+    /// The outcome; nil if the stream ended without a terminal event or an error.
     private(set) var outcome: Outcome?
 
-    /// How often the file was said to be there.
+    /// The number of `finished` events.
     var finishCount: Int { counts["finished", default: 0] }
 
-    /// Listens to the end.
+    /// Reads the events of a download until the stream ends.
     init(of download: Download) async {
         do {
             for try await event in download.events {

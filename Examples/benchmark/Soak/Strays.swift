@@ -2,27 +2,29 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// Downloaders that nobody shuts down: each downloads one file and is let go of.
+/// Downloaders that download one file each and are released without a shutdown.
 struct Strays: Sendable {
     private static let count = 20
 
     let site: SoakSite
     let engine: Engine
 
-    /// What went wrong with their downloads, and whether their connections are still open.
+    /// Performs the downloads, and reports those that did not finish and the descriptors that stayed open.
     func findings() async throws -> [String] {
         let before = try ProcessSample.openDescriptors().count
         var findings: [String] = []
         for number in 0..<Self.count {
             let ending = await download(number)
-            if ending != "finished" { findings.append("a downloader that nobody shut down: \(ending)") }
+            if ending != "finished" {
+                findings.append("the download of a downloader without a shutdown ended with \(ending)")
+            }
         }
         for _ in 0..<100 where try ProcessSample.openDescriptors().count > before {
             try await Task.sleep(for: .milliseconds(100))
         }
         let more = try ProcessSample.openDescriptors().count - before
         if more > 0 {
-            findings.append("\(more) descriptors are left by \(Self.count) downloaders that nobody shut down")
+            findings.append("\(more) descriptors are left open by \(Self.count) downloaders without a shutdown")
         }
         return findings
     }

@@ -1,18 +1,19 @@
 #if ServerStack
 internal import AsyncDownloads
 
-/// What has come of the downloads so far.
+/// The results of the downloads so far.
 final class Tally: Sendable {
-    /// What was counted.
+    /// The counters and the descriptions of errors.
     struct Counts: Sendable {
         var begun = 0
         var ended = 0
+        /// The number of downloads that joined a running transfer.
         var joined = 0
-        /// How often each end came.
+        /// The number of downloads by their outcomes.
         var outcomes: [String: Int] = [:]
-        /// How often each event was heard.
+        /// The number of received events by their names.
         var events: [String: Int] = [:]
-        /// What was wrong with the first of those with which something was.
+        /// The descriptions of the first errors; ``wrongCount`` is the number of all errors.
         var wrong: [String] = []
         var wrongCount = 0
 
@@ -63,7 +64,7 @@ final class Tally: Sendable {
         }
     }
 
-    /// How many handles are still alive; the others are forgotten.
+    /// Returns the number of `Download` objects that are still in memory, and removes the references to the others.
     func countHandles() -> Int {
         state.withLock { state in
             state.handles.removeAll { $0.download == nil }

@@ -1,7 +1,7 @@
 #if ServerStack
 internal import Foundation
 
-/// Ends the process when no download has ended for long: one that hangs would hold it for ever.
+/// A watchdog that exits the process if no download has ended for two minutes, because a hung download never ends.
 struct Watchdog: Sendable {
     private static let patience = Duration.seconds(120)
 
@@ -10,11 +10,11 @@ struct Watchdog: Sendable {
     init(_ tally: Tally) {
         task = Task {
             var last = tally.counts
-            // The sleep throws when the watch is over.
+            // The sleep throws when the task is canceled, which ends the loop.
             while (try? await Task.sleep(for: Self.patience)) != nil {
                 let counts = tally.counts
                 if counts.begun > counts.ended, counts.ended == last.ended {
-                    print("FOUND \(counts.begun - counts.ended) of \(counts.begun) downloads that do not end")
+                    print("FOUND \(counts.begun - counts.ended) of \(counts.begun) downloads are hung")
                     exit(1)
                 }
                 last = counts

@@ -2,7 +2,7 @@ internal import AsyncDownloads
 internal import TestSupport
 internal import Testing
 
-/// What a fuzzer tries for hours, for a moment in every run of the tests.
+/// A short run of the manifest property that a fuzzer checks for hours.
 @Suite(.endsWhenHung) struct ManifestPropertyTests {
     private static let pieces = [
         "http://a/x", "https://b", "\n", "\r\n", " ", "\t", " out=", "out", "=", "..", ".", "/", "\u{301}", "#",
@@ -11,7 +11,7 @@ internal import Testing
         "%0a",
     ]
 
-    @Test func `Whatever a manifest holds, what is asked for can be asked for, below the directory`() {
+    @Test func `every accepted manifest contains only valid downloads within the directory`() {
         var generator = SplitMix64(seed: 5)
         for _ in 0..<3000 {
             var text = "http://a/x\n"

@@ -11,7 +11,7 @@ internal import Testing
         try Manifest(Array(text.utf8))
     }
 
-    @Test func `URLs come in the order of their lines, with what is said under them`() throws {
+    @Test func `entries have the order of their lines and the options below their URLs`() throws {
         let entries = try manifest(
             """
             # Two files.
@@ -36,7 +36,7 @@ internal import Testing
     @Test(arguments: [
         "", "\n", "\r\n\r\n", "# only a comment", "  \n\t\n", "   # an indented comment\n", "\u{FEFF}# marked",
     ])
-    func `Blank lines and comments ask for nothing`(text: String) throws {
+    func `blank lines and comments have no entries`(text: String) throws {
         #expect(try manifest(text).entries.isEmpty)
     }
 
@@ -44,7 +44,7 @@ internal import Testing
         "http://a/x\r\n  out=n\r\n", "http://a/x  \t\n  out=n", "\u{FEFF}http://a/x\n\tout=n\t\n",
         "http://a/x\n\n#c\n out = n ",
     ])
-    func `Line ends, marks and spaces at the ends say nothing`(text: String) throws {
+    func `line terminators, byte order marks, and surrounding spaces are ignored`(text: String) throws {
         let entries = try manifest(text).entries
         #expect(entries.map(\.item.address.text) == ["http://a/x"])
         #expect(entries.first?.item.output?.path == "n")
@@ -54,28 +54,28 @@ internal import Testing
         ("http://a/x\n out=\u{301}n", "\u{301}n"), ("http://a/x\n out= \u{301}n", "\u{301}n"),
         ("http://a/x\n out=m/\u{301}n", "m/\u{301}n"), ("http://a/x\n#\u{301}\n out=n", "n"),
     ])
-    func `A combining mark takes no meaning from the sign before it`(text: String, path: String) throws {
+    func `a combining mark does not change the meaning of the delimiter before it`(text: String, path: String) throws {
         let found = try manifest(text).entries.map(\.item.output?.path)
         #expect(found.map { Array(($0 ?? "").utf8) } == [Array(path.utf8)])
     }
 
     @Test(arguments: [
-        ("  out=a", 1, "none is above"),
-        ("# c\n\n  out=a\nhttp://a/x", 3, "none is above"),
+        ("  out=a", 1, "needs a URL above it"),
+        ("# c\n\n  out=a\nhttp://a/x", 3, "needs a URL above it"),
         ("http://a/x\n  out", 2, "name=value"),
         ("http://a/x\n  split=5", 2, "this option is not supported"),
         ("http://a/x\r\n  dir=/tmp\r\n", 2, "this option is not supported"),
         ("http://a/x\n  http://b/x?y=1", 2, "not supported"),
         ("http://a/x\thttp://b/x", 1, "several URLs"),
         ("ftp://a/x", 1, "only http and https"),
-        ("a.bin", 1, "no URL"),
+        ("a.bin", 1, "not a valid URL"),
         ("http:///x", 1, "no host"),
         ("http://a/x\n out=", 2, "empty"),
         ("http://a/x\n out=/etc/passwd", 2, "absolute"),
-        ("http://a/x\n out=a/../../b", 2, "leave the directory"),
-        ("http://a/x\n out=../\u{301}x", 2, "leave the directory"),
+        ("http://a/x\n out=a/../../b", 2, "cannot contain .."),
+        ("http://a/x\n out=../\u{301}x", 2, "cannot contain .."),
         ("http://a/x\n out=/\u{301}x", 2, "absolute"),
-        ("http://a/x\n out=a/", 2, "no file"),
+        ("http://a/x\n out=a/", 2, "no file name"),
         ("http://a/x\n out=a\n out=b", 3, "twice"),
         ("http://a/x\n checksum=sha-1=00", 2, "sha-256"),
         ("http://a/x\n checksum=sha-256=00", 2, "all of its"),
@@ -83,18 +83,18 @@ internal import Testing
         ("http://a/x\n header=a b: c", 2, "letters"),
         ("http://a/x\n out=n\nhttp://a/y\n out=./n", 4, "another URL, on line 1"),
     ])
-    func `What cannot be meant is an error that names the line`(text: String, line: Int, words: String) {
+    func `an error in a manifest states the line and the reason`(text: String, line: Int, words: String) {
         let error = #expect(throws: ManifestError.self) { try manifest(text) }
         #expect(error?.line == line)
         #expect(error?.description.contains(words) == true, "\(String(describing: error))")
     }
 
-    @Test func `A line that is not UTF-8 is an error`() {
+    @Test func `a line that is not valid UTF-8 is an error`() {
         let error = #expect(throws: ManifestError.self) { try Manifest(Array("http://a/x\n".utf8) + [0x68, 0xFF]) }
         #expect(error?.line == 2)
     }
 
-    @Test func `One URL may be asked for twice, at one place or at two`() throws {
+    @Test func `a URL can occur several times, with equal or different outputs`() throws {
         let entries = try manifest("http://a/x\n out=n\nhttp://a/x\n out=n\nhttp://a/x\n out=m\nhttp://a/x").entries
         #expect(entries.map(\.item.output?.path) == ["n", "n", "m", nil])
     }

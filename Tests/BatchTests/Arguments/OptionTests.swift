@@ -14,7 +14,7 @@ internal import Testing
         ["http://a/x", "--durability", "process-crash", "--engine", "http-client"],
         ["http://a/x", "--deadline", "0.5", "--max-bytes", "0", "--in-use", "wait"],
     ])
-    func `What the contract lists is accepted`(arguments: [String]) throws {
+    func `the documented options are accepted`(arguments: [String]) throws {
         _ = try Batch.parse(arguments)
     }
 
@@ -26,7 +26,7 @@ internal import Testing
         (["-i", "list", "-o", "n"], "single URL"),
         (["http://a/x", "-i", "list", "--checksum", "sha-256=" + String(repeating: "0", count: 64)], "single URL"),
         (["http://a/x", "--checksum", "md5=00"], "sha-256"),
-        (["http://a/x", "-o", "../n"], "leave the directory"),
+        (["http://a/x", "-o", "../n"], "cannot contain .."),
         (["http://a/x", "-j", "0"], "1 to 1024"),
         (["http://a/x", "-j", "99999999999999999999"], "-j"),
         (["http://a/x", "-j", "many"], "many"),
@@ -37,8 +37,8 @@ internal import Testing
         (["http://a/x", "--deadline", "0"], "deadline"),
         (["http://a/x", "--deadline", "inf"], "deadline"),
         (["http://a/x", "--max-bytes", "-1"], "max-bytes"),
-        (["http://a/x", "--max-bytes", "1.5M"], "K, M or G"),
-        (["http://a/x", "--max-bytes", "9999999999G"], "so many"),
+        (["http://a/x", "--max-bytes", "1.5M"], "K, M, or G"),
+        (["http://a/x", "--max-bytes", "9999999999G"], "too large"),
         (["http://a/x", "--in-use", "steal"], "wait"),
         (["--max-bytes", "1"], "--max-bytes was given"),
         (["--deadline", "1"], "--deadline was given"),
@@ -47,9 +47,11 @@ internal import Testing
         (["http://a/x", "--durability", "none"], "power-loss"),
         (["http://a/x", "--header", "nonsense"], "Name: value"),
         (["gopher://a/x"], "http and https"),
-        (["nonsense"], "no URL"),
+        (["nonsense"], "not a valid URL"),
     ])
-    func `Wrong usage exits with 64 and says what would be right`(arguments: [String], words: String) throws {
+    func `wrong usage exits with 64 and a message that states the expected form`(
+        arguments: [String], words: String
+    ) throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(arguments) }
         #expect(Batch.exitCode(for: error).rawValue == 64)
         #expect(Batch.fullMessage(for: error).contains(words), "\(Batch.fullMessage(for: error))")
@@ -59,12 +61,12 @@ internal import Testing
         "-x", "--connections", "--per-host", "--limit-rate", "--on-duplicate", "--existing", "--no-continue",
         "--fail-fast", "--shard", "--ca-file",
     ])
-    func `What is not there yet is not accepted`(option: String) throws {
+    func `options that are not implemented are rejected`(option: String) throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(["http://a/x", option, "1"]) }
         #expect(Batch.exitCode(for: error).rawValue == 64)
     }
 
-    @Test func `The options reach the library`() throws {
+    @Test func `the options determine the downloader's configuration`() throws {
         let batch = try Batch.parse([
             "http://a/x", "-j", "3", "--retries", "7", "--timeout", "1.5", "--durability", "process-crash", "--engine",
             "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K",
@@ -82,7 +84,7 @@ internal import Testing
         #expect(batch.window == 12)
     }
 
-    @Test func `Without options the library's own defaults hold`() throws {
+    @Test func `without options, the defaults of the library apply`() throws {
         let configuration = try Batch.parse(["http://a/x"]).downloaderConfiguration
         let plain = Downloader.Configuration()
         #expect(configuration.maximumConcurrentTransfers == plain.maximumConcurrentTransfers)
@@ -95,7 +97,7 @@ internal import Testing
         #expect(configuration.partialInUsePolicy == plain.partialInUsePolicy)
     }
 
-    @Test func `Items are numbered in their order, and common headers come first`() throws {
+    @Test func `items are numbered in order, and common headers precede their own`() throws {
         let list = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try Data("http://a/z\n  header=Own: 1\n".utf8).write(to: list)
         defer { try? FileManager.default.removeItem(at: list) }
@@ -105,7 +107,7 @@ internal import Testing
         #expect(items.map { $0.headers.map(\.name) } == [["All"], ["All"], ["All", "Own"]])
     }
 
-    @Test func `A manifest that cannot be read is wrong usage`() throws {
+    @Test func `a manifest that cannot be read is wrong usage`() throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(["-i", "/nonexistent/list"]).items() }
         #expect(Batch.exitCode(for: error).rawValue == 64)
         #expect(Batch.fullMessage(for: error).contains("/nonexistent/list cannot be read"))

@@ -10,14 +10,14 @@ internal import Testing
         ("a", "a"), ("a/b", "a/b"), ("./a", "a"), ("a//b", "a/b"), (".hidden", ".hidden"), ("a/./b", "a/b"),
         ("..a", "..a"), ("größe 漢字", "größe 漢字"),
     ])
-    func `A place below the directory is taken as it is`(text: String, path: String) throws {
+    func `a relative path within the directory is accepted and normalized`(text: String, path: String) throws {
         let name = try OutputName(text)
         #expect(name.path == path)
         #expect(name.url(in: URL(fileURLWithPath: "/d", isDirectory: true)).path == "/d/" + path)
     }
 
     @Test(arguments: ["", "/", "/a", "..", "../a", "a/..", "a/../b", "a/", ".", "a/.", "a\nb", "a\0b", "\u{1B}[2J"])
-    func `A place that is none, or not below the directory, is refused`(text: String) {
+    func `a path without a file name, or outside the directory, is rejected`(text: String) {
         #expect(throws: Misuse.self) { try OutputName(text) }
     }
 
@@ -25,12 +25,12 @@ internal import Testing
         arguments: [
             ("0", 0), ("512", 512), ("1K", 1024), ("64m", 64 << 20), ("2G", 2 << 30), ("9223372036854775807", .max),
         ] as [(String, Int64)])
-    func `A number of bytes may have a unit`(text: String, value: Int64) throws {
+    func `a number of bytes can have a unit`(text: String, value: Int64) throws {
         #expect(try ByteCount(text).value == value)
     }
 
     @Test(arguments: ["", "K", "-1", "+1", "1.5K", "1KB", "1 K", "0x10", "١", "9223372036854775808", "8589934592G"])
-    func `A number of bytes that no file has, or in another form, is refused`(text: String) {
+    func `a number of bytes that is malformed or too large is rejected`(text: String) {
         #expect(throws: Misuse.self) { try ByteCount(text) }
     }
 
@@ -39,18 +39,18 @@ internal import Testing
         ("X-Y_1: http://h:1/", "X-Y_1", "http://h:1/"),
         ("Empty:", "Empty", ""),
     ])
-    func `A header is a name and a value`(text: String, name: String, value: String) throws {
+    func `a header consists of a name and a value`(text: String, name: String, value: String) throws {
         let line = try HeaderLine(text)
         #expect(line.name == name)
         #expect(line.value == value)
     }
 
     @Test(arguments: ["", "a", ": b", "a b: c", "a : b", "a: b\r\nc: d", "ä: b", "a: \0"])
-    func `A header that cannot be sent is refused`(text: String) {
+    func `a header that cannot be sent is rejected`(text: String) {
         #expect(throws: Misuse.self) { try HeaderLine(text) }
     }
 
-    @Test func `An item without a name takes the server's`() throws {
+    @Test func `an item without an output lets the library choose the name`() throws {
         var item = Item(address: try Address("http://example.org/dir/a%20b?x=1"))
         let directory = URL(fileURLWithPath: "/d", isDirectory: true)
         #expect(item.name == "a b")
@@ -60,7 +60,7 @@ internal import Testing
         #expect(item.request(into: directory).destination == .file(URL(fileURLWithPath: "/d/sub/c")))
     }
 
-    @Test func `A URL without a path goes by its host`() throws {
+    @Test func `an item whose URL has no path is named after the host`() throws {
         #expect(Item(address: try Address("http://example.org")).name == "example.org")
         #expect(Item(address: try Address("http://example.org/")).name == "example.org")
     }

@@ -6,7 +6,7 @@ internal import Testing
 @testable import batch
 
 @Suite(.endsWhenHung) struct JSONLineTests {
-    @Test func `Each event has its members, in the contract's order`() throws {
+    @Test func `each event has the documented members in the documented order`() throws {
         let lost = DownloadError(.connectionLost)
         let progress = DownloadProgress(receivedByteCount: 7, expectedByteCount: 10, bytesPerSecond: 12.6)
         let lines: [(DownloadEvent, String)] = [
@@ -45,7 +45,7 @@ internal import Testing
         }
     }
 
-    @Test func `A failure names the URL without its query`() throws {
+    @Test func `a failure contains the URL without its query`() throws {
         let line = try #require(JSONLine(.sample(failure: .notFound)))
         #expect(
             "\(line)" == #"{"event":"failed","id":0,"code":"httpStatus","status":404,"retryable":false,"kept":5,"#
@@ -53,17 +53,17 @@ internal import Testing
                 + #""message":"httpStatus (404) [http://example.org/file.bin]; 5 bytes kept","time":2.0}"#)
     }
 
-    @Test func `A failure without an answer has no status`() throws {
+    @Test func `a failure without a response has no status`() throws {
         let line = try #require(JSONLine(.sample(failure: DownloadError(.cannotConnect))))
         #expect("\(line)".contains(#""status":null,"retryable":true,"kept":0"#))
     }
 
-    @Test func `Waiting and verifying have no line`() throws {
+    @Test func `waiting and verifying have no line`() throws {
         #expect(try JSONLine(.sample(.waiting)) == nil)
         #expect(try JSONLine(.sample(.verifying)) == nil)
     }
 
-    @Test func `The summary sums up`() {
+    @Test func `the summary contains the totals of the run`() {
         var tally = Tally(total: 4)
         (tally.finished, tally.failed, tally.bytes, tally.fetched) = (2, 1, 30, 20)
         tally.duration = .milliseconds(1250)
@@ -76,7 +76,7 @@ internal import Testing
         "", "plain", "\"quoted\"", "back\\slash", "line\nline\r\n", "tab\t", "\u{0}\u{1}\u{1F}", "\u{7F}\u{85}",
         "\u{2028}\u{2029}", "漢字 é e\u{301} 👩‍👩‍👧", "\u{FFFD}", "</script>", "\u{1B}[2J",
     ])
-    func `Every text comes back as it was, on one line of printable characters`(text: String) throws {
+    func `every text survives a round trip, on one line without control characters`(text: String) throws {
         var line = JSONLine()
         line.add("text", text)
         let written = "\(line)"
@@ -86,7 +86,7 @@ internal import Testing
     }
 
     @Test(arguments: [Int64.min, -1, 0, .max])
-    func `Every integer comes back as it was`(value: Int64) throws {
+    func `every integer survives a round trip`(value: Int64) throws {
         var line = JSONLine()
         line.add("value", value)
         let object = try JSONSerialization.jsonObject(with: Data("\(line)".utf8)) as? [String: NSNumber]
@@ -94,7 +94,7 @@ internal import Testing
     }
 
     @Test(arguments: [Duration.zero, .nanoseconds(1), .microseconds(1), .seconds(86_400 * 365), .seconds(1e17)])
-    func `Every duration is valid JSON`(value: Duration) throws {
+    func `every duration is valid JSON`(value: Duration) throws {
         var line = JSONLine()
         line.add("value", value)
         _ = try JSONSerialization.jsonObject(with: Data("\(line)".utf8))

@@ -5,8 +5,8 @@ internal import Testing
 
 @testable import batch
 
-/// Every event, in every form in which it is shown.
-@Suite("Secrets in lines", .endsWhenHung)
+/// Tests that no displayed form of an event contains a secret.
+@Suite(.endsWhenHung)
 struct LineSecrecyTests {
     private static let url = URL(string: "http://user:s3cret@example.org/file.bin?s3cret=1#s3cret")
     private static let error = DownloadError(
@@ -25,23 +25,20 @@ struct LineSecrecyTests {
         .released(byteCount: 5, isOnDisk: true), .omitted(count: 5), .verifying, .finished(file),
     ]
 
-    @Test("No line of an event has a secret in it", arguments: events)
-    func event(_ event: DownloadEvent) throws {
+    @Test(arguments: events)
+    func `no line of an event contains a secret`(_ event: DownloadEvent) throws {
         try Self.expectNoSecret(in: .success(event))
     }
 
-    @Test("No line of a failure has a secret in it")
-    func failure() throws {
+    @Test func `no line of a failure contains a secret`() throws {
         try Self.expectNoSecret(in: .failure(Self.error))
     }
 
-    @Test(
-        "A download without a name of its own goes by its host",
-        arguments: [
-            "http://user:s3cret@example.org?s3cret", "http://user:s3cret@example.org/?s3cret#s3cret",
-            "http://user:s3cret@example.org#s3cret",
-        ])
-    func name(_ url: String) throws {
+    @Test(arguments: [
+        "http://user:s3cret@example.org?s3cret", "http://user:s3cret@example.org/?s3cret#s3cret",
+        "http://user:s3cret@example.org#s3cret",
+    ])
+    func `the name of a download whose URL has no path is the host only`(_ url: String) throws {
         #expect(try Item(address: Address(url)).name == "example.org")
     }
 

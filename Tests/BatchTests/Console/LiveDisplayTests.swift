@@ -26,14 +26,14 @@ internal import Testing
         (1, ""),
         (0, ""),
     ])
-    func `A narrow terminal loses the least important columns first`(columns: Int, line: String) throws {
+    func `a narrow terminal drops the least important columns first`(columns: Int, line: String) throws {
         let lines = try display((.progress(halfWay), id: 0)).lines(columns: columns, height: 24, now: .seconds(5))
         let total = "0/3 files  32.0 MiB  16.0 MiB/s  0:05"
         #expect(lines == [line, total.truncated(to: max(0, columns - 1))])
     }
 
     @Test(arguments: 0...160)
-    func `No line reaches the last column`(columns: Int) throws {
+    func `no line reaches the last column`(columns: Int) throws {
         for name in ["file.bin", String(repeating: "漢", count: 60), String(repeating: "e\u{301}", count: 100)] {
             let display = try display(
                 (.progress(halfWay), id: 0), (.paused(receivedByteCount: 1), id: 1),
@@ -44,7 +44,7 @@ internal import Testing
         }
     }
 
-    @Test func `What a download does is said`() throws {
+    @Test func `a line shows that a download retries, is paused, or is verified`() throws {
         let notFound = DownloadError(.httpStatus, statusCode: 503)
         let display = try display(
             (.retrying(attempt: 1, delay: .seconds(60), error: notFound), id: 0),
@@ -57,20 +57,20 @@ internal import Testing
             ])
     }
 
-    @Test func `A length that is unknown shows no percentage`() throws {
+    @Test func `a download of unknown length has no percentage`() throws {
         let progress = DownloadProgress(receivedByteCount: 1 << 20)
         let lines = try display((.progress(progress), id: 0)).lines(columns: 100, height: 24, now: .zero)
         #expect(lines.first == "file.bin                       [????????????????]                    1.0 MiB")
     }
 
-    @Test func `Who waits, who has finished and who has failed has no line`() throws {
+    @Test func `waiting, finished, and failed downloads have no line`() throws {
         var display = try display((.waiting, id: 0), (.progress(halfWay), id: 1), (.progress(halfWay), id: 2))
         display.take(try .sample(.finished(.sample), id: 1))
         display.take(try .sample(failure: .notFound, id: 2))
         #expect(display.lines(columns: 80, height: 24, now: .zero) == ["1/3 files  1 failed  2.0 KiB  0:00"])
     }
 
-    @Test func `More downloads than rows are counted`() throws {
+    @Test func `downloads that do not fit the rows are counted`() throws {
         var display = LiveDisplay(total: 50)
         for id in 0..<50 { display.take(try .sample(.progress(halfWay), id: id)) }
         let lines = display.lines(columns: 80, height: 10, now: .zero)
@@ -80,7 +80,7 @@ internal import Testing
         #expect(display.lines(columns: 80, height: 0, now: .zero).count == 1)
     }
 
-    @Test func `A name with control characters is made harmless`() throws {
+    @Test func `control characters in a name are replaced`() throws {
         var event = try RunEvent.sample(.progress(halfWay))
         event.item.address = try Address("http://example.org/a%1B%5B2Jb")
         var display = LiveDisplay(total: 1)
@@ -88,7 +88,7 @@ internal import Testing
         #expect(display.lines(columns: 80, height: 24, now: .zero).first?.hasPrefix("a\u{FFFD}[2Jb ") == true)
     }
 
-    @Test func `Colour changes no width`() throws {
+    @Test func `color does not change the width of a line`() throws {
         let display = try display((.progress(halfWay), id: 0))
         let colored = display.lines(columns: 100, height: 24, now: .seconds(5), usesColor: true)
         let plain = display.lines(columns: 100, height: 24, now: .seconds(5))

@@ -6,7 +6,7 @@ internal import Testing
 @testable import batch
 
 @Suite(.endsWhenHung) struct PlainLineTests {
-    @Test func `Each event that matters has a line`() throws {
+    @Test func `each life-cycle event has a line`() throws {
         let lines: [(DownloadEvent, String)] = [
             (.started(expectedByteCount: 2048, isResumable: true), "started   file.bin, 2.0 KiB"),
             (
@@ -16,7 +16,7 @@ internal import Testing
             (.resumed(fromOffset: 5), "resumed   file.bin at byte 5"),
             (
                 .restarted(reason: .rangeIgnored, discardedByteCount: 1024),
-                "restarted file.bin, 1.0 KiB given up: rangeIgnored"
+                "restarted file.bin, 1.0 KiB discarded: rangeIgnored"
             ),
             (
                 .retrying(attempt: 2, delay: .seconds(1), error: DownloadError(.connectionLost, "reset")),
@@ -30,25 +30,25 @@ internal import Testing
         }
     }
 
-    @Test func `Progress and waiting have none`() throws {
+    @Test func `progress and waiting have no line`() throws {
         #expect(try PlainLine(.sample(.waiting)) == nil)
         #expect(try PlainLine(.sample(.progress(DownloadProgress()))) == nil)
     }
 
-    @Test func `A failure says what, where, why and what was kept, and no secret`() throws {
+    @Test func `the line of a failure states the reason, the URL, and the kept bytes, and no secret`() throws {
         let line = try #require(PlainLine(.sample(failure: .notFound)))
         #expect(line.weight == .error)
         #expect(line.text(usesColor: false) == "failed    httpStatus (404) [http://example.org/file.bin]; 5 bytes kept")
     }
 
-    @Test func `A name cannot steer the terminal`() throws {
+    @Test func `control and format characters in a name are replaced`() throws {
         var file = DownloadedFile.sample
         file.url = URL(fileURLWithPath: "/d/a\u{1B}[2J\nb\u{202E}c")
         let text = try PlainLine(.sample(.finished(file)))?.text(usesColor: false)
         #expect(text?.hasPrefix("finished  a\u{FFFD}[2J\u{FFFD}b\u{FFFD}c, ") == true)
     }
 
-    @Test func `Colour is used only where it is wanted`() throws {
+    @Test func `an error is red if color is used`() throws {
         let line = try #require(PlainLine(.sample(failure: .notFound)))
         #expect(line.text(usesColor: true).hasPrefix("\u{1B}[31mfailed    \u{1B}[0m"))
     }

@@ -11,7 +11,7 @@ internal import Testing
     ]
 
     @Test(arguments: amounts)
-    func `Bytes have a unit and few digits`(count: Int64, text: String) {
+    func `a number of bytes has a unit and at most nine columns`(count: Int64, text: String) {
         #expect(Units.bytes(count) == text)
         #expect(text.count <= 9)
     }
@@ -22,7 +22,7 @@ internal import Testing
     ]
 
     @Test(arguments: speeds)
-    func `A speed is told where there is one`(speed: Double?, text: String) {
+    func `a speed is shown only if it is known and at least one byte per second`(speed: Double?, text: String) {
         #expect(Units.speed(speed) == text)
     }
 
@@ -32,13 +32,13 @@ internal import Testing
     ]
 
     @Test(arguments: clocks)
-    func `A clock takes eight columns at most`(seconds: Int64, text: String) {
+    func `a clock has at most eight columns`(seconds: Int64, text: String) {
         #expect(Units.clock(.seconds(seconds)) == text)
         #expect(text.count <= 8)
     }
 
     @Test(arguments: [(0, "0.0 s"), (1234, "1.2 s"), (59_949, "59.9 s"), (60_000, "1:00")])
-    func `Seconds have a digit after the point`(milliseconds: Int, text: String) {
+    func `a duration of less than a minute has one decimal place`(milliseconds: Int, text: String) {
         #expect(Units.seconds(.milliseconds(milliseconds)) == text)
     }
 
@@ -46,7 +46,7 @@ internal import Testing
         ("", 0), ("abc", 3), ("漢字", 4), ("e\u{301}", 1), ("한글", 4), ("👍", 2), ("ﾊﾝ", 2), ("Ａ", 2), ("é", 1), ("👩‍👩‍👧", 2),
         ("❤", 1), ("\u{200B}", 0),
     ])
-    func `Text is as wide as a terminal shows it`(text: String, columns: Int) {
+    func `the number of columns of a text is its width on a terminal`(text: String, columns: Int) {
         #expect(text.columns == columns)
     }
 
@@ -54,7 +54,7 @@ internal import Testing
         ("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("漢字漢", 5, "漢字…"), ("漢字漢", 4, "漢…"),
         ("ab", 1, "…"), ("ab", 0, ""),
     ])
-    func `Text is cut between characters`(text: String, limit: Int, result: String) {
+    func `a text is truncated between characters`(text: String, limit: Int, result: String) {
         #expect(text.truncated(to: limit) == result)
         #expect(result.columns <= limit)
     }

@@ -3,13 +3,13 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// Directories that go, and destinations that are none (rule 44).
+/// Tests with directories that are deleted, and destinations that are not usable (rule 44).
 @Suite(.endsWhenHung)
 struct BadPlaceTests {
     private let content = Content(seed: 8, length: 8 << 20)
 
     @Test(arguments: ["http-client", "urlsession"])
-    func `A directory that is deleted meanwhile fails the download, and the next one makes it again`(
+    func `a download fails if its directory is deleted, and the next run creates the directory again`(
         engine: String
     ) async throws {
         try await LoopbackServer.withServer { server in
@@ -37,7 +37,7 @@ struct BadPlaceTests {
         }
     }
 
-    @Test func `A destination that is a directory is refused before the first byte`() async throws {
+    @Test func `a destination that is a directory is rejected before a request is sent`() async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
                 server.serve(Resource(content, entityTag: "\"1\""), at: "object")
@@ -57,7 +57,7 @@ struct BadPlaceTests {
         }
     }
 
-    @Test func `A destination that becomes a directory meanwhile fails at the end, and every byte is kept`()
+    @Test func `a download whose destination becomes a directory fails at the end and keeps all bytes`()
         async throws
     {
         try await LoopbackServer.withServer { server in
@@ -73,7 +73,7 @@ struct BadPlaceTests {
 
                 try FileManager.default.removeItem(at: folder.url("place"))
                 #expect(try await CommandRun(arguments, in: folder).end().status == 0)
-                #expect(server.requests(at: "object").count == 1, "rule 12: what is complete is not asked for again")
+                #expect(server.requests(at: "object").count == 1, "rule 12: a complete file is not requested again")
                 #expect(try folder.holds(content, at: "place"))
             }
         }

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// A real disk without space, or that takes no writes: typed errors, and everything goes on where it was (rule 44).
+/// Tests with a real file system that is full or read-only: errors are typed, and the next run resumes (rule 44).
 @Suite(.endsWhenHung, .serialized, .enabled(if: SmallDisk.isAvailable))
 struct FullDiskTests {
     private static let mebibyte: Int64 = 1 << 20
@@ -16,7 +16,7 @@ struct FullDiskTests {
     }
 
     @Test(arguments: ["http-client", "urlsession"])
-    func `A file that does not fit is refused before its first byte`(engine: String) async throws {
+    func `a file that does not fit is rejected before its first byte`(engine: String) async throws {
         let content = Content(seed: 1, length: 12 * Self.mebibyte)
         try await LoopbackServer.withServer { server in
             try await SmallDisk.with(mebibytes: 8) { disk in
@@ -37,11 +37,11 @@ struct FullDiskTests {
         }
     }
 
-    @Test func `A disk that is full in the middle keeps what it has, and more space continues it`() async throws {
+    @Test func `a disk that fills up during a download keeps the bytes, and the next run resumes`() async throws {
         let content = Content(seed: 2, length: 12 * Self.mebibyte)
         try await LoopbackServer.withServer { server in
             try await SmallDisk.with(mebibytes: 8) { disk in
-                // Nobody can set space aside for a length that nobody tells.
+                // Space cannot be preallocated for a body of unknown length.
                 var resource = Resource(content, entityTag: "\"1\"")
                 resource.framing = .chunked
                 server.serve(resource, at: "object")
@@ -64,7 +64,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test func `boundary 3: in memory no space is set aside, and what was received is kept when others take the rest`()
+    @Test func `boundary 3: a file system in memory reserves no space, and a disk that others fill keeps the bytes`()
         async throws
     {
         let content = Content(seed: 3, length: 6 * Self.mebibyte)
@@ -90,10 +90,12 @@ struct FullDiskTests {
         }
     }
 
-    /// Where a kill would cost much a checkpoint is there from the start, and its mark needs no more space; elsewhere
-    /// the first one is written when the run stops.
+    /// Tests a long file and a short one.
+    ///
+    /// A long file has a checkpoint from the start, whose mark needs no more space. The first checkpoint of a short
+    /// file is written when the run stops, for which a full disk has no space.
     @Test(arguments: [(4 * mebibyte, 2 * mebibyte, 2 * mebibyte), (900_000, 500_000, 0)])
-    func `A pause tells how much a full disk has kept`(length: Int64, stalled: Int64, kept: Int64) async throws {
+    func `a pause on a full disk reports the kept bytes`(length: Int64, stalled: Int64, kept: Int64) async throws {
         let content = Content(seed: 4, length: length)
         try await LoopbackServer.withServer { server in
             try await SmallDisk.with(mebibytes: 8) { disk in
@@ -115,18 +117,20 @@ struct FullDiskTests {
         }
     }
 
-    /// Checks what a run that was stopped has told, for programs and for people.
+    /// Checks the events and the message of a run that was stopped.
     private func check(_ end: CommandRun.End, lost: Int64, kept: Int64) throws {
-        let told = try end.events().filter { ["paused", "restarted"].contains($0["event"] as? String) }
-        #expect(told.last?["received"] as? Int64 == kept)
-        #expect(told.count == (lost > 0 ? 2 : 1))
-        #expect(end.error.contains(lost > 0 ? "could not be kept" : "everything is kept"))
+        let events = try end.events().filter { ["paused", "restarted"].contains($0["event"] as? String) }
+        #expect(events.last?["received"] as? Int64 == kept)
+        #expect(events.count == (lost > 0 ? 2 : 1))
+        #expect(end.error.contains(lost > 0 ? "could not be saved" : "all received bytes are saved"))
         guard lost > 0 else { return }
-        #expect(told.first?["reason"] as? String == "checkpointNotSaved")
-        #expect(told.first?["discarded"] as? Int64 == lost)
+        #expect(events.first?["reason"] as? String == "checkpointNotSaved")
+        #expect(events.first?["discarded"] as? Int64 == lost)
     }
 
-    @Test func `The library tells the same of a full disk, and goes on when there is space`() async throws {
+    @Test func `the library reports a full disk with the kept bytes, and resumes when space is available`()
+        async throws
+    {
         let content = Content(seed: 5, length: 12 * Self.mebibyte)
         try await LoopbackServer.withServer { server in
             try await SmallDisk.with(mebibytes: 8) { disk in
@@ -152,7 +156,7 @@ struct FullDiskTests {
     }
 
     @Test(arguments: ["http-client", "urlsession"])
-    func `A read-only disk is told before anything is asked for, and nothing is lost`(engine: String) async throws {
+    func `a read-only disk fails a download before its request, and no byte is lost`(engine: String) async throws {
         let content = Content(seed: 6, length: 4 * Self.mebibyte)
         try await LoopbackServer.withServer { server in
             try await SmallDisk.with(mebibytes: 8) { disk in

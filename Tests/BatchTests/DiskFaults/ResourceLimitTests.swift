@@ -5,13 +5,13 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// The limits that a system sets a process (getrlimit(2)), which end no process and no download for good (rule 44).
+/// Tests with the resource limits of a process (getrlimit(2)), which must not make a download impossible (rule 44).
 @Suite(.endsWhenHung)
 struct ResourceLimitTests {
-    /// In the blocks of 512 bytes that POSIX's `ulimit` counts in: 2 MiB.
+    /// A limit of 2 MiB, in the blocks of 512 bytes that POSIX's `ulimit` uses.
     private static let fileSize = "-f 4096"
 
-    @Test func `A file that is longer than the limit on sizes is refused before its first byte`() async throws {
+    @Test func `a file that is longer than the file size limit is rejected before its first byte`() async throws {
         let content = Content(seed: 9, length: 4 << 20)
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
@@ -29,7 +29,7 @@ struct ResourceLimitTests {
         }
     }
 
-    @Test func `A file that grows to the limit on sizes is kept, and goes on without it`() async throws {
+    @Test func `a file that reaches the file size limit is kept, and a run without a limit resumes`() async throws {
         let content = Content(seed: 10, length: 4 << 20)
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
@@ -51,11 +51,12 @@ struct ResourceLimitTests {
         }
     }
 
-    /// Fewer than an engine, a lock, a partial and a connection need, and then just enough.
+    /// Tests limits from too few descriptors for an engine, a lock, a partial file, and a connection to just enough.
     ///
-    /// NIO would end the process where its threads can open nothing; what libdispatch does is told below.
+    /// NIO would end the process if its threads could not open descriptors. libdispatch may end the process, too, as
+    /// the next test describes.
     @Test(arguments: ["http-client", "urlsession"], [10, 12, 14, 16, 18, 20])
-    func `A process with hardly any descriptors says so, and goes on with more`(
+    func `a process with very few descriptors reports it, and a run with more descriptors succeeds`(
         engine: String, descriptors: Int
     ) async throws {
         try await LoopbackServer.withServer { server in
@@ -75,12 +76,12 @@ struct ResourceLimitTests {
     private static let small = Content(seed: 11, length: 3000)
     private static let names = (10..<50).map { "object-\($0)" }
 
-    /// Forty downloads at once, each of which holds some descriptors until the server answers.
+    /// Tests forty concurrent downloads, each of which holds some descriptors until the server responds.
     ///
-    /// On Linux libdispatch itself needs a descriptor now and then, to look at its threads in /proc, and ends the process
-    /// where there is none (6.3). Then the same command has to go on; what may not be is a download that fails.
+    /// On Linux, libdispatch sometimes needs a descriptor to examine its threads in /proc, and ends the process if none
+    /// is available (Swift 6.3). Then the same command has to resume. In no case may a download fail.
     @Test(arguments: ["http-client", "urlsession"])
-    func `More downloads than there are descriptors take their turns, and none fails`(engine: String) async throws {
+    func `downloads that need more descriptors than allowed are retried, and none fails`(engine: String) async throws {
         try await LoopbackServer.withServer { server in
             for name in Self.names {
                 server.serve(Resource(Self.small, entityTag: "\"1\"", script: [[.holdHead]]), at: name)
@@ -89,13 +90,13 @@ struct ResourceLimitTests {
             let arguments = ["-i", "-", "-j", "40", "--retries", "1000", "--json", "--engine", engine]
             try await Folder.with { folder in
                 let run = try CommandRun(arguments, in: folder, input: list, limit: "-n 64")
-                let isTold = await run.told { $0["error"] as? String == "tooManyOpenFiles" }
+                let isReported = await run.told { $0["error"] as? String == "tooManyOpenFiles" }
                 for name in Self.names {
                     server.serve(Resource(Self.small, entityTag: "\"1\""), at: name)
                     server.release(name)
                 }
                 let end = try await run.end()
-                #expect(end.status == 0 && isTold || end.status == -1, "\(end.error)")
+                #expect(end.status == 0 && isReported || end.status == -1, "\(end.error)")
                 #expect(!end.output.contains("\"event\":\"failed\""))
                 if end.status == -1 { _ = try await CommandRun(arguments, in: folder, input: list).end() }
                 #expect(try folder.names() == Self.names)

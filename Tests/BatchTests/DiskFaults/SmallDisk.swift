@@ -1,22 +1,21 @@
 internal import Foundation
 internal import Testing
 
-/// A small file system in memory of a test's own, which can be made full, larger and read-only.
+/// A small file system in memory for one test, which can be filled, enlarged, and made read-only.
 ///
-/// It is mounted in a mount namespace that a shell keeps open, so that nothing remains when the shell has gone, and no
-/// privilege is needed where the system lets users have namespaces. Everybody else gets to it through the shell's root
-/// directory in /proc.
+/// It is mounted in a mount namespace that a shell keeps open. It disappears with the shell, and needs no privileges if
+/// the system permits user namespaces. Other processes access it through the shell's root directory in /proc.
 final class SmallDisk: Sendable {
-    /// Its top directory.
+    /// The top directory of the file system.
     let folder: Folder
-    /// A directory elsewhere, for a process to be in: it could not tell its own place on this disk.
+    /// A working directory outside the file system: a process in it could not determine the path of its own directory.
     let home: Folder
 
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
 
-    /// Runs `body` with a disk of so many MiB.
+    /// Runs `body` with a file system of this size.
     static func with(mebibytes: Int, _ body: (SmallDisk) async throws -> Void) async throws {
         try await Folder.with { folder in
             let disk = try SmallDisk(mebibytes, at: folder)
@@ -39,7 +38,7 @@ final class SmallDisk: Sendable {
         try process.run()
         try output.fileHandleForWriting.close()
         self.folder = Folder(url: URL(filePath: "/proc/\(process.processIdentifier)/root\(folder.url.path)"))
-        try #require(isDone, "no mount")
+        try #require(isDone, "the file system is not mounted")
     }
 
     private func unmount() {
@@ -47,16 +46,16 @@ final class SmallDisk: Sendable {
         process.waitUntilExit()
     }
 
-    /// Whether the shell says that the last mount has succeeded.
+    /// Whether the shell reports that the last mount has succeeded.
     private var isDone: Bool { output.fileHandleForReading.availableData.starts(with: Data("done".utf8)) }
 
-    /// Mounts it anew with other options of tmpfs(5).
+    /// Remounts the file system with other options of tmpfs(5).
     func remount(_ options: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data("\(options)\n".utf8))
         try #require(isDone, "not remounted with \(options)")
     }
 
-    /// Takes all the space that is left, by a file `filler`.
+    /// Fills the free space with a file named `filler`.
     func fill() throws {
         let filler = folder.url("filler")
         try Data().write(to: filler)
@@ -66,15 +65,15 @@ final class SmallDisk: Sendable {
         while (try? handle.write(contentsOf: page)) != nil {}
     }
 
-    /// Gives it back.
+    /// Removes the file `filler`.
     func clear() throws {
         try FileManager.default.removeItem(at: folder.url("filler"))
     }
 
-    /// Whether one can be had here; says where not.
+    /// Whether the system permits such a file system; prints a message if it doesn't.
     static let isAvailable: Bool = {
         let isAvailable = (try? probe()) != nil
-        if !isAvailable { print("no file system can be mounted here: the tests of full disks are left out") }
+        if !isAvailable { print("the tests of full disks are skipped: no file system can be mounted here") }
         return isAvailable
     }()
 

@@ -3,12 +3,12 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// `batch --clean`, and headers that may be recorded.
+/// Tests of `--clean` and of public headers.
 @Suite(.endsWhenHung)
 struct CleaningTests {
     private static let claim = "0123456789abcdef"
 
-    /// Leaves what a killed run leaves of a body without a validator, so many days old.
+    /// Creates the files that a killed run leaves of a body without a validator, with an age of this number of days.
     private func leave(in folder: Folder, days: Int) throws {
         let stem = ".name.\(Self.claim)"
         for (name, count) in [("\(stem).lock", 0), ("\(stem)-\(Self.claim)-\(Self.claim).partial", 2048)] {
@@ -25,7 +25,7 @@ struct CleaningTests {
     }
 
     @Test(arguments: [0, 1])
-    func `boundary 12: what nothing can continue is removed when it is a day old`(days: Int) async throws {
+    func `boundary 12: leftovers are removed when they are a day old`(days: Int) async throws {
         try await Folder.with { folder in
             try leave(in: folder, days: days)
             let end = try await CommandRun(["--clean", "."], in: folder).end()
@@ -37,7 +37,7 @@ struct CleaningTests {
         }
     }
 
-    @Test func `boundary 12: programs are told what was removed`() async throws {
+    @Test func `boundary 12: with --json, the number of removed files and bytes is reported`() async throws {
         try await Folder.with { folder in
             try leave(in: folder, days: 3)
             let end = try await CommandRun(["--clean", ".", "--json"], in: folder).end()
@@ -46,7 +46,7 @@ struct CleaningTests {
         }
     }
 
-    @Test func `A directory that is not there cannot be cleaned`() async throws {
+    @Test func `a directory that does not exist cannot be cleaned`() async throws {
         try await Folder.with { folder in
             let end = try await CommandRun(["--clean", "missing"], in: folder).end()
             #expect(end.status == 1)
@@ -59,7 +59,7 @@ struct CleaningTests {
         ["http://a.example/x", "--public-header", "Authorization: s3cret"],
         ["http://a.example/x", "--public-header", "cookie: s3cret"], ["--public-header", "X: y"],
     ])
-    func `Options that do not go together, and secrets among public headers, are wrong usage`(
+    func `incompatible options, and credentials in public headers, are wrong usage`(
         _ arguments: [String]
     ) async throws {
         try await Folder.with { folder in
@@ -69,7 +69,7 @@ struct CleaningTests {
         }
     }
 
-    @Test func `boundary 4: a header stays with its origin, a public one crosses it`() async throws {
+    @Test func `boundary 4: a secret header stays with its origin, and a public one crosses origins`() async throws {
         try await LoopbackServer.withServer { server in
             try await LoopbackServer.withServer { other in
                 server.serve(

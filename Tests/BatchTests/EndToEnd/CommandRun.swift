@@ -1,29 +1,29 @@
 internal import Foundation
 internal import Testing
 
-/// The built executable, running as a process of its own.
+/// A run of the built executable in a separate process.
 final class CommandRun: Sendable {
-    /// How a download failed.
+    /// The members of a `failed` event.
     struct Failure {
         let code: String?
         let kept: Int64?
         let isRetryable: Bool?
     }
 
-    /// What a run that has ended leaves.
+    /// The exit status and the output of a run that has ended.
     struct End {
         let status: Int32
         let output: String
         let error: String
 
-        /// The lines of standard output, each read as a JSON object; throws where one is none.
+        /// Returns the lines of standard output as JSON objects; throws if a line isn't one.
         func events() throws -> [[String: Any]] {
             try output.split(separator: "\n").map { line in
                 try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
             }
         }
 
-        /// What it told of the first download that failed.
+        /// Returns the first `failed` event.
         func failure() throws -> Failure {
             let failed = try #require(try events().first { $0["event"] as? String == "failed" }, "\(output)\(error)")
             return Failure(
@@ -31,11 +31,11 @@ final class CommandRun: Sendable {
                 isRetryable: failed["retryable"] as? Bool)
         }
 
-        /// How many bytes of bodies it says to have received.
+        /// Returns the number of body bytes that the summary reports as received from the network.
         func fetched() throws -> Int64? { try events().last?["fetched"] as? Int64 }
     }
 
-    /// The lines of standard output as they come, for one consumer.
+    /// The lines of standard output as they arrive, for one consumer.
     let lines: AsyncStream<String>
 
     private let process = Process()
@@ -43,16 +43,17 @@ final class CommandRun: Sendable {
     private let output: Task<[UInt8], Never>
     private let error: Task<[UInt8], Never>
 
-    /// Starts it.
+    /// Starts the executable.
     ///
-    /// What downloads gets a long `--timeout` unless one is given: on a busy machine a server of the tests may be silent
-    /// for longer than a user would wait.
+    /// A run with downloads gets a long `--timeout` unless the arguments contain one, because a test server on a busy
+    /// machine may be silent for longer than a user would wait.
     ///
     /// - Parameters:
-    ///   - folder: Where it runs, and where its temporary files go.
-    ///   - input: What standard input has; no more than a pipe holds.
-    ///   - output: Where standard output goes, instead of into ``lines`` and ``End/output``.
-    ///   - limit: What the shell's `ulimit` is told before.
+    ///   - arguments: The arguments of the command.
+    ///   - folder: The working directory, which is also the directory for temporary files.
+    ///   - input: The standard input, which must fit the buffer of a pipe.
+    ///   - output: The file for standard output, instead of ``lines`` and ``End/output``.
+    ///   - limit: The arguments for the shell's `ulimit`, if the process has to have a resource limit.
     init(
         _ arguments: [String], in folder: Folder, input: String = "", output: FileHandle? = nil, limit: String? = nil
     ) throws {
@@ -74,7 +75,7 @@ final class CommandRun: Sendable {
         let (exit, continuation) = AsyncStream.makeStream(of: Int32.self)
         self.exit = exit
         process.terminationHandler = { process in
-            // A process that a signal has killed must not look like one that has exited with the signal's number.
+            // The status of a killed process is the signal's number, which must not be taken for an exit status.
             continuation.yield(process.terminationReason == .exit ? process.terminationStatus : -1)
             continuation.finish()
         }
@@ -92,24 +93,24 @@ final class CommandRun: Sendable {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Waits for a line of standard output that is a JSON object as asked for; false where the run ends without one.
+    /// Waits for an event on standard output that satisfies the condition; returns false if the run ends without one.
     ///
-    /// The lines before it are taken from ``lines``.
+    /// The lines up to this event are consumed from ``lines``.
     @discardableResult
-    func told(_ isIt: ([String: Any]) -> Bool) async -> Bool {
+    func told(_ isMatch: ([String: Any]) -> Bool) async -> Bool {
         for await line in lines {
             let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-            if let object, isIt(object) { return true }
+            if let object, isMatch(object) { return true }
         }
         return false
     }
 
-    /// Sends a signal.
+    /// Sends a signal to the process.
     func signal(_ number: Int32) {
         kill(process.processIdentifier, number)
     }
 
-    /// Waits for the end, once.
+    /// Waits until the process has ended, and returns its status and output; must be called only once.
     func end() async throws -> End {
         var status: Int32?
         for await value in exit { status = value }
@@ -118,7 +119,7 @@ final class CommandRun: Sendable {
             error: String(decoding: await error.value, as: UTF8.self))
     }
 
-    /// Collects what comes through the pipe until its end, on a thread of its own, since reading blocks.
+    /// Collects the bytes of a pipe until its end, on a separate thread because reading blocks.
     private static func read(
         _ pipe: Pipe, _ lines: AsyncStream<String>.Continuation? = nil
     ) -> Task<[UInt8], Never> {
@@ -132,12 +133,12 @@ final class CommandRun: Sendable {
             continuation.finish()
         }
         return Task {
-            var (bytes, told) = ([UInt8](), 0)
+            var (bytes, lineStart) = ([UInt8](), 0)
             for await chunk in chunks {
                 bytes += chunk
-                while let end = bytes[told...].firstIndex(of: UInt8(ascii: "\n")) {
-                    lines?.yield(String(decoding: bytes[told..<end], as: UTF8.self))
-                    told = end + 1
+                while let end = bytes[lineStart...].firstIndex(of: UInt8(ascii: "\n")) {
+                    lines?.yield(String(decoding: bytes[lineStart..<end], as: UTF8.self))
+                    lineStart = end + 1
                 }
             }
             lines?.finish()
@@ -145,13 +146,14 @@ final class CommandRun: Sendable {
         }
     }
 
-    /// The executable beside the tests.
+    /// The URL of the executable, which is in the same directory as the test bundle.
     private static var executable: URL {
         get throws {
             let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
             let tests = bundle ?? URL(fileURLWithPath: CommandLine.arguments[0])
             let executable = tests.deletingLastPathComponent().appending(path: "batch")
-            try #require(FileManager.default.isExecutableFile(atPath: executable.path), "no \(executable.path)")
+            try #require(
+                FileManager.default.isExecutableFile(atPath: executable.path), "\(executable.path) is not executable")
             return executable
         }
     }

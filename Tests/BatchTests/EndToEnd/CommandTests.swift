@@ -4,12 +4,12 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// What a run does from its arguments to its exit status.
+/// Tests of whole runs, from the arguments to the exit status.
 @Suite(.endsWhenHung) struct CommandTests {
-    /// What a run has left.
+    /// The result of a run.
     private struct Outcome {
         let end: CommandRun.End
-        /// By their paths, hidden ones left out.
+        /// The visible files by their paths.
         let files: [String: [UInt8]]
         let requests: [RecordedRequest]
         let port: Int
@@ -18,7 +18,7 @@ internal import Testing
     private let content = Content(seed: 1, length: 100_000)
     private var bytes: [UInt8] { content.bytes(in: 0..<content.length) }
 
-    /// Runs the command against a server, `SERVER` in the texts, that has `content` at `/file`.
+    /// Runs the command with a server, `SERVER` in the arguments and the input, that has `content` at `/file`.
     private func run(_ arguments: [String], input: String = "") async throws -> Outcome {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, entityTag: "\"1\""), at: "file")
@@ -31,7 +31,7 @@ internal import Testing
         }
     }
 
-    @Test func `A file goes to the directory, which is made, under its URL's name`() async throws {
+    @Test func `the directory is created, and the file has the name from its URL`() async throws {
         let outcome = try await run(["SERVER/file?x=1", "-d", "new/dir"])
         #expect(outcome.end.status == 0)
         #expect(outcome.end.output.isEmpty)
@@ -42,14 +42,14 @@ internal import Testing
     }
 
     @Test(arguments: ["http-client", "urlsession"])
-    func `Each engine downloads`(engine: String) async throws {
+    func `each engine downloads a file`(engine: String) async throws {
         let outcome = try await run(["SERVER/file", "-o", "sub/name", "--engine", engine, "-q"])
         #expect(outcome.end.status == 0)
         #expect(outcome.end.error.isEmpty)
         #expect(outcome.files == ["sub/name": bytes])
     }
 
-    @Test func `A failure is told even when quiet, without the URL's query, and the status is 1`() async throws {
+    @Test func `with -q, a failure is shown without the URL's query, and the exit status is 1`() async throws {
         let outcome = try await run(["SERVER/missing?token=secret", "SERVER/file", "-q"])
         #expect(outcome.end.status == 1)
         #expect(outcome.end.output.isEmpty)
@@ -59,7 +59,7 @@ internal import Testing
         #expect(outcome.files == ["file": bytes])
     }
 
-    @Test func `A checksum that differs fails, and no file is there`() async throws {
+    @Test func `a download with a wrong checksum fails and leaves no file`() async throws {
         let wrong = "sha-256=" + String(repeating: "0", count: 64)
         let outcome = try await run(["SERVER/file", "--checksum", wrong])
         #expect(outcome.end.status == 1)
@@ -68,7 +68,7 @@ internal import Testing
     }
 
     @Test(arguments: [["-x"], ["-d", "dir"], ["-i", "missing"], ["-i", "-"]])
-    func `Wrong usage exits with 64`(arguments: [String]) async throws {
+    func `wrong usage exits with 64`(arguments: [String]) async throws {
         let outcome = try await run(arguments, input: "# wrong\r\n  out=a\r\n")
         #expect(outcome.end.status == 64)
         #expect(outcome.end.output.isEmpty)
@@ -76,10 +76,10 @@ internal import Testing
         if arguments == ["-i", "-"] { #expect(outcome.end.error.contains("standard input:2: ")) }
     }
 
-    @Test func `A manifest names places, digests and headers`() async throws {
+    @Test func `a manifest determines outputs, digests, and headers`() async throws {
         let digest = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
         let manifest = """
-            # Two places.
+            # Two outputs.
             SERVER/file
               out=a/one
               checksum=sha-256=\(digest)
@@ -94,13 +94,13 @@ internal import Testing
         #expect(outcome.requests.allSatisfy { $0["X-All"] == "2" })
     }
 
-    @Test func `An empty manifest is done at once`() async throws {
+    @Test func `a run with an empty manifest succeeds immediately`() async throws {
         let end = try await run(["-i", "-", "--json"]).end
         #expect(end.status == 0)
         #expect(try end.events().compactMap { $0["event"] as? String } == ["summary"])
     }
 
-    @Test func `Hundreds of small files come through a small window, and each ends once`() async throws {
+    @Test func `hundreds of downloads with a small window end once each`() async throws {
         let manifest = (0..<300).map { "SERVER/file?\($0)\n  out=\($0)\n" }.joined()
         let outcome = try await run(
             ["-i", "-", "-j", "2", "--json", "--durability", "process-crash"], input: manifest)

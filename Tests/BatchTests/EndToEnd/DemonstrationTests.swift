@@ -2,10 +2,10 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The run without arguments.
+/// Tests of the run without arguments.
 @Suite(.endsWhenHung) struct DemonstrationTests {
     @Test(arguments: ["http-client", "urlsession"])
-    func `The demonstration keeps its promises and leaves nothing behind`(engine: String) async throws {
+    func `the demonstration succeeds and leaves no files`(engine: String) async throws {
         try await Folder.with { folder in
             let end = try await CommandRun(["--engine", engine], in: folder).end()
             #expect(end.status == 0, "\(end.error)")
@@ -16,7 +16,7 @@ internal import Testing
         }
     }
 
-    @Test func `An interrupted demonstration leaves nothing behind either`() async throws {
+    @Test func `an interrupted demonstration leaves no files`() async throws {
         try await Folder.with { folder in
             let run = try CommandRun(["--json"], in: folder)
             for await _ in run.lines { break }
@@ -24,7 +24,7 @@ internal import Testing
             let end = try await run.end()
             #expect(try folder.names().isEmpty)
             #expect(try end.events().last?["event"] as? String == "summary")
-            // On a busy machine it may have come to its end before the signal came.
+            // On a busy machine, the run may have ended before the signal arrived.
             #expect(end.status == 130 || end.status == 0)
         }
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LoopbackServer
 
-/// A directory of a test's own.
+/// A directory for one test.
 struct Folder {
     let url: URL
 
@@ -20,13 +20,13 @@ struct Folder {
 
     func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: url(path))) }
 
-    /// Whether the file holds exactly `content`.
+    /// Returns whether the file contains exactly `content`.
     func holds(_ content: Content, at path: String) throws -> Bool {
         let file = try Data(contentsOf: url(path), options: .mappedIfSafe)
         return Int64(file.count) == content.length && file.withUnsafeBytes { content.matches($0, at: 0) }
     }
 
-    /// All files by their paths, hidden ones left out.
+    /// Returns the bytes of all visible files by their paths.
     func files() throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for path in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
@@ -38,7 +38,7 @@ struct Folder {
         return files
     }
 
-    /// The names in a directory, hidden ones too.
+    /// Returns the sorted names in a directory, including hidden ones.
     func names(_ path: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: url(path).path).sorted()
     }

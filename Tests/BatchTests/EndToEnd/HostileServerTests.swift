@@ -3,12 +3,12 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// What servers that mean harm, and URLs with secrets in them, leave in the output.
+/// Tests of the output for malicious servers and for URLs that contain secrets.
 @Suite(.endsWhenHung) struct HostileServerTests {
     private let content = Content(seed: 3, length: 50_000)
 
     @Test(arguments: ["http-client", "urlsession"])
-    func `Neither a query nor a credential is told`(engine: String) async throws {
+    func `the output contains no queries and no credentials`(engine: String) async throws {
         try await LoopbackServer.withServer { server in
             let changed = Fault.replaceContent(content, entityTag: "\"s3cret\"")
             let scripts: [String: [Step]] = [
@@ -35,7 +35,7 @@ internal import Testing
         }
     }
 
-    @Test func `A name with control characters does not reach the terminal`() async throws {
+    @Test func `control characters in a name do not reach the terminal`() async throws {
         try await LoopbackServer.withServer { server in
             var resource = Resource(content, entityTag: "\"1\"")
             resource.contentDisposition = "attachment; filename*=UTF-8''..%2F%1B%5D0%3Bowned%07%0Afinished%E2%80%AE.txt"

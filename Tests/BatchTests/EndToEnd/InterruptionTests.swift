@@ -3,12 +3,13 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// What signals do to a run.
+/// Tests of signals during a run.
 @Suite(.endsWhenHung) struct InterruptionTests {
     private let content = Content(seed: 3, length: 300_000)
 
     @Test(arguments: [SIGINT, SIGTERM], ["http-client", "urlsession"])
-    func `A signal keeps the bytes, and the same command continues`(signal: Int32, engine: String) async throws {
+    func `a run keeps the bytes at a signal, and the same command continues`(signal: Int32, engine: String) async throws
+    {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 100_000)]]), at: "file")
             try await Folder.with { folder in
@@ -22,8 +23,9 @@ internal import Testing
                 #expect(interrupted.status == 130)
                 let names = try interrupted.events().compactMap { $0["event"] as? String }
                 #expect(names.suffix(2) == ["paused", "summary"])
-                let remainder = "0 of 1 file finished, 1 half-way, 0 waiting"
-                let line = "interrupted, everything is kept: \(remainder); the same command continues\n"
+                let counts = "0 of 1 file finished, 1 partially downloaded, 0 waiting"
+                let remainder = "all received bytes are saved: \(counts)"
+                let line = "interrupted; \(remainder); run the same command again to continue\n"
                 #expect(interrupted.error == line)
                 #expect(try !folder.names("files").contains("file"))
 
@@ -38,7 +40,7 @@ internal import Testing
         }
     }
 
-    /// Waits until the run has told of that many bytes.
+    /// Waits until the run has reported this number of bytes.
     private func wait(for event: String, upTo count: Int, of run: CommandRun) async throws {
         for await line in run.lines {
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
@@ -47,7 +49,7 @@ internal import Testing
         Issue.record("the run has ended early")
     }
 
-    @Test func `Downloads that wait for a retry, for their turn or to be begun stop too`() async throws {
+    @Test func `downloads that wait for a retry, for a permit, or for their start stop too`() async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, script: [[.retryAfter("600")]]), at: "busy")
             server.serve(Resource(content, script: [[.holdHead]]), at: "held")
@@ -61,14 +63,14 @@ internal import Testing
                 #expect(end.status == 130)
                 let paused = try end.events().filter { $0["event"] as? String == "paused" }
                 #expect(Set(paused.compactMap { $0["id"] as? Int }) == [0, 1, 2, 3])
-                #expect(end.error.contains("0 of 22 files finished, 0 half-way, 22 waiting"))
+                #expect(end.error.contains("0 of 22 files finished, 0 partially downloaded, 22 waiting"))
                 #expect(server.requests(at: "waiting").isEmpty)
             }
         }
     }
 
-    @Test func `A second signal ends a run that cannot stop`() async throws {
-        // Nobody reads standard output, so that the first event to be told is never told.
+    @Test func `a second signal ends a run that cannot stop`() async throws {
+        // The pipe of standard output is full, so that the write of the first event blocks.
         let pipe = Pipe()
         let end = pipe.fileHandleForWriting.fileDescriptor
         let flags = fcntl(end, F_GETFL)
@@ -88,7 +90,7 @@ internal import Testing
         }
     }
 
-    @Test func `A reader that has gone does not end the downloads`() async throws {
+    @Test func `a reader that closes its pipe does not end the downloads`() async throws {
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
         try await LoopbackServer.withServer { server in

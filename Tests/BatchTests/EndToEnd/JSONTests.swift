@@ -3,11 +3,11 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// What `--json` tells of whole runs.
+/// Tests of the events that `--json` writes for whole runs.
 @Suite(.endsWhenHung) struct JSONTests {
     private let content = Content(seed: 2, length: 200_000)
 
-    @Test func `A run is told from its start to its sum`() async throws {
+    @Test func `the events of a run begin with its start and end with its summary`() async throws {
         try await LoopbackServer.withServer { server in
             server.serve(
                 Resource(content, entityTag: "\"1\"", script: [[.cut(after: 50_000)], [.retryAfter("0")]]), at: "file")
@@ -39,7 +39,7 @@ internal import Testing
         }
     }
 
-    @Test func `One URL three times is one transfer, told and counted so`() async throws {
+    @Test func `three downloads of one URL share a transfer, whose bytes are counted once`() async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 50_000)]]), at: "file")
             try await Folder.with { folder in
@@ -65,7 +65,7 @@ internal import Testing
         }
     }
 
-    @Test func `The places of a shared transfer may be in directories that are yet to be made`() async throws {
+    @Test func `the destinations of a shared transfer can be in directories that do not exist yet`() async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 50_000)]]), at: "file")
             try await Folder.with { folder in
@@ -81,7 +81,7 @@ internal import Testing
         }
     }
 
-    /// Waits until every download has told of some progress.
+    /// Waits until each of the downloads has reported progress.
     private func all(_ ids: Set<Int>, of run: CommandRun) async throws {
         var missing = ids
         for await line in run.lines where line.contains("\"event\":\"progress\"") {
@@ -89,10 +89,10 @@ internal import Testing
             if let id = object?["id"] as? Int { missing.remove(id) }
             if missing.isEmpty { return }
         }
-        Issue.record("the run has ended without progress of \(missing)")
+        Issue.record("the run has ended without progress of downloads \(missing)")
     }
 
-    @Test func `A failure is told with its code and status`() async throws {
+    @Test func `a failure is reported with its code and status`() async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
                 let url = server.url("missing?token=secret").absoluteString

@@ -3,10 +3,10 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// A run over a long manifest.
+/// Tests of a run with a long manifest.
 @Suite(.endsWhenHung) struct ManyTests {
     @Test(arguments: ["http-client", "urlsession"])
-    func `Of a thousand URLs three fail, and each says what and why`(engine: String) async throws {
+    func `three failures among a thousand downloads are reported with their reasons`(engine: String) async throws {
         try await LoopbackServer.withServer { server in
             let content = Content(seed: 5, length: 3000)
             for number in 0..<998 { server.serve(Resource(content, entityTag: "\"1\""), at: "/\(number)") }

@@ -3,12 +3,12 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// Neither stream of the command has a password, a query, a fragment or a header's value.
-@Suite("Secrets on the command line", .endsWhenHung)
+/// Tests that the command's output contains no passwords, queries, fragments, or header values.
+@Suite(.endsWhenHung)
 struct SecrecyTests {
     private static let url = "http://127.0.0.1:1/x"
 
-    /// What cannot be meant, with a secret in it.
+    /// Invalid command lines that contain a secret.
     static let misuses: [[String]] = [
         ["https://user:s3cret@"],
         ["ftp://user:s3cret@host.example/x?s3cret#s3cret"],
@@ -56,8 +56,8 @@ struct SecrecyTests {
         ["-i", "list?token=s3cret"],
     ]
 
-    @Test("boundary 15: What is told of wrong usage repeats no secret", arguments: misuses)
-    func misuse(_ arguments: [String]) async throws {
+    @Test(arguments: misuses)
+    func `boundary 15: the message for wrong usage contains no secret`(_ arguments: [String]) async throws {
         try await Folder.with { folder in
             let end = try await CommandRun(arguments, in: folder).end()
             #expect(end.status == 64, "\(end.error)")
@@ -66,17 +66,15 @@ struct SecrecyTests {
         }
     }
 
-    @Test(
-        "boundary 15: What is told of a wrong manifest repeats no secret",
-        arguments: [
-            "http://user:s3cret@/x?s3cret", "ftp://user:s3cret@host.example/x?s3cret", "s3cret",
-            "Authorization: Bearer s3cret", "URL\n  Authorization: Bearer s3cret",
-            "URL\n  Authorization: Bearer s3cret=",
-            "URL\n  header=Authorization Bearer s3cret", "URL\n  heaader=Authorization: Bearer s3cret",
-            "URL\n  s3cret=1", "URL\n  http://user:s3cret@host.example/?token=s3cret", "URL\n  checksum=s3cret",
-            "URL\n  out=../s3cret", "  header=Authorization: Bearer s3cret", "URL\n  out=a\n  out=s3cret",
-        ])
-    func manifest(_ text: String) async throws {
+    @Test(arguments: [
+        "http://user:s3cret@/x?s3cret", "ftp://user:s3cret@host.example/x?s3cret", "s3cret",
+        "Authorization: Bearer s3cret", "URL\n  Authorization: Bearer s3cret",
+        "URL\n  Authorization: Bearer s3cret=",
+        "URL\n  header=Authorization Bearer s3cret", "URL\n  heaader=Authorization: Bearer s3cret",
+        "URL\n  s3cret=1", "URL\n  http://user:s3cret@host.example/?token=s3cret", "URL\n  checksum=s3cret",
+        "URL\n  out=../s3cret", "  header=Authorization: Bearer s3cret", "URL\n  out=a\n  out=s3cret",
+    ])
+    func `boundary 15: the message for an invalid manifest contains no secret`(_ text: String) async throws {
         try await Folder.with { folder in
             let input = text.replacing("URL", with: Self.url)
             let end = try await CommandRun(["-i", "-"], in: folder, input: input).end()
@@ -86,19 +84,20 @@ struct SecrecyTests {
         }
     }
 
-    /// What becomes of a download with secrets in its URL, and its exit status.
+    /// Scripts of the server for a download with secrets in its URL, and the resulting exit statuses.
     static let scripts: [(name: String, script: [Step], status: Int32)] = [
-        ("it succeeds", [], 0),
-        ("it is refused", [[.status(403, body: "s3cret")], [.status(403, body: "s3cret")]], 1),
-        ("it is retried and resumed", [[.cut(after: 50_000)], [.retryAfter("0")]], 0),
-        ("it is redirected", [[.redirect(location: "/two?s3cret#s3cret")]], 0),
+        ("the download succeeds", [], 0),
+        ("the request is refused", [[.status(403, body: "s3cret")], [.status(403, body: "s3cret")]], 1),
+        ("the download is retried and resumed", [[.cut(after: 50_000)], [.retryAfter("0")]], 0),
+        ("the request is redirected", [[.redirect(location: "/two?s3cret#s3cret")]], 0),
         ("a redirect is refused", [[.redirect(location: "ftp://user:s3cret@host.example/?s3cret")]], 1),
-        ("it begins again", [[.cut(after: 50_000)], [.ignoreRange, .entityTag("\"s3cret\"")]], 0),
+        ("the download restarts", [[.cut(after: 50_000)], [.ignoreRange, .entityTag("\"s3cret\"")]], 0),
     ]
 
-    @Test(
-        "boundary 15: What is told of a run has no secret", arguments: scripts, [["--json"], ["--no-progress"], ["-q"]])
-    func run(_ what: (name: String, script: [Step], status: Int32), _ options: [String]) async throws {
+    @Test(arguments: scripts, [["--json"], ["--no-progress"], ["-q"]])
+    func `boundary 15: the output of a run contains no secret`(
+        _ what: (name: String, script: [Step], status: Int32), _ options: [String]
+    ) async throws {
         try await LoopbackServer.withServer { server in
             let content = Content(seed: 3, length: 200_000)
             server.serve(Resource(content, entityTag: "\"1\"", script: what.script), at: "file")
@@ -117,8 +116,8 @@ struct SecrecyTests {
         }
     }
 
-    @Test("boundary 15: A password in a URL is not told", arguments: [["--json"], ["--no-progress"], ["-q"]])
-    func password(_ options: [String]) async throws {
+    @Test(arguments: [["--json"], ["--no-progress"], ["-q"]])
+    func `boundary 15: the output contains no password of a URL`(_ options: [String]) async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(Content(seed: 3, length: 2000), entityTag: "\"1\""), at: "file")
             try await Folder.with { folder in

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// Two runs that download one URL to one place at once (rule 50).
+/// Tests of two runs that download one URL to one destination at the same time (rule 50).
 @Suite(.endsWhenHung, .serialized)
 struct TwoProcessesTests {
     private static let content = Content(seed: 22, length: 6 << 20)
@@ -14,12 +14,12 @@ struct TwoProcessesTests {
         [server.url("object").absoluteString, "-d", "files", "--json"] + more
     }
 
-    /// How the two meet, drawn from a seed.
+    /// The timing of the two runs, generated from a seed.
     struct Meeting: Sendable, CustomTestStringConvertible {
         let seed: UInt64
-        /// How many bytes the server has sent when the second starts; 0 for both at once.
+        /// The number of bytes that the server has sent when the second run starts; 0 if both start together.
         let lag: Int64
-        /// How many it has sent when the first is killed, where it is.
+        /// The number of bytes that the server has sent when the first run is killed; nil if it isn't killed.
         let death: Int64?
         let engine: String
 
@@ -31,11 +31,14 @@ struct TwoProcessesTests {
             engine = seed.isMultiple(of: 3) ? "urlsession" : "http-client"
         }
 
-        var testDescription: String { "seed \(seed), \(engine), \(lag) bytes, \(death.map(String.init) ?? "no") death" }
+        var testDescription: String {
+            "seed \(seed), \(engine), second run after \(lag) bytes, "
+                + (death.map { "first run killed after \($0) bytes" } ?? "no kill")
+        }
     }
 
     @Test(arguments: (1...24).map { Meeting(seed: $0) })
-    func `leave one whole file, whoever is first and whether or not he lives`(_ meeting: Meeting) async throws {
+    func `two runs leave one complete file, even if the first one is killed`(_ meeting: Meeting) async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
                 var resource = Resource(
@@ -51,12 +54,12 @@ struct TwoProcessesTests {
                     first.signal(SIGKILL)
                 }
                 let ends = [try await first.end(), try await second.end()]
-                // A run that has ended before it was killed has ended well.
+                // The first run may have succeeded before the signal arrived.
                 #expect(ends[0].status == 0 || meeting.death != nil && ends[0].status == -1, "\(ends[0].error)")
                 #expect(ends[1].status == 0, "\(ends[1].error)")
                 #expect(try folder.holds(Self.content, at: "files/object"))
                 if ends[0].status == -1, try folder.names("files") != ["object"] {
-                    // The second was done when the first, which had waited for it, began and was killed.
+                    // The first run was killed when it had waited for the second one to finish, and then started.
                     #expect(try await CommandRun(arguments, in: folder).end().status == 0)
                     #expect(try folder.holds(Self.content, at: "files/object"))
                 }
@@ -65,7 +68,7 @@ struct TwoProcessesTests {
         }
     }
 
-    @Test func `The second goes on from the bytes of a first that was killed`() async throws {
+    @Test func `the second run resumes from the bytes of a killed first run`() async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
                 server.serve(
@@ -73,7 +76,7 @@ struct TwoProcessesTests {
                 let first = try CommandRun(arguments(server), in: folder)
                 #expect(await first.told { $0["received"] as? Int == 4 << 20 })
                 let second = try CommandRun(arguments(server), in: folder)
-                // It has to wait: asked for what another one has, it would have failed here.
+                // A third run that must not wait fails, which shows that the second one waits.
                 let refused = try await CommandRun(arguments(server, "--in-use", "fail"), in: folder).end()
                 #expect(refused.status == 1)
                 let failed = try refused.failure()
@@ -94,7 +97,7 @@ struct TwoProcessesTests {
         }
     }
 
-    @Test func `The wait is bounded by the deadline`() async throws {
+    @Test func `the deadline limits the wait for another process`() async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
                 server.serve(
@@ -112,7 +115,7 @@ struct TwoProcessesTests {
         }
     }
 
-    @Test func `A body that is longer than allowed is refused`() async throws {
+    @Test func `a body that is longer than allowed is rejected`() async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
                 server.serve(Resource(Self.content, entityTag: "\"1\""), at: "object")

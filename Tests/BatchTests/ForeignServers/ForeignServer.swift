@@ -1,18 +1,18 @@
 internal import Foundation
 internal import Testing
 
-/// A server that is not ours, serving one folder on 127.0.0.1 for as long as a test runs.
+/// A third-party HTTP server that serves one directory on 127.0.0.1 during a test.
 final class ForeignServer: Sendable {
-    /// The servers that a test may find on a machine.
+    /// The servers that may be installed on a machine.
     enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case nginx, apache2, lighttpd, python3
 
         var testDescription: String { rawValue }
 
-        /// Whether it serves ranges; Python's sends the whole file whatever is asked for.
+        /// Whether the server supports ranges; Python's server always sends the whole file.
         var servesRanges: Bool { self != .python3 }
 
-        /// Where it is installed, if it is.
+        /// The URL of the executable; nil if the server isn't installed.
         var executable: URL? {
             let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
             let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin"]
@@ -20,19 +20,21 @@ final class ForeignServer: Sendable {
                 .first { FileManager.default.isExecutableFile(atPath: $0.path) }
         }
 
-        /// Those that are installed; says which are not.
+        /// The servers that are installed; prints a message for each of the others.
         static let installed = allCases.filter { kind in
-            if kind.executable == nil { print("\(kind.rawValue) is not installed: its tests are left out") }
+            if kind.executable == nil { print("the tests of \(kind.rawValue) are skipped: it is not installed") }
             return kind.executable != nil
         }
     }
 
     let port: Int
     private let process = Process()
-    /// Keeps the port from the servers of other tests, which ask for any.
+    /// A bound socket that keeps the system from giving the port to the server of another test.
     private let reservation: Int32?
 
-    /// Starts `kind` over `folder`, with its own files in `home`, at about 60 MB a second where it can be slowed down.
+    /// Starts a server for the files in `folder`, with its own files in `home`.
+    ///
+    /// Servers that can be throttled send about 60 MB per second.
     init(_ kind: Kind, serving folder: URL, home: URL) throws {
         let descriptor: Int32
         (descriptor, port) = try Self.freePort()
@@ -51,16 +53,16 @@ final class ForeignServer: Sendable {
         if let reservation { close(reservation) }
     }
 
-    /// Ends the server, and what it has started.
+    /// Kills the server and its child processes.
     ///
-    /// A child inherits the signals that are blocked on the thread that starts it, which on Dispatch's threads are all
-    /// that can be: so only SIGKILL is sure to arrive. Foundation gives a child a process group of its own.
+    /// A process inherits the blocked signals of the thread that starts it, and Dispatch's threads block all signals
+    /// that can be blocked, so only SIGKILL is certain to arrive. Foundation starts a process in a new process group.
     func stop() {
         let identifier = process.processIdentifier
         if kill(-identifier, SIGKILL) != 0 { kill(identifier, SIGKILL) }
     }
 
-    /// The URL of a file, once the server listens.
+    /// Returns the URL of a file as soon as the server listens.
     func url(_ name: String) async throws -> URL {
         while !isListening {
             try #require(process.isRunning, "the server has ended")
@@ -79,7 +81,7 @@ final class ForeignServer: Sendable {
         }
     }
 
-    /// A port that nobody uses now, and the socket that is bound to it.
+    /// Returns a port that is free at present, and a socket that is bound to it.
     private static func freePort() throws -> (descriptor: Int32, port: Int) {
         var (descriptor, address) = try socket(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -3,15 +3,17 @@ internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
-/// A download from a server that is not ours, killed again and again and continued by the same command.
+/// Tests of downloads from third-party servers that are killed repeatedly and continued by the same command.
 @Suite(.endsWhenHung(minutes: 12), .serialized, .enabled(if: !ForeignServer.Kind.installed.isEmpty))
 struct KillTests {
     private static let content = Content(seed: 77, length: 200_000_000)
-    /// What a kill may cost: what was on its way, and a part that was being written.
+    /// The maximum number of bytes that a kill may lose: those in flight, and those being written.
     private static let loss = 8 << 20
 
     @Test(arguments: ForeignServer.Kind.installed, ["http-client", "urlsession"])
-    func `five kills, and the file is whole`(_ kind: ForeignServer.Kind, _ engine: String) async throws {
+    func `a download that is killed five times produces a complete file`(
+        _ kind: ForeignServer.Kind, _ engine: String
+    ) async throws {
         try await Folder.with { folder in
             let served = folder.url("served")
             try FileManager.default.createDirectory(at: served, withIntermediateDirectories: true)
@@ -26,7 +28,7 @@ struct KillTests {
                     of: CommandRun(arguments, in: folder), upTo: Int(Double(Self.content.length) * part))
                 if kind.servesRanges { #expect(killed.start >= reached - Self.loss, "after a kill that left \(left)") }
                 left = try folder.names("files")
-                // Where the machine is so busy that the file was in its place by then, the next run begins anew.
+                // On a busy machine, the download may have finished before the kill; then the next run starts anew.
                 reached = left.contains("object.bin") ? 0 : killed.received
                 try? FileManager.default.removeItem(at: folder.url("files/object.bin"))
             }
@@ -34,9 +36,10 @@ struct KillTests {
             #expect(end.status == 0, "\(end.error)")
             let fetched = try #require(try end.events().last?["fetched"] as? Int)
             if kind.servesRanges {
-                let told = end.output.split(separator: "\n").filter { !$0.contains("progress") }
+                let events = end.output.split(separator: "\n").filter { !$0.contains("progress") }
                 #expect(
-                    fetched <= Int(Self.content.length) - reached + Self.loss, "\(told) after a kill that left \(left)")
+                    fetched <= Int(Self.content.length) - reached + Self.loss,
+                    "\(events) after a kill that left \(left)")
             }
             let file = try Data(contentsOf: folder.url("files/object.bin"), options: .mappedIfSafe)
             #expect(Int64(file.count) == Self.content.length)
@@ -45,7 +48,7 @@ struct KillTests {
         }
     }
 
-    /// Kills the run at the first progress beyond `limit`; where it began and where it was.
+    /// Kills a run at its first progress beyond `limit`, and returns the offset of its start and its last progress.
     private func progress(of run: CommandRun, upTo limit: Int) async throws -> (start: Int, received: Int) {
         var (start, received) = (0, 0)
         for await line in run.lines {
@@ -73,7 +76,8 @@ struct KillTests {
             position = end
         }
         try handle.close()
-        // A file of this very second has no strong date (RFC 9110, 8.8.2.2), and Python's server sends nothing else.
+        // The modification date of a file that was just written isn't strong (RFC 9110, 8.8.2.2), and Python's server
+        // sends no other validator.
         let old = Date(timeIntervalSince1970: 1_300_000_000)
         try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: url.path)
     }

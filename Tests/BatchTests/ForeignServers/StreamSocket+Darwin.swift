@@ -1,11 +1,11 @@
 #if canImport(Darwin)
 internal import Darwin
 
-/// A socket for TCP over IPv4, or a negative number.
+/// Returns a new socket for TCP over IPv4, or a negative number if the system refuses.
 func makeStreamSocket() -> Int32 {
     socket(AF_INET, SOCK_STREAM, 0)
 }
 
-/// Whether a server can listen at a port that a socket with SO_REUSEADDR keeps from being given to others.
+/// Whether a server can listen on a port while another socket with SO_REUSEADDR is bound to it.
 let portsCanBeReserved = false
 #endif

@@ -4,14 +4,14 @@ internal import Foundation
 @testable import batch
 
 extension RunEvent {
-    /// An event of download 0, which asks for `http://example.org/NAME?secret=1`.
+    /// Returns an event of a download of `http://example.org/file.bin?secret=1`.
     static func sample(
         _ event: DownloadEvent, id: Int = 0, name: String = "file.bin", fetched: Int64 = 0, time: Duration = .seconds(2)
     ) throws -> Self {
         try sample(.success(event), id: id, name: name, fetched: fetched, time: time)
     }
 
-    /// The end of download 0 by an error.
+    /// Returns the failure of a download of `http://example.org/file.bin?secret=1`.
     static func sample(failure: DownloadError, id: Int = 0) throws -> Self {
         try sample(.failure(failure), id: id)
     }
@@ -27,13 +27,13 @@ extension RunEvent {
 }
 
 extension DownloadError {
-    /// What a server's 404 comes to.
+    /// The error for a response with the status 404.
     static let notFound = DownloadError(
         .httpStatus, url: URL(string: "http://example.org/file.bin?secret=1"), statusCode: 404, retainedByteCount: 5)
 }
 
 extension DownloadedFile {
-    /// A file of 2048 bytes.
+    /// A finished file of 2048 bytes.
     static let sample = DownloadedFile(
         url: URL(fileURLWithPath: "/d/file.bin"), byteCount: 2048, fetchedByteCount: 1024,
         finalURL: URL(fileURLWithPath: "/"))

@@ -2,31 +2,31 @@ internal import LoopbackServer
 
 @testable internal import AsyncDownloads
 
-/// When a run is to be killed: something that is seen to happen, and a while after it.
+/// The moment at which a run is killed: an observable event, and a delay after it.
 struct KillMoment: Sendable, CustomStringConvertible {
     enum Phase: Sendable, CaseIterable {
-        /// The request was sent, and the answer's head is held back.
+        /// The request was sent, and the head of the response is held back.
         case beforeHead
-        /// The server has sent so much of the body, and goes on.
+        /// The server has sent a part of the body, and continues to send.
         case body
         /// The connection was lost, and a checkpoint is being saved.
         case checkpoint
-        /// The run was asked to stop, and is saving what it has.
+        /// The run has received SIGINT, and saves its bytes.
         case pause
-        /// The last byte has arrived; the file is verified, synced and renamed.
+        /// The last byte has arrived; the file is verified, synced, and renamed.
         case finish
     }
 
     let phase: Phase
-    /// How many bytes the server sends before that.
+    /// The number of bytes that the server sends before the event.
     let advance: Int64
-    /// How many more it may send.
+    /// The maximum number of bytes that the server sends after the event.
     let excess: Int64
     let isThrottled: Bool
-    /// What is waited for nothing but to meet the run elsewhere each time.
+    /// The delay after the event, which varies the point at which the kill interrupts the run.
     let spread: Duration
 
-    /// Draws the next moment of a run that begins with `kept` of `length` bytes, when `others` kills are to follow it.
+    /// Generates the moment for a run that starts with `kept` of `length` bytes, when `others` kills are to follow it.
     init(after kept: Int64, of length: Int64, others: Int, using generator: inout SplitMix64) {
         let room = length - kept - 1
         let phases: [Phase] = [.beforeHead, .body, .body, .body, .checkpoint, .pause, .finish]
@@ -40,7 +40,7 @@ struct KillMoment: Sendable, CustomStringConvertible {
         spread = .microseconds(Int.random(in: 0...longest, using: &generator))
     }
 
-    /// What the server does to the requests of the run, which asks for `window` bytes at a time, or for all.
+    /// Returns the server's script for a run that requests `window` bytes at a time, or all bytes if `window` is nil.
     func script(window: Int64?) -> [Step] {
         let pace: [Fault] = isThrottled ? [.throttle(bytesPerSecond: 150_000_000)] : []
         func steps(_ count: Int64, _ last: (Int64) -> Fault) -> [Step] {
@@ -58,5 +58,5 @@ struct KillMoment: Sendable, CustomStringConvertible {
         }
     }
 
-    var description: String { "\(phase), \(advance) bytes on, and \(spread)" }
+    var description: String { "\(phase), after \(advance) bytes and \(spread)" }
 }

@@ -4,12 +4,12 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// What a killed process has left in a directory, read the way the next process reads it.
+/// The files that a killed process has left in a directory, read in the same way as by the next process.
 struct Remains {
-    /// What the next process may go on from.
+    /// The bytes from which the next process may resume.
     private(set) var received = IntervalSet()
 
-    /// Checks that nothing is claimed which is not there, byte for byte.
+    /// Checks that all bytes that the checkpoint and its marks claim are in the partial file and correct.
     init(in directory: URL, of content: Content) throws {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         guard let name = names.first(where: { $0.hasSuffix(PartialNames.checkpointSuffix) }) else { return }
@@ -21,7 +21,7 @@ struct Remains {
             (checkpoint, end) = try Checkpoint.decode(bytes)
             marks = CheckpointMark.all(in: bytes.dropFirst(end + Checkpoint.blockSize)).map(\.mark)
         } catch {
-            // The first one, which claims nothing, is not renamed into its place: nothing is lost with it.
+            // The first checkpoint claims no bytes and is written without a rename, so a torn one loses nothing.
             for partial in names where partial.hasSuffix(".partial") {
                 #expect(try Data(contentsOf: directory.appending(path: partial)).isEmpty, "\(error)")
             }
@@ -33,13 +33,13 @@ struct Remains {
         let file = try Data(contentsOf: directory.appending(path: partial), options: .mappedIfSafe)
         let claims = marks.filter { $0.generation == checkpoint.generation }.map(\.received) + [checkpoint.received]
         for claim in claims {
-            try #require(claim.upperBound <= file.count, "rule 38: more is recorded than there is")
+            try #require(claim.upperBound <= file.count, "rule 38: the checkpoint claims more bytes than exist")
             for range in claim.ranges {
                 let isRight = file.withUnsafeBytes { bytes in
                     let claimed = bytes[Int(range.lowerBound)..<Int(range.upperBound)]
                     return content.matches(UnsafeRawBufferPointer(rebasing: claimed), at: range.lowerBound)
                 }
-                #expect(isRight, "the bytes \(range) are not those of the object")
+                #expect(isRight, "the bytes \(range) differ from the content")
             }
             if claim.count > received.count { received = claim }
         }

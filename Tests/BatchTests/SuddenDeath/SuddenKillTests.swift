@@ -6,17 +6,17 @@ internal import Testing
 
 @testable internal import AsyncDownloads
 
-/// A download that is killed at two hundred moments drawn from seeds, and continued each time (rules 38, 41, 54).
+/// Tests of a download that is killed at two hundred seeded moments and continued each time (rules 38, 41, 54).
 @Suite(.endsWhenHung(minutes: 12), .serialized)
 struct SuddenKillTests {
-    /// Downloads of one file, one after another, until so many runs were killed.
+    /// A sequence of runs that download one file, until a number of runs were killed.
     struct Chain: Sendable, CustomTestStringConvertible {
         static let kills = 10
 
         let engine: Downloader.TransportChoice
         let seed: UInt64
 
-        /// Every second one verifies a digest, which keeps the run busy between the last byte and the rename.
+        /// Whether the runs verify a digest, which prolongs the time between the last byte and the rename.
         var hasChecksum: Bool { seed.isMultiple(of: 2) }
         var name: String { engine == .urlSession ? "urlsession" : "http-client" }
         var testDescription: String { "\(name), seed \(seed)" }
@@ -34,7 +34,7 @@ struct SuddenKillTests {
     }()
 
     @Test(arguments: chains)
-    func `ten kills at any moment, and the file is whole`(_ chain: Chain) async throws {
+    func `a download that is killed ten times at any moment produces a complete file`(_ chain: Chain) async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
                 var arguments = [
@@ -56,8 +56,8 @@ struct SuddenKillTests {
                     if status == 0 { try checkEnd(folder) }
                     kept = try Remains(in: folder.url("files"), of: Self.content).received.prefixEnd
                     if status == 130 {
-                        let told = try end.events().last { $0["event"] as? String == "paused" }?["received"] as? Int64
-                        #expect(told == kept && kept >= began, "\(moment)")
+                        let paused = try end.events().last { $0["event"] as? String == "paused" }
+                        #expect(paused?["received"] as? Int64 == kept && kept >= began, "\(moment)")
                     }
                 }
                 server.serve(Resource(Self.content, entityTag: "\"1\""), at: "object")
@@ -68,7 +68,7 @@ struct SuddenKillTests {
         }
     }
 
-    /// Runs until the moment has come; the exit status is -1 where the kill was in time.
+    /// Starts a run and kills it at the given moment; the exit status is -1 if the run had not ended before.
     private func kill(
         _ run: @autoclosure () throws -> CommandRun, at moment: KillMoment, _ chain: Chain, _ server: LoopbackServer
     ) async throws -> CommandRun.End {
@@ -84,13 +84,13 @@ struct SuddenKillTests {
         case .finish: await run.told { $0["received"] as? Int == Int(Self.content.length) }
         }
         if moment.phase == .pause { run.signal(SIGINT) }
-        // Nothing depends on it, and the test is right without: it moves the kill about within its phase.
+        // The test does not depend on this delay, which only varies the point of the kill within the phase.
         try await Task.sleep(for: moment.spread)
         run.signal(SIGKILL)
         return try await run.end()
     }
 
-    /// The file is whole and alone, and makes room for the next one.
+    /// Checks that the directory contains the complete file only, and removes it for the next run.
     private func checkEnd(_ folder: Folder) throws {
         #expect(try folder.holds(Self.content, at: "files/object"))
         #expect(try folder.names("files") == ["object"])
@@ -99,7 +99,7 @@ struct SuddenKillTests {
 }
 
 extension RecordedRequest {
-    /// Where its range begins; 0 without one.
+    /// The start of the requested range; 0 if the request has no Range.
     var start: Int64 {
         let bounds = self["Range"]?.dropFirst("bytes=".count).split(separator: "-")
         return bounds?.first.flatMap { Int64($0) } ?? 0

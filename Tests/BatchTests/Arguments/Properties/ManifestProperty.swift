@@ -3,14 +3,14 @@ internal import Foundation
 
 @testable import batch
 
-/// What holds of manifests whatever they hold: what is asked for can be asked for, below the directory.
+/// The property that every accepted manifest contains only valid downloads within the directory.
 enum ManifestProperty {
-    /// What did not hold.
+    /// A description of what did not hold.
     struct Violation: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Throws a ``Violation`` where the manifest in these bytes breaks a rule; one that is refused keeps them all.
+    /// Throws a ``Violation`` if the manifest in `bytes` is accepted and violates the property.
     static func check(_ bytes: [UInt8]) throws {
         guard let manifest = try? Manifest(bytes) else { return }
         for entry in manifest.entries { try check(entry.item) }
@@ -22,15 +22,15 @@ enum ManifestProperty {
         try demand(["http", "https"].contains(item.address.url.scheme?.lowercased()), "another scheme")
         try demand(item.address.url.host()?.isEmpty == false, "no host")
         if let path = item.output?.path {
-            // By bytes, as the system does it.
+            // Bytes are compared, as the system does.
             let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             let isStep: (Substring.UTF8View) -> Bool = {
                 ["", ".", ".."].contains(String(decoding: $0, as: UTF8.self))
             }
-            try demand(!components.contains(where: isStep), "a place outside of the directory")
-            try demand(!path.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "a control character in a place")
+            try demand(!components.contains(where: isStep), "a path outside the directory")
+            try demand(!path.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "a control character in a path")
         }
-        try demand(item.checksum?.isWellFormed != false, "a digest of another length")
+        try demand(item.checksum?.isWellFormed != false, "a digest of the wrong length")
         try demand(HeaderFields(item.headers).firstInvalidField() == nil, "a header that cannot be sent")
     }
 
