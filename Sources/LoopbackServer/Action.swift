@@ -1,4 +1,4 @@
-/// One thing that a connection's handler does.
+/// An action of a connection's handler.
 enum Action: Equatable {
     case wait(Duration)
     /// Waits until the path is released.

@@ -1,4 +1,4 @@
-/// One request's answer, while it is given.
+/// The remaining response to one request, while it is sent.
 struct Exchange {
     let number: Int
     let path: String

@@ -1,4 +1,4 @@
-/// What of a representation an answer consists of.
+/// The part of a representation that a response contains.
 enum Selection: Equatable {
     case whole
     case part(Range<Int64>)

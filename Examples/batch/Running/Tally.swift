@@ -1,4 +1,4 @@
-/// What a run has come to.
+/// The results of a run.
 struct Tally: Sendable, Hashable {
     /// The number of requested files.
     var total: Int
