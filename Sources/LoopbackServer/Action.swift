@@ -1,5 +1,5 @@
 #if ServerStack
-/// One thing that a connection's handler does.
+/// An action of a connection's handler.
 enum Action: Equatable {
     case wait(Duration)
     /// Waits until the path is released.

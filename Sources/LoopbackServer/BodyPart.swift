@@ -1,5 +1,5 @@
 #if ServerStack
-/// A range of a body's bytes, to be sent.
+/// A range of bytes of a body, which is sent.
 struct BodyPart: Equatable {
     var body: Resource.Body
     var range: Range<Int64>

@@ -1,5 +1,5 @@
 #if ServerStack
-/// A step's faults, each in the place where it takes effect.
+/// The faults of a step, arranged by the part of the response that they affect.
 ///
 /// Of two faults for the same place, the later one counts unless both can take effect.
 struct Deviations {

@@ -1,5 +1,5 @@
 #if ServerStack
-/// One request's answer, while it is given.
+/// The remaining response to one request, while it is sent.
 struct Exchange {
     let number: Int
     let path: String

@@ -1,5 +1,5 @@
 #if ServerStack
-/// One departure from honest serving, for one response.
+/// A deviation from conforming behavior in one response.
 ///
 /// The faults of a step can be combined: some select the bytes, some change the head, and some interrupt the exchange.
 /// Offsets count the body bytes of this response, not those of the resource.

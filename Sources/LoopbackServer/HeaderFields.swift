@@ -1,5 +1,5 @@
 #if ServerStack
-/// Header fields in order, as on the wire: names keep their case and are compared without it.
+/// Header fields in their order on the wire; names keep their case and are compared case-insensitively.
 package struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// A field with its name and its value.
     package struct Field: Sendable, Hashable {

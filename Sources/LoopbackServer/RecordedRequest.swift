@@ -1,5 +1,5 @@
 #if ServerStack
-/// A request as it arrived.
+/// A request that the server received.
 package struct RecordedRequest: Sendable, Hashable {
     /// The position of the request among all requests to the server, starting at 1.
     package let number: Int

@@ -1,5 +1,5 @@
 #if ServerStack
-/// The one range of a Range field (RFC 9110, 14.1.2).
+/// The range of a Range field that requests a single one (RFC 9110, 14.1.2).
 enum RequestRange: Equatable {
     case from(Int64, through: Int64?)
     case last(Int64)

@@ -1,6 +1,6 @@
 #if ServerStack
-/// What the server answers at one path: bytes, the header fields that describe them, how much of HTTP is honoured, and
-/// a script of faults.
+/// A resource of the server: its bytes, the header fields that describe them, the supported HTTP features, and a script
+/// of faults.
 ///
 /// With the defaults, the server conforms to RFC 9110 and sends no validators. Raw values are sent as they are, so that
 /// weak, unquoted, and malformed ones are possible.

@@ -1,5 +1,5 @@
 #if ServerStack
-/// The head and the body of an answer while it is planned.
+/// The head and the body of a response while it is planned.
 struct ResponseDraft {
     private(set) var status = 200
     private(set) var headers: HeaderFields = [:]

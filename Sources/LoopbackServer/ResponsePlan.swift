@@ -1,5 +1,5 @@
 #if ServerStack
-/// The answer to one request, decided before its first byte is sent.
+/// The response to one request, determined before its first byte is sent.
 struct ResponsePlan: Equatable {
     /// The status of the response; `nil` if no complete head is sent.
     private(set) var status: Int?

@@ -1,5 +1,5 @@
 #if ServerStack
-/// What of a representation an answer consists of.
+/// The part of a representation that a response contains.
 enum Selection: Equatable {
     case whole
     case part(Range<Int64>)

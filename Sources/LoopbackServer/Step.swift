@@ -1,5 +1,5 @@
 #if ServerStack
-/// What is done to one request of a resource's script; none of it is honest serving.
+/// The faults of the response to one request in a resource's script.
 ///
 /// Steps are written as arrays: `script: [[.cut(after: 1000, .reset)], [], [.delayHead(.seconds(1)), .ignoreRange]]`.
 package struct Step: Sendable, Hashable, ExpressibleByArrayLiteral {

@@ -1,4 +1,4 @@
-/// A number of bytes as it is written: digits, and K, M or G behind them for powers of 1024.
+/// A number of bytes that the user wrote: digits, optionally followed by K, M, or G for powers of 1024.
 struct ByteCount: Sendable, Hashable {
     let value: Int64
 

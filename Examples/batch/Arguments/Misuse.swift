@@ -1,4 +1,4 @@
-/// Something that the user wrote and that cannot be meant, in words that say what could be.
+/// An error in the user's input; its description states the valid form.
 struct Misuse: Error, Hashable, CustomStringConvertible {
     let description: String
 

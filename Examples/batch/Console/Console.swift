@@ -1,5 +1,5 @@
 #if ServerStack
-/// What people and programs see of a run: lines of JSON on standard output, lines or a live display on standard error.
+/// The output of a run: lines of JSON on standard output, and lines or a live display on standard error.
 struct Console: Sendable {
     /// The form of the output on standard error.
     enum Style: Sendable, Hashable {

@@ -1,5 +1,5 @@
 #if ServerStack
-/// The lines at the bottom of a terminal that are drawn over and over, below those that stay.
+/// The lines at the bottom of a terminal that are redrawn in place, below the lines that stay.
 ///
 /// It is a value without side effects: its method returns the text to write. Between frames, the cursor is at the start
 /// of the line below the region.

@@ -1,5 +1,5 @@
 #if ServerStack
-/// Text on a terminal: how wide it is, and what it must not contain.
+/// The width of text on a terminal, and the replacement of characters that could affect the terminal.
 extension String {
     /// The number of columns that the text occupies on a terminal (Unicode's East Asian Width, rules of wcwidth(3)).
     var columns: Int { reduce(0) { $0 + $1.columns } }

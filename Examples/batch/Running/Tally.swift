@@ -1,5 +1,5 @@
 #if ServerStack
-/// What a run has come to.
+/// The results of a run.
 struct Tally: Sendable, Hashable {
     /// The number of requested files.
     var total: Int

@@ -1,5 +1,5 @@
 #if ServerStack
-/// What the process holds of the system's resources at one moment.
+/// The resource usage of the process at one time.
 struct ProcessSample: Sendable, Hashable, Codable {
     /// The resident memory in bytes, after free memory was released to the system.
     var residentBytes: Int64

@@ -1,5 +1,5 @@
 #if ServerStack
-/// Whether memory stays as it is while downloads come and go: the late samples against the early ones.
+/// A comparison of late and early samples of memory, which shows whether memory grows during the downloads.
 ///
 /// The first of the ten samples is ignored, because caches and pools fill up at that time. Medians are compared,
 /// because a single sample includes the memory that connections happen to hold at its time.
