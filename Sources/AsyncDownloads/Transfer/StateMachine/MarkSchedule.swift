@@ -19,7 +19,7 @@ struct MarkSchedule: Sendable {
     private var isTimerSet = false
 
     /// Counts written bytes, of which subscribers are told now if `isTold`.
-    mutating func wrote(_ count: Int, at now: Duration, isReported isReported: Bool) -> Step? {
+    mutating func wrote(_ count: Int, at now: Duration, isReported: Bool) -> Step? {
         unmarkedCount += Int64(count)
         let age = markedAt.map { now - $0 }
         if isReported || unmarkedCount >= Self.size || age.map({ $0 >= Self.age }) ?? true {

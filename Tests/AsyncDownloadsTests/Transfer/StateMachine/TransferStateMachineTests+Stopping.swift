@@ -104,7 +104,7 @@ struct TransferStoppingTests {
         harness.pass(.seconds(60))
         harness.forget()
         let head = ResponseHead(status: StatusCode(200), headers: [:])
-        #expect(harness.machine.headArrived(head, exchange: 1, at: harness.now, date: .sample).isEmpty)
+        #expect(harness.machine.headArrived(head, exchange: 1, at: harness.now, date: .sample).actions.isEmpty)
         #expect(harness.machine.bytesArrived(10, exchange: 1, at: harness.now) == .ignore)
         #expect(harness.machine.wrote(10, at: 50, exchange: 1, at: harness.now).isEmpty)
         #expect(harness.machine.writeFailed(DownloadError(.diskFull), exchange: 1, at: harness.now).isEmpty)

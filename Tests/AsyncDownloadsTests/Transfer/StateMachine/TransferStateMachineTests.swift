@@ -236,7 +236,7 @@ struct TransferStateMachineTests {
         harness.automatic.remove(.beginning)
         harness.head(200, ["Content-Length": "0"])
         harness.end()
-        #expect(harness.machine.isPreparing)
+        #expect(harness.machine.phase == .preparing)
         harness.catchUp()
         #expect(harness.done == ["begin 0 for 1", "finish 0", "release the permit", "end finished"])
     }
@@ -292,8 +292,4 @@ extension TransferStateMachine.HeadReply {
     fileprivate var length: Int64? {
         if case .start(let representation) = self { representation.length } else { nil }
     }
-}
-
-extension TransferStateMachine {
-    fileprivate var isPreparing: Bool { if case .preparing = state { true } else { false } }
 }
