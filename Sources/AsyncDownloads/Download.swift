@@ -7,7 +7,7 @@ public import struct Foundation.URL
 /// any number of times.
 public final class Download: Sendable {
     enum Source: Sendable {
-        case transfer(Transfer, caller: Int)
+        case transfer(Transfer, SubscriberID)
         /// The request was refused, and there is no transfer.
         case refused(DownloadError)
     }
@@ -49,8 +49,8 @@ public final class Download: Sendable {
         switch source {
         case .refused(let error):
             return AsyncThrowingStream { throw error }
-        case .transfer(let transfer, let caller):
-            let lease = EventStreamLease(transfer: transfer, caller: caller)
+        case .transfer(let transfer, let subscriber):
+            let lease = EventStreamLease(transfer: transfer, subscriber: subscriber)
             return AsyncThrowingStream { try await lease.next() }
         }
     }
@@ -59,8 +59,8 @@ public final class Download: Sendable {
     ///
     /// An observer doesn't keep the transfer running, and ending its stream doesn't affect the download.
     var updates: AsyncThrowingStream<DownloadEvent, any Error> {
-        guard case .transfer(let transfer, let caller) = source else { return events }
-        let lease = EventStreamLease(transfer: transfer, caller: caller, isObserver: true)
+        guard case .transfer(let transfer, let subscriber) = source else { return events }
+        let lease = EventStreamLease(transfer: transfer, subscriber: subscriber, isObserver: true)
         return AsyncThrowingStream { try await lease.next() }
     }
 
@@ -75,8 +75,8 @@ public final class Download: Sendable {
         get async throws(DownloadError) {
             switch source {
             case .refused(let error): throw error
-            case .transfer(let transfer, let caller):
-                return try await transfer.outcome(of: caller).concerning(request.url).get()
+            case .transfer(let transfer, let subscriber):
+                return try await transfer.outcome(of: subscriber).concerning(request.url).get()
             }
         }
     }
@@ -87,7 +87,7 @@ public final class Download: Sendable {
     func whenEnded(_ body: @escaping @Sendable (Result<DownloadedFile, DownloadError>) -> Void) {
         switch source {
         case .refused(let error): body(.failure(error))
-        case .transfer(let transfer, let caller): transfer.whenEnded(caller, body)
+        case .transfer(let transfer, let subscriber): transfer.whenEnded(subscriber, body)
         }
     }
 
@@ -145,7 +145,7 @@ public final class Download: Sendable {
     public var state: State {
         switch source {
         case .refused: .failed
-        case .transfer(let transfer, let caller): transfer.withState { $0.stateForCaller(caller) }
+        case .transfer(let transfer, let subscriber): transfer.withState { $0.publicState(of: subscriber) }
         }
     }
 
@@ -157,8 +157,8 @@ public final class Download: Sendable {
         }
     }
 
-    private func withTransfer(_ body: (Transfer, Int) -> Void) {
-        if case .transfer(let transfer, let caller) = source { body(transfer, caller) }
+    private func withTransfer(_ body: (Transfer, SubscriberID) -> Void) {
+        if case .transfer(let transfer, let subscriber) = source { body(transfer, subscriber) }
     }
 }
 
@@ -173,21 +173,21 @@ extension Download: CustomStringConvertible, CustomReflectable {
 /// The right to read one event stream, which is closed when nothing can read it anymore.
 private final class EventStreamLease: Sendable {
     private let transfer: Transfer
-    private let caller: Int
-    private let stream: Int
+    private let subscriber: SubscriberID
+    private let stream: StreamID
 
-    init(transfer: Transfer, caller: Int, isObserver: Bool = false) {
+    init(transfer: Transfer, subscriber: SubscriberID, isObserver: Bool = false) {
         self.transfer = transfer
-        self.caller = caller
-        stream = transfer.openStream(caller, isObserver: isObserver)
+        self.subscriber = subscriber
+        stream = transfer.openStream(subscriber, isObserver: isObserver)
     }
 
     func next() async throws(DownloadError) -> DownloadEvent? {
-        try await transfer.nextEvent(caller, stream: stream)
+        try await transfer.nextEvent(subscriber, stream: stream)
     }
 
     deinit {
         // A canceled task may release its stream without waiting for an event; this also counts as a cancellation.
-        transfer.closeStream(caller, stream: stream, cancelled: Task.isCancelled)
+        transfer.closeStream(subscriber, stream: stream, cancelled: Task.isCancelled)
     }
 }

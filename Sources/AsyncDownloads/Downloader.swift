@@ -142,7 +142,7 @@ public final class Downloader: Sendable {
         switch joined.concerning(request.url) {
         case .success(let joined):
             return Download(
-                request: request, source: .transfer(joined.transfer, caller: joined.subscriber),
+                request: request, source: .transfer(joined.transfer, joined.subscriber),
                 isCoalesced: joined.isCoalesced)
         case .failure(let error):
             return Download(request: request, source: .refused(error))

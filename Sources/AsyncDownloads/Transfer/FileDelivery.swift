@@ -7,7 +7,7 @@ internal import Foundation
 struct FileDelivery {
     /// Someone who is to get the file.
     struct Recipient: Sendable {
-        let number: Int
+        let id: SubscriberID
         let request: DownloadRequest
     }
 
@@ -21,7 +21,7 @@ struct FileDelivery {
     private var digests: TransferDigests
 
     /// The result of each subscriber that was served.
-    private(set) var results: [Int: Subscriber.Outcome] = [:]
+    private(set) var results: [SubscriberID: Subscriber.Outcome] = [:]
     /// Where the file is, after it was placed.
     private var placedPath: String?
     private var data: Result<Data, DownloadError>?
@@ -53,7 +53,7 @@ struct FileDelivery {
     ///   - isWanted: Whether a file may still be placed, asked after it was verified, which may take long.
     mutating func serve(_ recipients: [Recipient], serverDigest: Checksum?, isWanted: () -> Bool) {
         var targets: [PlacementTarget] = []
-        var takers: [PlacementTarget.Place: [Int]] = [:]
+        var takers: [PlacementTarget.Place: [SubscriberID]] = [:]
         for recipient in recipients {
             let expected = recipient.request.checksum
             do throws(DownloadError) {
@@ -63,19 +63,19 @@ struct FileDelivery {
                 }
                 if let wanted = expected ?? serverDigest { try check(wanted, isServers: expected == nil) }
             } catch {
-                results[recipient.number] = .failure(error)
+                results[recipient.id] = .failure(error)
                 continue
             }
             guard let target = target(for: recipient.request) else {
-                results[recipient.number] = contents().map { file(nil, data: $0) }
+                results[recipient.id] = contents().map { file(nil, data: $0) }
                 continue
             }
             if takers[target.place] == nil { targets.append(target) }
-            takers[target.place, default: []].append(recipient.number)
+            takers[target.place, default: []].append(recipient.id)
         }
         guard !targets.isEmpty, isWanted() else { return }
         for (target, outcome) in zip(targets, place(at: targets)) {
-            for number in takers[target.place] ?? [] { results[number] = outcome.map { file($0) } }
+            for id in takers[target.place] ?? [] { results[id] = outcome.map { file($0) } }
         }
     }
 
@@ -211,8 +211,8 @@ extension Transfer {
         _ delivery: FileDelivery, of representation: Representation
     ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
         update { state, _ in
-            var recipients = state.subscribers.active.filter { delivery.results[$0.number] == nil }.map {
-                FileDelivery.Recipient(number: $0.number, request: $0.subscriber.request)
+            var recipients = state.subscribers.active.filter { delivery.results[$0.id] == nil }.map {
+                FileDelivery.Recipient(id: $0.id, request: $0.subscriber.request)
             }
             // Whoever was the last and discarded while the bytes were being checked wants no file of them.
             let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
@@ -223,7 +223,7 @@ extension Transfer {
             }
             releaseClosingPaths(&state, except: kept)
             if isForNobody, let last = state.subscribers.lastToLeave {
-                recipients = [FileDelivery.Recipient(number: last.number, request: last.request)]
+                recipients = [FileDelivery.Recipient(id: last.id, request: last.request)]
             }
             guard !recipients.isEmpty else {
                 state.isServed = true
@@ -233,15 +233,15 @@ extension Transfer {
         }
     }
 
-    private func finished(_ result: Result<[Int: Subscriber.Outcome], DownloadError>) {
+    private func finished(_ result: Result<[SubscriberID: Subscriber.Outcome], DownloadError>) {
         update { state, decision in
             state.partial = nil
             decision.actions += state.machine.finished(result, at: now)
             // Everything begins again, and so do the deadlines that have passed meanwhile.
             guard state.machine.phase != .ended else { return }
             state.isServed = false
-            for (number, subscriber) in state.subscribers.active where subscriber.deadline != nil {
-                decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })
+            for (id, subscriber) in state.subscribers.active where subscriber.deadline != nil {
+                decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }
         }
     }

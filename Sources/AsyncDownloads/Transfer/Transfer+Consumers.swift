@@ -1,24 +1,24 @@
 /// What awaits a subscriber's outcome, and what reads its events.
 extension Transfer {
     /// The subscriber's outcome, awaited if need be; leaving the task leaves the transfer, if nobody else listens.
-    func outcome(of number: Int) async -> SubscriberSet.Outcome {
-        let waiter = update { state, _ in state.subscribers.newNumber() }
+    func outcome(of id: SubscriberID) async -> SubscriberSet.Outcome {
+        let waiter = update { state, _ in state.subscribers.newWaiter() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let ready = update { state, decision -> SubscriberSet.Outcome? in
                     // A task that is cancelled already has had its handler called, which found no waiter.
-                    if Task.isCancelled { return .failure(leaveIfUnheard(number, &state, &decision)) }
-                    if let outcome = state.subscribers.all[number]?.outcome { return outcome }
-                    _ = state.subscribers.update(number) { $0.waiters[waiter] = { continuation.resume(returning: $0) } }
+                    if Task.isCancelled { return .failure(leaveIfUnheard(id, &state, &decision)) }
+                    if let outcome = state.subscribers.all[id]?.outcome { return outcome }
+                    _ = state.subscribers.update(id) { $0.waiters[waiter] = { continuation.resume(returning: $0) } }
                     return nil
                 }
                 if let ready { continuation.resume(returning: ready) }
             }
         } onCancel: {
             update { state, decision in
-                let waiting = state.subscribers.update(number) { $0.waiters.removeValue(forKey: waiter) }
+                let waiting = state.subscribers.update(id) { $0.waiters.removeValue(forKey: waiter) }
                 guard let resume = waiting ?? nil else { return }
-                let error = leaveIfUnheard(number, &state, &decision)
+                let error = leaveIfUnheard(id, &state, &decision)
                 decision.effects.append(DeferredEffect { resume(.failure(error)) })
             }
         }
@@ -26,23 +26,23 @@ extension Transfer {
 
     /// Detaches a caller whose consumer was cancelled, if that was the last, and returns what the consumer gets.
     private func leaveIfUnheard(
-        _ number: Int, _ state: inout State, _ decision: inout Decision
+        _ id: SubscriberID, _ state: inout State, _ decision: inout Decision
     ) -> DownloadError {
-        if state.subscribers.all[number]?.hasConsumers == false {
+        if state.subscribers.all[id]?.hasConsumers == false {
             let now = environment.time.now
-            leave(number, DownloadError(.cancelled), &state, &decision, at: now)
+            leave(id, DownloadError(.cancelled), &state, &decision, at: now)
         }
-        return state.cancellation(of: number)
+        return state.cancellation(of: id)
     }
 
     /// Calls `body` once with the subscriber's outcome, perhaps before this returns.
     ///
     /// What waits this way counts as a consumer of the subscriber.
-    func whenEnded(_ number: Int, _ body: @escaping @Sendable (Subscriber.Outcome) -> Void) {
+    func whenEnded(_ id: SubscriberID, _ body: @escaping @Sendable (Subscriber.Outcome) -> Void) {
         let outcome = update { state, _ -> Subscriber.Outcome? in
-            if let outcome = state.subscribers.all[number]?.outcome { return outcome }
-            let waiter = state.subscribers.newNumber()
-            _ = state.subscribers.update(number) { $0.waiters[waiter] = body }
+            if let outcome = state.subscribers.all[id]?.outcome { return outcome }
+            let waiter = state.subscribers.newWaiter()
+            _ = state.subscribers.update(id) { $0.waiters[waiter] = body }
             return nil
         }
         if let outcome { body(outcome) }
@@ -50,9 +50,9 @@ extension Transfer {
 }
 
 extension Transfer.State {
-    /// What a consumer of subscriber `number` gets whose task was cancelled.
-    func cancellation(of number: Int) -> DownloadError {
-        if case .failure(let error)? = subscribers.all[number]?.outcome, error.code == .cancelled { return error }
+    /// What a consumer of subscriber `id` gets whose task was cancelled.
+    func cancellation(of id: SubscriberID) -> DownloadError {
+        if case .failure(let error)? = subscribers.all[id]?.outcome, error.code == .cancelled { return error }
         return DownloadError(.cancelled, retainedByteCount: machine.bytes.count)
     }
 }
@@ -61,16 +61,16 @@ extension Transfer {
     /// Opens a stream: the first tells everything since the caller came, later ones begin with the state as it is.
     ///
     /// An onlooker's begins with the state as it is, and takes nothing from the others.
-    func openStream(_ number: Int, isObserver: Bool = false) -> Int {
+    func openStream(_ id: SubscriberID, isObserver: Bool = false) -> StreamID {
         update { state, decision in
             let machine = state.machine
-            let id = state.subscribers.newNumber()
-            if isObserver { state.subscribers.addObserver(number) }
-            let effects = state.subscribers.update(number) { subscriber -> [DeferredEffect] in
+            let stream = state.subscribers.newStream()
+            if isObserver { state.subscribers.addObserver(id) }
+            let effects = state.subscribers.update(id) { subscriber -> [DeferredEffect] in
                 if !isObserver, let first = subscriber.buffers.first(where: { !$0.value.isClaimed }) {
                     subscriber.buffers[first.key] = nil
-                    subscriber.buffers[id] = first.value
-                    subscriber.buffers[id]?.isClaimed = true
+                    subscriber.buffers[stream] = first.value
+                    subscriber.buffers[stream]?.isClaimed = true
                     return []
                 }
                 var buffer = EventBuffer()
@@ -85,21 +85,21 @@ extension Transfer {
                 case .failure(let error): effects += buffer.finish(error)
                 case nil: break
                 }
-                subscriber.buffers[id] = buffer
+                subscriber.buffers[stream] = buffer
                 return effects
             }
             decision.effects += effects ?? []
-            return id
+            return stream
         }
     }
 
     /// The stream's next event; nil at its end.
-    func nextEvent(_ number: Int, stream: Int) async throws(DownloadError) -> DownloadEvent? {
+    func nextEvent(_ id: SubscriberID, stream: StreamID) async throws(DownloadError) -> DownloadEvent? {
         let delivery: EventBuffer.Delivery = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let ready = update { state, decision -> EventBuffer.Delivery? in
-                    if Task.isCancelled { return .failure(state.cancellation(of: number)) }
-                    let result = state.subscribers.update(number) { subscriber -> EventBuffer.Delivery? in
+                    if Task.isCancelled { return .failure(state.cancellation(of: id)) }
+                    let result = state.subscribers.update(id) { subscriber -> EventBuffer.Delivery? in
                         if let delivery = subscriber.buffers[stream]?.take() { return delivery }
                         guard subscriber.buffers[stream] != nil else { return .success(nil) }
                         decision.effects += subscriber.buffers[stream]?.wait(continuation) ?? []
@@ -110,18 +110,18 @@ extension Transfer {
                 if let ready { continuation.resume(returning: ready) }
             }
         } onCancel: {
-            closeStream(number, stream: stream, cancelled: true)
+            closeStream(id, stream: stream, cancelled: true)
         }
         return try delivery.get()
     }
 
     /// The stream is not read any more; where its task was cancelled, that counts as leaving.
-    func closeStream(_ number: Int, stream: Int, cancelled: Bool) {
+    func closeStream(_ id: SubscriberID, stream: StreamID, cancelled: Bool) {
         update { state, decision in
-            let buffer = state.subscribers.update(number) { $0.buffers.removeValue(forKey: stream) }
+            let buffer = state.subscribers.update(id) { $0.buffers.removeValue(forKey: stream) }
             guard var buffer = buffer ?? nil else { return }
             let leaves = cancelled && !buffer.isObserver
-            let error = leaves ? leaveIfUnheard(number, &state, &decision) : state.cancellation(of: number)
+            let error = leaves ? leaveIfUnheard(id, &state, &decision) : state.cancellation(of: id)
             decision.effects += buffer.finish(error)
         }
     }

@@ -4,9 +4,11 @@ internal import Dispatch
 extension Transfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
         let (reply, gate, partial) = update { state, decision in
-            let (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
+            var (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
             decision.actions += actions
             endOversized(&state, &decision, at: now)
+            // The subscribers that are left may be paused, which has stopped the exchange.
+            if state.machine.phase != .preparing { reply = .proceed }
             let isAside = reply != .proceed && (reply == .holdBack || writesAside(state))
             if isAside, case .start(let representation) = reply {
                 decision.actions.append(.startPartial(representation, exchange: id))

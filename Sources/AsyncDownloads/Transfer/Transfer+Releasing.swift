@@ -1,8 +1,8 @@
 /// What leaves memory while nobody needs it.
 extension Transfer {
     /// The subscriber's handle is gone, so nobody can resume for it any more.
-    func handleReleased(_ number: Int) {
-        update { state, _ in _ = state.subscribers.update(number) { $0.isHeld = false } }
+    func handleReleased(_ id: SubscriberID) {
+        update { state, _ in _ = state.subscribers.update(id) { $0.isHeld = false } }
     }
 
     /// Tells the callers of a paused transfer that its bytes are not in memory any more.

@@ -6,16 +6,16 @@ extension Transfer.State {
         // Most of what happens changes no state, and most of the rest one subscriber's.
         let isAnyone = machine.phase != lastObservedPhase
         lastObservedPhase = machine.phase
-        let numbers = isAnyone ? subscribers.active.map(\.number) + changed : changed
-        return numbers.flatMap { number in
-            let (state, progress) = (stateForCaller(number), machine.progress)
-            return subscribers.update(number) { $0.show(state, progress) } ?? []
+        let numbers = isAnyone ? subscribers.active.map(\.id) + changed : changed
+        return numbers.flatMap { id in
+            let (state, progress) = (publicState(of: id), machine.progress)
+            return subscribers.update(id) { $0.show(state, progress) } ?? []
         }
     }
 
     /// The state as one caller sees it.
-    func stateForCaller(_ number: Int) -> DownloadState {
-        guard let subscriber = subscribers.all[number] else { return .failed }
+    func publicState(of id: SubscriberID) -> DownloadState {
+        guard let subscriber = subscribers.all[id] else { return .failed }
         switch subscriber.outcome {
         case .success: return .completed
         case .failure(let error): return error.code == .cancelled ? .cancelled : .failed

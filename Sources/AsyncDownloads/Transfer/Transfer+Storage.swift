@@ -34,14 +34,14 @@ extension Transfer {
     private func refuseDestinations() -> DownloadError? {
         let destinations = withState { state in
             state.machine.intent == .run
-                ? state.subscribers.active.map { ($0.number, $0.subscriber.request.destination) } : []
+                ? state.subscribers.active.map { ($0.id, $0.subscriber.request.destination) } : []
         }
         var last: DownloadError?
-        for case (let number, .file(let file)) in destinations {
+        for case (let id, .file(let file)) in destinations {
             guard let error = environment.store.refusal(of: file.path) else { continue }
             last = error
             // Not a caller who leaves: whatever the policy says of that, the bytes of earlier runs stay.
-            update { state, decision in leave(number, error, policy: .pause, &state, &decision, at: now) }
+            update { state, decision in leave(id, error, policy: .pause, &state, &decision, at: now) }
         }
         return withState { $0.machine.intent == .abandon } ? last : nil
     }

@@ -1,8 +1,8 @@
-/// What subscribers do to a transfer. Each is known by the number that it got when it attached.
+/// What subscribers do to a transfer. Each is known by the id that it got when it attached.
 extension Transfer {
     /// A subscriber that has attached, and what is to be done about it once no lock is held.
     struct Attachment: Sendable {
-        let number: Int
+        let id: SubscriberID
         let performEffects: @Sendable () -> Void
     }
 
@@ -19,16 +19,16 @@ extension Transfer {
         isSuperseding: Bool = false
     ) -> Attachment? {
         let now = environment.time.now
-        return decideLater { state, decision -> Int? in
+        return decideLater { state, decision -> SubscriberID? in
             guard state.isJoinable else { return nil }
             if isSuperseding {
-                for (number, _) in state.subscribers.active {
-                    _ = end(number, DownloadError(.superseded), keepingBytes: true, &state, &decision)
+                for (id, _) in state.subscribers.active {
+                    _ = end(id, DownloadError(.superseded), keepingBytes: true, &state, &decision)
                 }
             }
             let isJoining = state.machine.phase != .ready
-            let number = state.subscribers.add(request, terms, isPaused: !isRunning, at: now)
-            _ = state.subscribers.update(number) { $0.reservedPath = reservedPath }
+            let id = state.subscribers.add(request, terms, isPaused: !isRunning, at: now)
+            _ = state.subscribers.update(id) { $0.reservedPath = reservedPath }
             demandsChanged(&state, &decision)
             if isJoining, let address = address(of: request, at: now) { state.machine.offer(address) }
             if !isJoining, let expiration = request.urlExpiration {
@@ -38,21 +38,21 @@ extension Transfer {
             if isJoining {
                 // What those before it have heard already and it needs to make sense of the rest.
                 for event in state.machine.present(isPaused: !isRunning, outcome: nil) {
-                    _ = state.subscribers.update(number) { $0.emit(event) }
+                    _ = state.subscribers.update(id) { $0.emit(event) }
                 }
             }
             if isRunning {
                 decision.effects += state.emitCanceledPause()
                 decision.actions += state.machine.run(at: now)
                 if terms.deadline != nil {
-                    decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })
+                    decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
                 }
             } else if state.subscribers.arePaused, state.machine.intent == .abandon || state.machine.intent == .run {
                 // The transfer was about to go and is wanted again, or runs for nobody else.
                 decision.actions += state.machine.stop(.pause, at: now)
             }
             endOversized(&state, &decision, at: now)
-            return number
+            return id
         }
     }
 
@@ -81,30 +81,30 @@ extension Transfer {
     /// Ends it for those who accept fewer bytes than there are, where others accept more.
     func endOversized(_ state: inout State, _ decision: inout Decision, at now: Duration) {
         let count = state.machine.bytes.representation?.length ?? state.machine.bytes.intervals.upperBound
-        for (number, limit) in state.subscribers.oversized(count) {
+        for (id, limit) in state.subscribers.oversized(count) {
             let error = DownloadError(.bodyTooLarge, "\(count) bytes or more, \(limit) allowed")
-            leave(number, error, &state, &decision, at: now)
+            leave(id, error, &state, &decision, at: now)
         }
     }
 
     /// Detaches a subscriber: its outcome is `error`, and the transfer stops when nobody else is there.
-    func detach(_ number: Int, _ error: DownloadError, keepingBytes: Bool = true) {
+    func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool = true) {
         let now = environment.time.now
         update { state, decision in
-            leave(number, error, keepingBytes: keepingBytes, &state, &decision, at: now)
+            leave(id, error, keepingBytes: keepingBytes, &state, &decision, at: now)
         }
     }
 
     /// - Parameter policy: What becomes of the transfer when nobody is left; nil for the downloader's.
     func leave(
-        _ number: Int, _ error: DownloadError, keepingBytes: Bool = true, policy: AbandonmentPolicy? = nil,
+        _ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool = true, policy: AbandonmentPolicy? = nil,
         _ state: inout State, _ decision: inout Decision, at now: Duration
     ) {
         let policy = policy ?? environment.abandonment
         let isLast = state.subscribers.activeCount == 1
         let keepingBytes = keepingBytes && !(isLast && policy == .discard)
         let continuesAlone = isLast && keepingBytes && policy == .finish && state.machine.intent == .run
-        guard end(number, error, keepingBytes: keepingBytes, keepingPath: continuesAlone, &state, &decision) else {
+        guard end(id, error, keepingBytes: keepingBytes, keepingPath: continuesAlone, &state, &decision) else {
             return
         }
         if !isLast {
@@ -119,16 +119,16 @@ extension Transfer {
 
     /// Gives one subscriber its error, if it has no outcome yet, and frees its destination.
     private func end(
-        _ number: Int, _ error: DownloadError, keepingBytes: Bool, keepingPath: Bool = false, _ state: inout State,
+        _ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool, keepingPath: Bool = false, _ state: inout State,
         _ decision: inout Decision
     ) -> Bool {
         // Once it has ended, nobody can leave it any more: its end is about to be told.
-        guard state.machine.phase != .ended, let subscriber = state.subscribers.all[number], subscriber.outcome == nil
+        guard state.machine.phase != .ended, let subscriber = state.subscribers.all[id], subscriber.outcome == nil
         else { return false }
         var error = error
         error.url = subscriber.request.url
         error.retainedByteCount = keepingBytes ? state.machine.bytes.count : 0
-        if let path = state.subscribers.update(number, { $0.takeReservedPath() }) ?? nil {
+        if let path = state.subscribers.update(id, { $0.takeReservedPath() }) ?? nil {
             if keepingPath {
                 state.heldPaths.append(HeldPath(path: path, isClosing: false))
             } else if state.machine.phase == .finishing {
@@ -139,7 +139,7 @@ extension Transfer {
                 environment.destinations.release(path, for: key, wasClosing: false)
             }
         }
-        decision.effects += state.subscribers.end(number, .failure(error))
+        decision.effects += state.subscribers.end(id, .failure(error))
         return true
     }
 
@@ -170,44 +170,44 @@ extension Transfer {
     /// Called under the registry's lock; what is returned must be called after it is released.
     func evictUnreachable(from path: String) -> (@Sendable () -> Void)? {
         let now = environment.time.now
-        return decideLater { state, decision -> Int? in
+        return decideLater { state, decision -> SubscriberID? in
             let holders = state.subscribers.active.filter { $0.subscriber.reservedPath == path }
             guard !holders.isEmpty, state.heldPaths.allSatisfy({ $0.path != path }),
                 holders.allSatisfy({ $0.subscriber.isUnreachable })
             else { return nil }
-            for (number, _) in holders { leave(number, DownloadError(.cancelled), &state, &decision, at: now) }
-            return 0
+            for (id, _) in holders { leave(id, DownloadError(.cancelled), &state, &decision, at: now) }
+            return holders.first?.id
         }?.performEffects
     }
 
     /// Pauses for this subscriber; the transfer stops when nobody else wants it to run.
-    func pause(_ number: Int) {
+    func pause(_ id: SubscriberID) {
         let now = environment.time.now
         update { state, decision in
-            guard state.subscribers.setPaused(true, number, at: now) else { return }
-            if let timer = state.subscribers.update(number, { $0.takeDeadlineTimer() }) ?? nil {
+            guard state.subscribers.setPaused(true, id, at: now) else { return }
+            if let timer = state.subscribers.update(id, { $0.takeDeadlineTimer() }) ?? nil {
                 decision.effects.append(DeferredEffect { timer.cancel() })
             }
             if state.subscribers.arePaused {
                 decision.actions += state.machine.stop(.pause, at: now)
             } else {
                 let event = DownloadEvent.paused(receivedByteCount: state.machine.bytes.count)
-                decision.effects += state.subscribers.update(number) { $0.emit(event) } ?? []
+                decision.effects += state.subscribers.update(id) { $0.emit(event) } ?? []
             }
         }
     }
 
     /// Resumes for this subscriber.
-    func resume(_ number: Int) {
+    func resume(_ id: SubscriberID) {
         let now = environment.time.now
         update { state, decision in
-            guard state.subscribers.setPaused(false, number, at: now) else { return }
-            if state.subscribers.all[number]?.deadline != nil {
-                decision.effects.append(DeferredEffect { [self] in watchDeadline(of: number) })
+            guard state.subscribers.setPaused(false, id, at: now) else { return }
+            if state.subscribers.all[id]?.deadline != nil {
+                decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }
             if state.machine.intent == .run {
                 let event = DownloadEvent.resumed(fromOffset: state.machine.bytes.intervals.prefixEnd)
-                decision.effects += state.subscribers.update(number) { $0.emit(event) } ?? []
+                decision.effects += state.subscribers.update(id) { $0.emit(event) } ?? []
             } else {
                 decision.effects += state.emitCanceledPause()
                 decision.actions += state.machine.run(at: now)
@@ -216,16 +216,16 @@ extension Transfer {
     }
 
     /// Pauses or resumes for every subscriber at once.
-    func forEachSubscriber(_ body: (Int) -> Void) {
-        for number in withState({ $0.subscribers.active.map(\.number) }) { body(number) }
+    func forEachSubscriber(_ body: (SubscriberID) -> Void) {
+        for id in withState({ $0.subscribers.active.map(\.id) }) { body(id) }
     }
 
     /// Ends every subscriber with `error` and stops with all bytes kept, whatever the ``AbandonmentPolicy`` says.
     func shutDown(_ error: DownloadError) {
         let now = environment.time.now
         update { state, decision in
-            for (number, _) in state.subscribers.active {
-                _ = end(number, error, keepingBytes: true, &state, &decision)
+            for (id, _) in state.subscribers.active {
+                _ = end(id, error, keepingBytes: true, &state, &decision)
             }
             decision.actions += state.machine.stop(.abandon, at: now)
         }

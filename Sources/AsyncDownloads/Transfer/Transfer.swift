@@ -107,12 +107,12 @@ final class Transfer: Sendable {
     }
 
     /// Decides under the lock now, and leaves it to the caller when to act; nil where there is nothing to do.
-    func decideLater(_ decide: (inout State, inout Decision) -> Int?) -> Attachment? {
+    func decideLater(_ decide: (inout State, inout Decision) -> SubscriberID?) -> Attachment? {
         state.withLock { state in
             var decision = Decision()
-            guard let number = decide(&state, &decision) else { return nil }
+            guard let id = decide(&state, &decision) else { return nil }
             let effects = enqueue(&decision, in: &state)
-            return Attachment(number: number) { [self] in
+            return Attachment(id: id) { [self] in
                 for effect in effects { effect() }
                 perform()
             }

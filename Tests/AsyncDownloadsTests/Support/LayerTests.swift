@@ -29,7 +29,9 @@ struct LayerTests {
             switch components.first {
             case "Support": self = .support
             case "HTTP", "Policies": self = .values
-            case "Resuming": self = name.hasSuffix("+Importing.swift") || name.hasPrefix("Partial") ? .ports : .values
+            case "Resuming":
+                let isPort = name.hasSuffix("+Importing.swift") || name.hasSuffix("+TemporaryFile.swift")
+                self = isPort || name.hasPrefix("Partial") ? .ports : .values
             case "Transport", "Storage", "MemoryPressure", "Time": self = .ports
             case "Transfer": self = name == "BatchWindow.swift" ? .facade : .transfer
             default:

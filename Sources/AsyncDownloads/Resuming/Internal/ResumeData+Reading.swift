@@ -53,7 +53,7 @@ extension ResumeData {
             path = text
         }
         guard dictionary.contains(nameKey) || path == nil else {
-            return (path.map(PartialNames.lastComponent) ?? "", path)
+            return (path.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "", path)
         }
         guard let name = dictionary.string(nameKey), name.isBareFileName else {
             throw .unusable("the resume data does not contain a valid name of a temporary file")

@@ -8,7 +8,7 @@ final class TransferRegistry: Sendable {
     /// A request that has become a subscriber.
     struct Joined: Sendable {
         let transfer: Transfer
-        let subscriber: Int
+        let subscriber: SubscriberID
         /// Whether the transfer was there already.
         let isCoalesced: Bool
     }
@@ -56,7 +56,7 @@ final class TransferRegistry: Sendable {
                     isSuperseding: policy.kind == .cancelExisting)
             {
                 effects.append(attachment.performEffects)
-                return .success(Joined(transfer: present, subscriber: attachment.number, isCoalesced: true))
+                return .success(Joined(transfer: present, subscriber: attachment.id, isCoalesced: true))
             }
             state.lastNumber += 1
             let transfer = make(state.lastNumber)
@@ -66,7 +66,7 @@ final class TransferRegistry: Sendable {
             effects.append(attachment.performEffects)
             state.byKey[key] = transfer
             state.live[ObjectIdentifier(transfer)] = transfer
-            return .success(Joined(transfer: transfer, subscriber: attachment.number, isCoalesced: false))
+            return .success(Joined(transfer: transfer, subscriber: attachment.id, isCoalesced: false))
         }
         for effect in effects { effect() }
         return result

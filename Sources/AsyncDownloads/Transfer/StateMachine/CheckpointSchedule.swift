@@ -1,7 +1,7 @@
-/// When to save a checkpoint beside a running exchange: soon after the first bytes, then by size and by age.
+/// Decides when to save a checkpoint during an exchange: soon after the first bytes, then by size and by age.
 ///
-/// Between two checkpoints, cheap marks tell where a process was that dies on a living machine; the checkpoints are for
-/// the loss of power, and each costs a sync of the data.
+/// Between two checkpoints, marks record the bytes in case the process is killed; they need no sync. A checkpoint protects
+/// against the loss of power, and costs a sync of the data.
 struct CheckpointSchedule: Sendable {
     private static let firstSize: Int64 = 1 << 20
     private static let size: Int64 = 64 << 20
@@ -11,7 +11,7 @@ struct CheckpointSchedule: Sendable {
     private var unsaved: Int64 = 0
     private var savedAt: Duration?
 
-    /// Counts written bytes; true when a checkpoint is due.
+    /// Counts written bytes, and returns whether a checkpoint is due.
     mutating func wrote(_ count: Int, at now: Duration) -> Bool {
         unsaved += Int64(count)
         guard !isSaving else { return false }
@@ -25,12 +25,12 @@ struct CheckpointSchedule: Sendable {
         isSaving = false
     }
 
-    /// A checkpoint is there from an earlier run: the next one is not urgent.
+    /// Records that a checkpoint of an earlier run exists, so that the next one isn't urgent.
     mutating func found(at now: Duration) {
         savedAt = now
     }
 
-    /// A new representation begins: nothing of it is saved.
+    /// Starts again for a new representation, of which nothing is saved.
     mutating func reset() {
         unsaved = 0
         savedAt = nil

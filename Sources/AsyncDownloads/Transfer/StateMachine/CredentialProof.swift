@@ -1,15 +1,15 @@
-/// What has to be fetched again and compared before bytes are continued that may have been received with other
-/// credentials: their first and their last 64 KiB.
+/// The bytes that are fetched again and compared before bytes are continued that may have been received with other
+/// credentials: the first and the last 64 KiB.
 ///
-/// Entity tags are often per revision and not per user, so that an unchanged one does not tell whose the bytes are.
+/// Entity tags often identify a revision instead of a user's content, so that an equal tag doesn't say whose the bytes are.
 struct CredentialProof: Sendable, Hashable {
     /// How many bytes are compared at each end.
     static let length: Int64 = 64 << 10
 
-    /// The ranges that are not compared yet, ascending.
+    /// The ranges that have not been compared, ascending.
     private var ranges: [Range<Int64>]
 
-    /// - Parameter count: How many bytes are there from the first on.
+    /// - Parameter count: The number of bytes from the first one without a gap.
     init(count: Int64) {
         if count <= 2 * Self.length {
             ranges = count > 0 ? [0..<count] : []
@@ -18,10 +18,10 @@ struct CredentialProof: Sendable, Hashable {
         }
     }
 
-    /// The next range to compare; nil where all are equal.
+    /// The next range to compare; nil if all are equal.
     var next: Range<Int64>? { ranges.first }
 
-    /// The bytes of the next range are equal as far as `position`.
+    /// Records that the bytes of the next range are equal up to `position`.
     mutating func advance(to position: Int64) {
         guard let first = ranges.first else { return }
         ranges.removeFirst()

@@ -30,6 +30,21 @@ struct RefreshID: SerialIdentifier {
     let rawValue: Int
 }
 
+/// Identifies one subscriber of a transfer.
+struct SubscriberID: SerialIdentifier {
+    let rawValue: Int
+}
+
+/// Identifies one event stream of a transfer.
+struct StreamID: SerialIdentifier {
+    let rawValue: Int
+}
+
+/// Identifies one consumer that awaits a subscriber's outcome.
+struct WaiterID: SerialIdentifier {
+    let rawValue: Int
+}
+
 /// Creates identifiers, each one once.
 struct SerialNumbers<ID: SerialIdentifier>: Sendable {
     private var last = 0

@@ -1,16 +1,16 @@
-/// When to mark how many bytes are written: after each mebibyte, and a tenth of a second after the first unmarked byte.
+/// Decides when to mark the written bytes: after each mebibyte, and a tenth of a second after the first unmarked byte.
 ///
-/// A mark costs two system calls, and engines deliver parts as small as 16 KiB. What a kill may cost is therefore what one
-/// mark spans, and never a byte that a subscriber was told of.
+/// A mark costs two system calls, and engines deliver parts as small as 16 KiB. A kill therefore loses at most the bytes between
+/// two marks, and never a byte that was reported to a subscriber.
 struct MarkSchedule: Sendable {
     static let size: Int64 = 1 << 20
     static let age = Duration.milliseconds(100)
 
-    /// What follows from written bytes.
+    /// What to do after bytes were written.
     enum Step: Sendable, Hashable {
         /// Mark at once.
         case now
-        /// Ask again with ``MarkSchedule/isDue(at:)`` after the delay.
+        /// Call ``MarkSchedule/isDue(at:)`` after the delay.
         case after(Duration)
     }
 
@@ -31,7 +31,7 @@ struct MarkSchedule: Sendable {
         return .after(Self.age - (age ?? .zero))
     }
 
-    /// Whether bytes are still unmarked when the delay has passed.
+    /// Returns whether a mark is due after the delay.
     mutating func isDue(at now: Duration) -> Bool {
         isTimerSet = false
         guard unmarkedCount > 0 else { return false }

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// Counts bytes, smooths the speed, and says when progress is worth telling (rules 56 and 57).
+/// Counts bytes, smooths the speed, and decides when to emit progress (rules 56 and 57).
 ///
-/// The speed is an exponentially weighted mean with a time constant of three seconds, so that it follows a real change
-/// within seconds and a stall down to zero, but not every burst.
+/// The speed is an exponentially weighted mean with a time constant of three seconds. It follows a lasting change within
+/// seconds, and falls to zero during a stall, but doesn't follow every burst.
 struct ProgressMeter: Sendable {
-    /// Body bytes that crossed the network.
+    /// The number of body bytes that were received from the network.
     private(set) var fetched: Int64 = 0
 
     private let interval: Duration
@@ -20,13 +20,13 @@ struct ProgressMeter: Sendable {
         self.interval = interval
     }
 
-    /// An exchange delivers from now on: the time without one is not a measure of the network.
+    /// Starts measuring, because an exchange delivers from now on; the time before says nothing about the network.
     mutating func start(at now: Duration) {
         sampleStart = now
         sampleBytes = 0
     }
 
-    /// Nothing is delivered any more.
+    /// Stops measuring, because nothing is delivered.
     mutating func stop() {
         sampleStart = nil
         speed = nil
@@ -39,7 +39,7 @@ struct ProgressMeter: Sendable {
         isDirty = true
     }
 
-    /// Whether it is time to tell; true once for each interval in which something arrived.
+    /// Returns whether progress is to be emitted: once for each interval in which bytes arrived.
     mutating func shouldEmit(at now: Duration) -> Bool {
         guard isDirty || speed != nil else { return false }
         if let lastEmission, now - lastEmission < interval { return false }
@@ -63,7 +63,7 @@ struct ProgressMeter: Sendable {
     private mutating func sample(at now: Duration) {
         guard let start = sampleStart else { return }
         let elapsed = now - start
-        // A shorter sample measures the size of the engine's parts rather than the network.
+        // A shorter sample would measure the size of the engine's parts instead of the network.
         guard elapsed >= .milliseconds(50) else { return }
         let rate = Double(sampleBytes) / (elapsed / .seconds(1))
         let weight = 1 - exp(-(elapsed / timeConstant))

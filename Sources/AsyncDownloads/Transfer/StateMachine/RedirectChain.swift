@@ -1,23 +1,23 @@
 internal import Foundation
 
-/// The way from the URL that was asked for over redirects to the one that answers.
+/// The redirects from the requested URL to the one that responds.
 ///
-/// Every attempt begins at the original URL: where a redirect leads is often signed for minutes only, and what the
-/// bytes are is proven by their validator rather than by their address (rule 10).
+/// Every attempt starts at the requested URL: the target of a redirect is often signed for minutes only, and the bytes are
+/// identified by their validator instead of their URL (rule 10).
 struct RedirectChain: Sendable {
-    /// The most redirects that are followed.
+    /// The maximum number of redirects in one attempt.
     static let maximumHops = 20
 
-    /// The URL that was asked for, or has replaced it.
+    /// The requested URL, or the one that has replaced it.
     private(set) var origin: URL
     private(set) var current: URL
     private var hops = 0
     private var hasLeftOrigin = false
-    /// Whom the credentials are meant for.
+    /// The origin to which the credentials are sent.
     private var trusted: Origin?
-    /// Whether the present target has answered with bytes.
+    /// Whether the present target has responded with bytes.
     var isProven = false
-    /// Whether the present target had to wait until its host had room, so that it may have expired before it was asked.
+    /// Whether the request had to wait until the target's host had room, so that the target may have expired meanwhile.
     var hasWaited = false
     private var returnCount = 0
 
@@ -30,7 +30,9 @@ struct RedirectChain: Sendable {
     /// The host that the next request goes to.
     var host: String { current.host(percentEncoded: true)?.lowercased() ?? "" }
 
-    /// Goes to another URL from now on; only `trusting` it lets it have credentials that were meant for another origin.
+    /// Uses another URL from now on.
+    ///
+    /// - Parameter trusting: Whether credentials that were meant for another origin are sent to it.
     mutating func replaceOrigin(_ url: URL, trusting: Bool) {
         origin = url
         if trusting { trusted = Origin(url) }
@@ -38,7 +40,7 @@ struct RedirectChain: Sendable {
         reset()
     }
 
-    /// Back to the URL that was asked for.
+    /// Returns to the requested URL.
     mutating func reset() {
         current = origin
         hops = 0
@@ -46,19 +48,19 @@ struct RedirectChain: Sendable {
         hasLeftOrigin = Origin(origin) != trusted
     }
 
-    /// Whether `status` may mean that the target of a redirect is not valid any more, after it was.
+    /// Returns whether `status` may mean that the target of a redirect has expired.
     func hasExpired(_ status: StatusCode) -> Bool {
         (isProven || hasWaited && returnCount < 3) && current != origin && [401, 403, 404, 410].contains(status.code)
     }
 
-    /// Back to the URL that was asked for, after its target has expired; once until the next has answered.
+    /// Returns to the requested URL because its target has expired; once until the next target has responded.
     mutating func returnToOrigin() {
         if !isProven { returnCount += 1 }
         reset()
         isProven = false
     }
 
-    /// Takes one hop, or says why not.
+    /// Follows a redirect, or returns the reason why not.
     mutating func follow(_ location: String?) -> DownloadError? {
         guard hops < Self.maximumHops else {
             return DownloadError(.tooManyRedirects, "more than \(Self.maximumHops)")
@@ -68,17 +70,17 @@ struct RedirectChain: Sendable {
             return DownloadError(.redirectRefused, "\(refusal)")
         case .success(let target):
             hops += 1
-            // Once credentials were dropped, no later hop brings them back: the server on the way chose the target.
+            // Once credentials were removed, no later redirect restores them: the server on the way chose the target.
             if Origin(target) != Origin(current) { hasLeftOrigin = true }
             current = target
             return nil
         }
     }
 
-    /// The caller's headers, without secrets once the way has left the origin, and `fields`.
+    /// Returns the headers of the next request: `own`, without secrets after a redirect to another origin, and `fields`.
     func headers(_ own: CallerHeaders, adding fields: HeaderFields) -> HeaderFields {
         var headers = hasLeftOrigin ? own.publicFields : own.fields
-        // Rule 6: offsets count the bytes of the representation only when nothing is coded.
+        // Rule 6: offsets count the bytes of the representation only without a content coding.
         headers["Accept-Encoding"] = "identity"
         if headers["Accept"] == nil { headers["Accept"] = "*/*" }
         if headers["User-Agent"] == nil { headers["User-Agent"] = "async-downloads" }

@@ -1,23 +1,23 @@
-/// Slows down requests whose answers bring little although more was asked for.
+/// Delays requests to a server whose responses bring fewer bytes than were requested.
 ///
-/// Without it, a server that answers each request with one byte would be asked for the next byte as fast as it answers.
-/// Short answers are legal (RFC 9110, 15.3.7), so they are no failure: the first few are followed at once, and the rest
-/// after delays that never grow longer than a second.
+/// Otherwise a server that responds with one byte at a time would be sent requests as fast as it responds. Short responses are
+/// permitted (RFC 9110, 15.3.7) and don't count as failures: the first few are followed at once, and the rest after delays of at
+/// most a second.
 struct RequestPacing: Sendable {
-    /// How many short answers in a row are followed at once.
+    /// How many short responses in a row are followed at once.
     private static let burst = 8
-    /// The bytes that an answer must bring so that it is not short, whatever was asked for.
+    /// A response with this many bytes isn't short, whatever was requested.
     private static let enough: Int64 = 64 << 10
     private static let firstDelay = Duration.milliseconds(100)
     private static let longestDelay = Duration.seconds(1)
 
     private var shortCount = 0
 
-    /// Notes an answer that ended in order, and returns how long the next request has to wait; `nil` for not at all.
+    /// Records a complete response, and returns how long the next request has to wait; nil for not at all.
     ///
     /// - Parameters:
-    ///   - byteCount: The new bytes that it brought; those that were there already do not count.
-    ///   - isComplete: Whether it brought all that was asked for.
+    ///   - byteCount: How many new bytes it brought.
+    ///   - isComplete: Whether it brought everything that was requested.
     mutating func delay(afterAnswerOf byteCount: Int64, isComplete: Bool) -> Duration? {
         guard !isComplete, byteCount < Self.enough else {
             shortCount = 0

@@ -1,17 +1,17 @@
-/// What one subscriber's request says of how its transfer runs, with the downloader's defaults filled in.
+/// The limits of one subscriber's request, with the downloader's defaults filled in.
 struct SubscriberTerms: Sendable {
     var deadline: Duration?
     var idleTimeout: Duration?
     var retryPolicy = RetryPolicy.default
 }
 
-/// What the attached subscribers of a transfer demand together: the most patient and the most permissive counts.
+/// What the attached subscribers of a transfer demand together: the longest timeouts and the largest limits.
 ///
-/// A subscriber that accepts less than the others is ended on its own.
+/// A subscriber that accepts less than the others ends without them.
 struct SubscriberDemands: Sendable, Hashable {
     /// The most bytes that any subscriber accepts; nil for any number.
     var byteLimit: Int64?
-    /// How long no byte may arrive; nil for any time.
+    /// How long the server may send no byte; nil for any time.
     var idleTimeout: Duration?
     var retryPolicy = RetryPolicy.default
     /// Whether a subscriber can be asked for a fresh URL.
@@ -19,7 +19,7 @@ struct SubscriberDemands: Sendable, Hashable {
     /// Whether a file is wanted, so that bytes are kept which no subscriber accepts in memory.
     var wantsFile = true
 
-    /// How often to look at a running exchange: often enough for the idle timeout to be kept within a quarter.
+    /// How often running exchanges are checked, so that the idle timeout is exceeded by at most a quarter.
     var tickInterval: Duration {
         guard let idleTimeout else { return .seconds(1) }
         return max(.milliseconds(10), min(.seconds(1), idleTimeout / 4))
@@ -27,7 +27,7 @@ struct SubscriberDemands: Sendable, Hashable {
 }
 
 extension RetryPolicy {
-    /// Whether this policy goes on for longer than `other`: by retries, then by the longest delays.
+    /// Returns whether this policy permits more retries than `other`, or as many with longer delays.
     func isMorePatient(than other: Self) -> Bool {
         if maximumRetries != other.maximumRetries { return maximumRetries > other.maximumRetries }
         if maximumDelay != other.maximumDelay { return maximumDelay > other.maximumDelay }

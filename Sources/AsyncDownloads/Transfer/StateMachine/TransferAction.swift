@@ -1,90 +1,91 @@
-/// What the state machine wants done.
+/// An effect that the state machine requests.
 ///
-/// Actions are carried out in the order in which they were decided.
+/// Actions are performed in the order in which they were decided.
 enum TransferAction: Sendable {
     // The scheduler.
 
-    /// Ask for a permit to talk to this host; answered by `permitGranted` with this number.
+    /// Request a permit for this host; answered by `permitGranted` with the identifier.
     case requestPermit(host: String, PermitRequestID)
-    /// Use the permit for another host; answered by `permitGranted`, or by `moveRefused` when the permit is gone.
+    /// Use the permit for another host; answered by `permitGranted`, or by `moveRefused` if the permit is lost.
     case movePermit(host: String, PermitRequestID)
-    /// Give the permit back, or withdraw the request for one.
+    /// Release the permit, or withdraw the request for one.
     case releasePermit
 
     // The store, on a thread that may block.
 
-    /// Open the partial; answered by `opened`.
+    /// Open the partial file; answered by `opened`.
     case openPartial
-    /// Begin an empty partial for this representation; answered by `began` with the exchange's number.
+    /// Empty the partial file for this representation; answered by `partialStarted` with the exchange's identifier.
     case startPartial(Representation, exchange: ExchangeID)
-    /// Note what the server says of the same representation now.
+    /// Record what the server says of the same representation now.
     case updateRepresentation(Representation)
-    /// Save a checkpoint of what was adopted while exchange's body is held back; answered by `prepared`.
+    /// Save a checkpoint while the exchange's body is held back; answered by `prepared`.
     case recordPartial(IntervalSet, exchange: ExchangeID)
     /// Send these secret headers from now on.
     case useCredentials(HeaderFields)
-    /// Note that the bytes are proven to be those of the present credentials.
+    /// Record that the present credentials get the same bytes.
     case confirmCredentials
-    /// Remove the file that bytes were imported from.
+    /// Remove the file from which bytes were imported.
     case removeImportedFile
-    /// Let the record claim these bytes and no others that it may have claimed before.
+    /// Let the checkpoint claim these bytes, and no others that it may have claimed before.
     case rollBackPartial(IntervalSet)
-    /// Note cheaply that these bytes are written, for a process that is killed.
+    /// Mark these bytes as written, in case the process is killed.
     case markPartial(IntervalSet)
-    /// Save a checkpoint beside the running exchange; answered by `saved`.
+    /// Save a checkpoint while the exchange continues; answered by `saved`.
     case savePartial(IntervalSet)
-    /// Save, where there is something to save, and close; answered by `closed`.
+    /// Save the bytes unless they are nil, and close the partial file; answered by `closed`.
     case closePartial(saving: IntervalSet?)
-    /// Remove every trace and close; answered by `closed`.
+    /// Remove the partial file and its checkpoint; answered by `closed`.
     case discardPartial
-    /// Verify the whole file of this length and put it in place; answered by `finished`.
+    /// Verify the complete file and place it; answered by `finished`.
     ///
-    /// Bytes under several validators that do not have the expected digest are removed, and that is a failure.
+    /// Bytes that only a checksum can verify are verified first; if they don't match, they are removed, and the result is a
+    /// failure.
     case finishPartial(length: Int64, Representation, verifying: Checksum?)
 
     // The engine.
 
-    /// Start an exchange under this number.
+    /// Start an exchange.
     case startExchange(ExchangeID, ExchangeRequest)
     /// Cancel the exchange; its end is still reported.
     case cancelExchange(ExchangeID)
-    /// Take the exchange for ended, since the engine does not end it; what it still reports is ignored.
+    /// Treat the exchange as ended, because the engine doesn't end it; what it still reports is ignored.
     case abandonExchange(ExchangeID)
     /// Let the exchange's body flow.
     case openGate(exchange: ExchangeID)
 
-    // The callers.
+    // The subscribers.
 
-    /// Ask a caller for a fresh URL; answered by `refreshed` with this number.
+    /// Request a fresh URL from a subscriber; answered by `refreshed` with the identifier.
     case refreshURL(URLRefresh.Context, RefreshID)
-    /// Forget about the fresh URL that was asked for.
+    /// Cancel the request for a fresh URL.
     case cancelRefresh
 
     // Time.
 
-    /// Wake up after the delay with `retryDue` and this number.
+    /// Call `retryDue` with the identifier after the delay.
     case scheduleRetry(Duration, TimerID)
-    /// Wake up after the delay with `tick`; one at a time.
+    /// Call `tick` after the delay; one at a time.
     case scheduleTick(Duration)
-    /// Wake up after the delay with `markDue`.
+    /// Call `markDue` after the delay.
     case scheduleMark(Duration)
 
-    // The subscribers.
+    // Results.
 
-    /// Tell every subscriber.
+    /// Emit an event to every subscriber.
     case emit(DownloadEvent)
-    /// The transfer is over. The last action of all.
+    /// End the transfer; the last action.
     case end(TransferEnding)
 }
 
-/// How a transfer is over.
+/// How a transfer has ended.
 enum TransferEnding: Sendable {
-    /// The file was put in place for those who were there; each has its own result.
-    case finished([Int: Result<DownloadedFile, DownloadError>])
-    /// It failed, with as many bytes kept as the error says.
+    /// The file was placed for the subscribers, each of which has its own result.
+    case finished([SubscriberID: Result<DownloadedFile, DownloadError>])
+    /// The transfer failed; the error says how many bytes are kept.
     case failed(DownloadError)
-    /// Nobody was left; the bytes are on disk.
+    /// No subscriber was left; the bytes are on disk.
     case abandoned
-    /// It was discarded; nothing is left.
+    /// The last subscriber has discarded the transfer; nothing is left.
     case discarded
 }

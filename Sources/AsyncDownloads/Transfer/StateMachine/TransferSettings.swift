@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// What governs one transfer: the request's wishes over the downloader's defaults, and the engine's limits.
+/// The settings of one transfer: those of its request over the downloader's defaults, and the limits of the engine.
 struct TransferSettings: Sendable {
     var url: URL
     var headers: CallerHeaders = [:]
-    /// The caller's name for whose credentials the headers hold.
+    /// The account whose credentials the headers contain.
     var account: String?
     /// What the first subscriber demands.
     var demands = SubscriberDemands()
-    /// The digest that the file must have for the caller who asked first.
+    /// The digest that the first subscriber expects.
     var checksum: Checksum?
     var contentChangePolicy = ContentChangePolicy.restart
     var progressInterval = Duration.milliseconds(100)
@@ -18,8 +18,8 @@ struct TransferSettings: Sendable {
     /// The engine's ``Transport/decodesContent``.
     var decodesContent = false
 
-    /// Whether to wait for another process that owns the partial, rather than fail.
+    /// Whether to wait for another process that owns the partial file, instead of failing.
     var waitsForOwner = true
-    /// How often to look whether it still does.
+    /// How often to check whether it still owns the file.
     var ownerPollInterval = Duration.milliseconds(250)
 }

@@ -20,7 +20,7 @@ extension TransferStateMachine {
 
     /// Handles that the file is verified and placed, or could not be.
     mutating func finished(
-        _ result: Result<[Int: Result<DownloadedFile, DownloadError>], DownloadError>, at now: Duration
+        _ result: Result<[SubscriberID: Result<DownloadedFile, DownloadError>], DownloadError>, at now: Duration
     ) -> [TransferAction] {
         guard case .finishing = state else { preconditionFailure("finished in \(phase)") }
         switch result {

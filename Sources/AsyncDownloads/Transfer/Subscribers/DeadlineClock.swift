@@ -1,32 +1,32 @@
-/// The time that is left to one subscriber for its whole download; time in which it is paused does not count.
+/// The time that one subscriber has left for its whole download, not counting pauses.
 struct DeadlineClock: Sendable {
     /// How long the download may take.
     let limit: Duration
     private var used = Duration.zero
-    /// Since when time counts; nil in a pause.
+    /// When time started to count; nil during a pause.
     private var since: Duration?
 
     init(limit: Duration) {
         self.limit = limit
     }
 
-    /// Lets time count from `now` on.
+    /// Starts counting time.
     mutating func start(at now: Duration) {
         if since == nil { since = now }
     }
 
-    /// Lets time no longer count.
+    /// Stops counting time.
     mutating func stop(at now: Duration) {
         guard let since else { return }
         used += now - since
         self.since = nil
     }
 
-    /// The time that is left, negative after the deadline; nil in a pause.
+    /// Returns the remaining time, negative after the deadline; nil during a pause.
     func timeLeft(at now: Duration) -> Duration? {
         since.map { limit - used - (now - $0) }
     }
 
-    /// The error that a subscriber gets whose time is up.
+    /// The error of a subscriber whose deadline has passed.
     var error: DownloadError { DownloadError(.deadlineExceeded, "not finished within \(limit)") }
 }

@@ -1,15 +1,15 @@
 /// The events that one stream has not delivered yet, and the consumer that waits for one.
 ///
-/// It holds at most a hundred unread events, whatever a server does and however slowly the consumer reads. A progress
-/// event replaces one that is the last unread event. When the mailbox is full, the oldest unread event of the kind that
-/// arrives is left out, or the oldest of all where none is of that kind; ``DownloadEvent/omitted(count:)`` is delivered in
-/// its place. The end of the stream is kept apart from the events, so that it is never left out.
+/// The buffer holds at most 100 unread events, whatever a server does and however slowly the consumer reads. A progress event
+/// replaces a progress event that is the last unread one. When the buffer is full, the oldest unread event of the arriving kind
+/// is removed, or the oldest of all if none has that kind; ``DownloadEvent/omitted(count:)`` is delivered in its place. The end of
+/// the stream is kept apart from the events, so that it is never removed.
 struct EventBuffer: Sendable {
     typealias Delivery = Result<DownloadEvent?, DownloadError>
 
     private struct Unread: Sendable {
         var event: DownloadEvent
-        /// How many events were left out immediately before this one.
+        /// How many events were removed immediately before this one.
         var omittedCount: Int
     }
 
@@ -18,12 +18,12 @@ struct EventBuffer: Sendable {
     private var unread: [Unread] = []
     private var waiter: CheckedContinuation<Delivery, Never>?
     private var end: DownloadError??
-    /// Whether a consumer has been given this mailbox.
+    /// Whether a consumer reads this buffer.
     var isClaimed = false
-    /// Whether that consumer only looks on: nobody who waits for the file.
+    /// Whether the consumer is an observer, which keeps nothing alive.
     var isObserver = false
 
-    /// Puts an event in, or hands it to the waiting consumer.
+    /// Adds an event, or delivers it to the waiting consumer.
     mutating func put(_ event: DownloadEvent) -> [DeferredEffect] {
         guard end == nil else { return [] }
         if let waiter {
@@ -39,11 +39,11 @@ struct EventBuffer: Sendable {
         return []
     }
 
-    /// Removes one event, and returns how many are left out before the event that comes now.
+    /// Removes one event, and returns how many are missing before the event that is added next.
     private mutating func makeRoom(for kind: DownloadEvent.Kind) -> Int {
         let index = unread.firstIndex { $0.event.kind == kind } ?? 0
         let removed = unread.remove(at: index)
-        // Progress may be coalesced at any time, so a consumer misses nothing with it.
+        // Progress may be coalesced at any time, so it doesn't count as missing.
         let omittedCount = removed.omittedCount + (removed.event.kind == .progress ? 0 : 1)
         guard index < unread.count else { return omittedCount }
         unread[index].omittedCount += omittedCount

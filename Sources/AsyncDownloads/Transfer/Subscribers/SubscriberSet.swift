@@ -1,44 +1,45 @@
 internal import Foundation
 
-/// One handle that is attached to a transfer: what it asked for, what it still has to be told, and how it ended.
+/// One handle that is attached to a transfer: its request, its undelivered events, and its outcome.
 ///
-/// A value without effects: whoever is to be woken is returned, to be called when no lock is held.
+/// A value without effects: functions return the effects, which are performed when no lock is held.
 struct Subscriber: Sendable {
     typealias Outcome = Result<DownloadedFile, DownloadError>
 
     let request: DownloadRequest
     let terms: SubscriberTerms
     fileprivate(set) var isPaused = false
-    /// Whether the handle is still there.
+    /// Whether the handle still exists.
     var isHeld = true
     fileprivate(set) var outcome: Outcome?
-    var buffers: [Int: EventBuffer]
-    /// The state that onlookers were woken for last.
+    var buffers: [StreamID: EventBuffer]
+    /// The state that observers were last notified of.
     private var lastObservedState: DownloadState?
     /// What to call with the outcome.
-    var waiters: [Int: @Sendable (Outcome) -> Void] = [:]
+    var waiters: [WaiterID: @Sendable (Outcome) -> Void] = [:]
     /// The path that is reserved for its file.
     var reservedPath: String?
     fileprivate(set) var deadline: DeadlineClock?
-    /// What goes off at the deadline.
+    /// The timer of the deadline.
     var deadlineTimer: (any ScheduledAction)?
 
-    init(request: DownloadRequest, terms: SubscriberTerms, firstBuffer: Int) {
+    init(request: DownloadRequest, terms: SubscriberTerms, firstBuffer: StreamID) {
         self.request = request
         self.terms = terms
         deadline = terms.deadline.map { DeadlineClock(limit: $0) }
         buffers = [firstBuffer: EventBuffer()]
     }
 
-    /// Whether anybody listens or awaits, onlookers not counted.
+    /// Whether anything reads the events or awaits the outcome, not counting observers.
     var hasConsumers: Bool {
         !waiters.isEmpty || buffers.values.contains { $0.isClaimed && !$0.isObserver }
     }
 
-    /// Whether it is paused, and nobody can resume it but by resuming all downloads.
+    /// Whether the subscriber is paused and can be resumed only together with all downloads.
     var isUnreachable: Bool { isPaused && !isHeld && !hasConsumers }
 
-    /// Whether nothing can ask for it any more: it has its outcome, its handle is gone, and nobody reads or waits.
+    /// Whether nothing can refer to the subscriber any more: it has its outcome, its handle was released, and nothing reads or
+    /// awaits.
     var isForgettable: Bool {
         outcome != nil && !isHeld && waiters.isEmpty && !buffers.values.contains(where: \.isClaimed)
     }
@@ -49,7 +50,7 @@ struct Subscriber: Sendable {
         return effects
     }
 
-    /// Wakes those who look on when the state has changed, since not every change is an event.
+    /// Notifies the observers if the state has changed, since not every change is an event.
     mutating func show(_ state: DownloadState, _ progress: DownloadProgress) -> [DeferredEffect] {
         guard state != lastObservedState else { return [] }
         lastObservedState = state
@@ -91,14 +92,14 @@ struct Subscriber: Sendable {
 
 /// The subscribers of one transfer, and what they demand together.
 ///
-/// What they demand is kept up to date by each change, so that attaching and leaving cost the same whether there are two
-/// subscribers or a hundred thousand. One that has its outcome is forgotten when its handle and its streams are gone.
+/// Each change updates the demands, so that attaching and detaching cost the same with two subscribers or a hundred thousand. A
+/// subscriber that has its outcome is removed when its handle and its streams are released.
 struct SubscriberSet: Sendable {
     typealias Outcome = Subscriber.Outcome
 
-    private(set) var all: [Int: Subscriber] = [:]
-    /// The numbers of those without an outcome in the order in which they came, among numbers of others.
-    private var order: [Int] = []
+    private(set) var all: [SubscriberID: Subscriber] = [:]
+    /// The subscribers without an outcome in the order in which they attached, among some that have one.
+    private var order: [SubscriberID] = []
     private(set) var activeCount = 0
     private var pausedCount = 0
     private var refreshableCount = 0
@@ -106,39 +107,41 @@ struct SubscriberSet: Sendable {
     private var byteLimits = Tally<Int64?>()
     private var idleTimeouts = Tally<Duration?>()
     private var retryPolicies = Tally<RetryPolicy>()
-    /// The last one that left although the transfer went on.
-    private(set) var lastToLeave: (number: Int, request: DownloadRequest)?
+    /// The subscriber that detached last, for which the transfer may continue.
+    private(set) var lastToLeave: (id: SubscriberID, request: DownloadRequest)?
 
-    /// The algorithms of the checksums that were given, also by subscribers that have left since.
+    /// The algorithms of the expected checksums, including those of detached subscribers.
     private(set) var algorithms: Set<Checksum.Algorithm> = []
-    /// Whether a subscriber gave no checksum, so that the server's has to do.
+    /// Whether a subscriber expects no checksum, so that the server's digest is used.
     private(set) var isAnyUnchecked = false
-    /// Whether a subscriber wanted a file, also one that has left since.
+    /// Whether a subscriber wants a file, including detached ones.
     private(set) var wantsFile = false
-    /// Whether anybody has looked on.
+    /// Whether there was an observer.
     private(set) var hasObservers = false
-    /// Those whose state may have changed since ``takeChanged()``, apart from the transfer's own.
-    private var changed: [Int] = []
-    private var lastNumber = 0
+    /// The subscribers whose state may have changed since ``takeChanged()`` for another reason than the transfer's state.
+    private var changed: [SubscriberID] = []
+    private var subscriberNumbers = SerialNumbers<SubscriberID>()
+    private var streamNumbers = SerialNumbers<StreamID>()
+    private var waiterNumbers = SerialNumbers<WaiterID>()
 
-    /// Those whose outcome is open, in the order in which they came.
-    var active: [(number: Int, subscriber: Subscriber)] {
-        order.compactMap { number in
-            guard let subscriber = all[number], subscriber.outcome == nil else { return nil }
-            return (number, subscriber)
+    /// The subscribers without an outcome, in the order in which they attached.
+    var active: [(id: SubscriberID, subscriber: Subscriber)] {
+        order.compactMap { id in
+            guard let subscriber = all[id], subscriber.outcome == nil else { return nil }
+            return (id, subscriber)
         }
     }
 
-    /// Whether nobody waits for the file any more.
+    /// Whether every subscriber has its outcome.
     var isEmpty: Bool { activeCount == 0 }
 
-    /// Whether everyone who waits for the file has paused.
+    /// Whether every subscriber without an outcome is paused.
     var arePaused: Bool { activeCount > 0 && pausedCount == activeCount }
 
-    /// The most urgent priority of those who wait.
+    /// The highest priority of the subscribers without an outcome.
     var priority: DownloadRequest.Priority { priorities.values.max() ?? .low }
 
-    /// What those who wait demand; `last` where nobody does.
+    /// Returns what the subscribers without an outcome demand; `last` if there are none.
     func demands(after last: SubscriberDemands) -> SubscriberDemands {
         guard activeCount > 0 else { return last }
         return SubscriberDemands(
@@ -147,7 +150,7 @@ struct SubscriberSet: Sendable {
             isRefreshable: refreshableCount > 0, wantsFile: wantsFile)
     }
 
-    /// The largest value, where nil is larger than any other.
+    /// Returns the largest value, where nil is larger than any other.
     private static func most<Value: Comparable>(_ tally: Tally<Value?>) -> Value? {
         var most: Value?
         for value in tally.values {
@@ -157,173 +160,173 @@ struct SubscriberSet: Sendable {
         return most
     }
 
-    /// Those who wait and accept less than `count` bytes, where others accept more.
-    func oversized(_ count: Int64) -> [(number: Int, limit: Int64)] {
+    /// Returns the subscribers that accept fewer than `count` bytes, if others accept more.
+    func oversized(_ count: Int64) -> [(id: SubscriberID, limit: Int64)] {
         guard byteLimits.values.count > 1, byteLimits.values.contains(where: { $0.map { $0 < count } ?? false }) else {
             return []
         }
-        return active.compactMap { caller in
-            guard let limit = caller.subscriber.request.maximumByteCount, limit < count else { return nil }
-            return (caller.number, limit)
+        return active.compactMap { active in
+            guard let limit = active.subscriber.request.maximumByteCount, limit < count else { return nil }
+            return (active.id, limit)
         }
     }
 
-    /// Those whose time is up at the end of a delay that begins now.
-    func late(after delay: Duration, at now: Duration) -> [(number: Int, clock: DeadlineClock)] {
-        active.compactMap { caller in
-            guard let clock = caller.subscriber.deadline, let left = clock.timeLeft(at: now), left <= delay else {
+    /// Returns the subscribers whose deadline passes during a delay that starts now.
+    func late(after delay: Duration, at now: Duration) -> [(id: SubscriberID, clock: DeadlineClock)] {
+        active.compactMap { active in
+            guard let clock = active.subscriber.deadline, let left = clock.timeLeft(at: now), left <= delay else {
                 return nil
             }
-            return (caller.number, clock)
+            return (active.id, clock)
         }
     }
 
-    /// The time that is left to a subscriber; nil without a deadline, in a pause, and after its end.
-    func timeLeft(of number: Int, at now: Duration) -> Duration? {
-        guard let subscriber = all[number], subscriber.outcome == nil else { return nil }
+    /// Returns the remaining time of a subscriber; nil without a deadline, during a pause, and after its end.
+    func timeLeft(of id: SubscriberID, at now: Duration) -> Duration? {
+        guard let subscriber = all[id], subscriber.outcome == nil else { return nil }
         return subscriber.deadline?.timeLeft(at: now)
     }
 
-    /// One more looks on at a subscriber.
-    mutating func addObserver(_ number: Int) {
+    /// Records that a subscriber has an observer.
+    mutating func addObserver(_ id: SubscriberID) {
         hasObservers = true
-        changed.append(number)
+        changed.append(id)
     }
 
-    /// Those whose state may have changed since the last call.
-    mutating func takeChanged() -> [Int] {
+    /// Returns the subscribers whose state may have changed since the last call.
+    mutating func takeChanged() -> [SubscriberID] {
         defer { changed = [] }
         return changed
     }
 
-    /// A number that nothing else of this transfer has.
-    mutating func newNumber() -> Int {
-        lastNumber += 1
-        return lastNumber
-    }
+    /// Creates the identifier of an event stream.
+    mutating func newStream() -> StreamID { streamNumbers.next() }
 
-    /// Adds a subscriber; its first mailbox collects from now on, and its time counts unless it is paused.
+    /// Creates the identifier of a consumer that awaits an outcome.
+    mutating func newWaiter() -> WaiterID { waiterNumbers.next() }
+
+    /// Adds a subscriber. Its first buffer collects events from now on, and its time counts unless it is paused.
     mutating func add(
         _ request: DownloadRequest, _ terms: SubscriberTerms = SubscriberTerms(), isPaused: Bool = false,
         at now: Duration = .zero
-    ) -> Int {
-        let number = newNumber()
+    ) -> SubscriberID {
+        let id = subscriberNumbers.next()
         if request.destination != .memory { wantsFile = true }
         if let checksum = request.checksum {
             algorithms.insert(checksum.algorithm)
         } else {
             isAnyUnchecked = true
         }
-        all[number] = Subscriber(request: request, terms: terms, firstBuffer: newNumber())
-        order.append(number)
+        all[id] = Subscriber(request: request, terms: terms, firstBuffer: newStream())
+        order.append(id)
         activeCount += 1
         if request.refreshURL != nil { refreshableCount += 1 }
         priorities.insert(request.priority)
         byteLimits.insert(request.maximumByteCount)
         idleTimeouts.insert(terms.idleTimeout)
         retryPolicies.insert(terms.retryPolicy)
-        all[number]?.deadline?.start(at: now)
-        if isPaused { _ = setPaused(true, number, at: now) }
-        return number
+        all[id]?.deadline?.start(at: now)
+        if isPaused { _ = setPaused(true, id, at: now) }
+        return id
     }
 
-    /// Pauses or resumes for one subscriber; false where nothing changes.
-    mutating func setPaused(_ isPaused: Bool, _ number: Int, at now: Duration) -> Bool {
-        guard let subscriber = all[number], subscriber.outcome == nil, subscriber.isPaused != isPaused else {
+    /// Pauses or resumes one subscriber, and returns whether that changes anything.
+    mutating func setPaused(_ isPaused: Bool, _ id: SubscriberID, at now: Duration) -> Bool {
+        guard let subscriber = all[id], subscriber.outcome == nil, subscriber.isPaused != isPaused else {
             return false
         }
         pausedCount += isPaused ? 1 : -1
-        changed.append(number)
-        all[number]?.isPaused = isPaused
+        changed.append(id)
+        all[id]?.isPaused = isPaused
         if isPaused {
-            all[number]?.deadline?.stop(at: now)
+            all[id]?.deadline?.stop(at: now)
         } else {
-            all[number]?.deadline?.start(at: now)
+            all[id]?.deadline?.start(at: now)
         }
         return true
     }
 
-    /// Gives one subscriber its outcome, which is final.
-    mutating func end(_ number: Int, _ outcome: Outcome) -> [DeferredEffect] {
-        guard let subscriber = all[number], subscriber.outcome == nil else { return [] }
+    /// Sets the outcome of one subscriber, which is final.
+    mutating func end(_ id: SubscriberID, _ outcome: Outcome) -> [DeferredEffect] {
+        guard let subscriber = all[id], subscriber.outcome == nil else { return [] }
         activeCount -= 1
-        changed.append(number)
+        changed.append(id)
         if subscriber.isPaused { pausedCount -= 1 }
         if subscriber.request.refreshURL != nil { refreshableCount -= 1 }
         priorities.remove(subscriber.request.priority)
         byteLimits.remove(subscriber.request.maximumByteCount)
         idleTimeouts.remove(subscriber.terms.idleTimeout)
         retryPolicies.remove(subscriber.terms.retryPolicy)
-        lastToLeave = (number, subscriber.request)
-        let effects = all[number]?.end(outcome) ?? []
-        forgetIfPossible(number)
+        lastToLeave = (id, subscriber.request)
+        let effects = all[id]?.end(outcome) ?? []
+        forgetIfPossible(id)
         if order.count > 2 * activeCount + 16 { order.removeAll { all[$0].map { $0.outcome != nil } ?? true } }
         return effects
     }
 
-    /// Changes one subscriber's record; it is forgotten when nothing can ask for it any more.
-    mutating func update<Value>(_ number: Int, _ body: (inout Subscriber) -> Value) -> Value? {
-        guard let index = all.index(forKey: number) else { return nil }
-        // In place, since changing a copy would copy its mailboxes.
+    /// Changes one subscriber, which is removed when nothing can refer to it any more.
+    mutating func update<Value>(_ id: SubscriberID, _ body: (inout Subscriber) -> Value) -> Value? {
+        guard let index = all.index(forKey: id) else { return nil }
+        // In place, because changing a copy would copy its buffers.
         let value = body(&all.values[index])
-        forgetIfPossible(number)
+        forgetIfPossible(id)
         return value
     }
 
-    private mutating func forgetIfPossible(_ number: Int) {
-        if all[number]?.isForgettable == true { all[number] = nil }
+    private mutating func forgetIfPossible(_ id: SubscriberID) {
+        if all[id]?.isForgettable == true { all[id] = nil }
     }
 
-    /// Tells everyone who waits; the paused hear no progress.
+    /// Emits an event to every subscriber without an outcome; paused ones receive no progress.
     mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
         var effects: [DeferredEffect] = []
-        for number in order {
-            guard let subscriber = all[number], subscriber.outcome == nil else { continue }
+        for id in order {
+            guard let subscriber = all[id], subscriber.outcome == nil else { continue }
             if subscriber.isPaused, case .progress = event { continue }
-            effects += update(number) { $0.emit(event) } ?? []
+            effects += update(id) { $0.emit(event) } ?? []
         }
         return effects
     }
 
-    /// Tells everyone who waits and has paused.
+    /// Emits an event to every paused subscriber without an outcome.
     mutating func emitToPaused(_ event: DownloadEvent) -> [DeferredEffect] {
         guard pausedCount > 0 else { return [] }
-        return active.filter(\.subscriber.isPaused).flatMap { caller in
-            update(caller.number) { $0.emit(event) } ?? []
+        return active.filter(\.subscriber.isPaused).flatMap { active in
+            update(active.id) { $0.emit(event) } ?? []
         }
     }
 
-    /// Ends it for everyone who waits.
+    /// Ends every subscriber without an outcome.
     mutating func end(_ ending: TransferEnding) -> [DeferredEffect] {
         var effects: [DeferredEffect] = []
-        for (number, subscriber) in active {
+        for (id, subscriber) in active {
             let outcome: Outcome
             switch ending {
             case .finished(let results):
-                outcome = results[number] ?? .failure(DownloadError(.storageFailure, "the file was not placed"))
+                outcome = results[id] ?? .failure(DownloadError(.storageFailure, "the file was not placed"))
             case .failed(let error):
                 outcome = .failure(error)
             case .abandoned, .discarded:
                 outcome = .failure(DownloadError(.cancelled))
             }
-            effects += end(number, outcome.concerning(subscriber.request.url))
+            effects += end(id, outcome.concerning(subscriber.request.url))
         }
         return effects
     }
 
-    /// The timers of all deadlines, which go off no more.
+    /// Removes and returns the timers of all deadlines.
     mutating func takeDeadlineTimers() -> [any ScheduledAction] {
         order.compactMap { all[$0]?.deadlineTimer == nil ? nil : all[$0]?.takeDeadlineTimer() }
     }
 
-    /// The paths that are reserved for those who wait, which give them up.
+    /// Removes and returns the reserved paths of the subscribers without an outcome.
     mutating func takeReservedPaths() -> [String] {
         order.compactMap { all[$0]?.reservedPath == nil ? nil : all[$0]?.takeReservedPath() }
     }
 }
 
 extension Result where Failure == DownloadError {
-    /// The same, with the URL that the caller asked for in the error.
+    /// Returns the same result, with the requested URL in the error.
     func concerning(_ url: URL) -> Self {
         mapError { error in
             var error = error

@@ -1,4 +1,4 @@
-/// How often each value occurs in a changing collection.
+/// A multiset that counts how often each value occurs.
 struct Tally<Value: Hashable & Sendable>: Sendable {
     private var counts: [Value: Int] = [:]
 
@@ -11,7 +11,7 @@ struct Tally<Value: Hashable & Sendable>: Sendable {
 
     /// Removes one occurrence of `value`.
     mutating func remove(_ value: Value) {
-        guard let count = counts[value] else { preconditionFailure("a value that does not occur was removed") }
+        guard let count = counts[value] else { preconditionFailure("removed a value that doesn't occur") }
         counts[value] = count == 1 ? nil : count - 1
     }
 }

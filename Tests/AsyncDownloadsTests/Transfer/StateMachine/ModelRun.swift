@@ -56,6 +56,9 @@ struct ModelRun {
     var refreshes: [RefreshID] = []
     var tick: Duration?
     var mark: Duration?
+    /// The phases that followed each phase.
+    private(set) var exits: [TransferStateMachine.Phase: Set<TransferStateMachine.Phase>] = [:]
+    private var lastPhase = TransferStateMachine.Phase.ready
     private var lastProgress: Int64 = 0
 
     /// - Parameters:
@@ -142,6 +145,8 @@ struct ModelRun {
     /// Notes what was decided: events are told at once, everything else waits its turn.
     mutating func take(_ input: String, _ decided: [TransferAction]) {
         history.append("\(now) \(input): \(decided.map(\.summary)), \(machine.phase)")
+        if machine.phase != lastPhase { exits[lastPhase, default: []].insert(machine.phase) }
+        lastPhase = machine.phase
         check(ending == nil || decided.isEmpty, "actions after the end")
         for action in decided {
             if case .emit(let event) = action { hear(event) } else { actions.append(action) }

@@ -272,6 +272,14 @@ extension TimerID: ExpressibleByIntegerLiteral {
     public init(integerLiteral value: Int) { self.init(rawValue: value) }
 }
 
+extension SubscriberID: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: Int) { self.init(rawValue: value) }
+}
+
+extension WaiterID: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: Int) { self.init(rawValue: value) }
+}
+
 extension RefreshID: ExpressibleByIntegerLiteral {
     public init(integerLiteral value: Int) { self.init(rawValue: value) }
 }

@@ -16,7 +16,7 @@ struct SubscriberSetTests {
         url: URL(fileURLWithPath: "/tmp/a"), byteCount: 7, fetchedByteCount: 7,
         finalURL: .sample("https://a.example/file"))
 
-    private static func heard(_ subscribers: inout SubscriberSet, _ number: Int) -> [String] {
+    private static func heard(_ subscribers: inout SubscriberSet, _ number: SubscriberID) -> [String] {
         subscribers.update(number) { subscriber in
             var heard: [String] = []
             for id in subscriber.buffers.keys {
@@ -58,7 +58,7 @@ struct SubscriberSetTests {
     func active() {
         var subscribers = SubscriberSet()
         let numbers = (0..<20).map { subscribers.add(Self.request("\($0)")) }
-        #expect(subscribers.active.map(\.number) == numbers)
+        #expect(subscribers.active.map(\.id) == numbers)
         #expect(Set(numbers).count == 20)
         _ = subscribers.end(numbers[3], .success(Self.file))
         #expect(subscribers.active.count == 19)
@@ -157,7 +157,7 @@ struct SubscriberSetTests {
         #expect(subscribers.update(7) { _ in 1 } == nil)
     }
 
-    private static func code(_ subscribers: SubscriberSet, _ number: Int) -> DownloadError.Code? {
+    private static func code(_ subscribers: SubscriberSet, _ number: SubscriberID) -> DownloadError.Code? {
         guard case .failure(let error)? = subscribers.all[number]?.outcome else { return nil }
         return error.code
     }

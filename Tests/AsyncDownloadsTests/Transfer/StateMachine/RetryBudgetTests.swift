@@ -1,0 +1,55 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite(.endsWhenHung)
+struct RetryBudgetTests {
+    private static let error = DownloadError(.connectionLost)
+    private static let policy = RetryPolicy(maximumRetries: 2, baseDelay: .seconds(8))
+
+    @Test func `retries end with the budget`() {
+        var budget = RetryBudget(seed: 1)
+        for number in 1...2 {
+            let attempt = budget.nextAttempt(after: Self.error, policy: Self.policy, received: 0)
+            #expect(attempt?.number == number)
+            #expect((attempt?.delay ?? .zero) <= attempt?.longestDelay ?? .zero)
+        }
+        #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 0) == nil)
+    }
+
+    @Test func `rule 37: an attempt that brought new bytes does not count`() {
+        var budget = RetryBudget(seed: 1)
+        for received in [10, 20, 30] as [Int64] {
+            #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: received)?.number == 1)
+        }
+        #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 30)?.number == 2)
+    }
+
+    @Test func `bytes that were found do not count as new`() {
+        var budget = RetryBudget(seed: 1)
+        budget.found(50)
+        #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 50)?.number == 1)
+        #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 50)?.number == 2)
+    }
+
+    @Test func `a permanent error gets no attempt`() {
+        var budget = RetryBudget(seed: 1)
+        #expect(budget.nextAttempt(after: DownloadError(.unsupported), policy: Self.policy, received: 10) == nil)
+    }
+
+    @Test func `rule 27: a second forced restart is refused unless requests are bounded`() {
+        var budget = RetryBudget(seed: 1)
+        #expect(budget.forceRestart(isBounded: false) == 0)
+        #expect(budget.forceRestart(isBounded: false) == nil)
+        #expect(budget.forceRestart(isBounded: true) == 1)
+        budget.restartsUndone()
+        #expect(budget.forceRestart(isBounded: false) == 0)
+    }
+
+    @Test func `the first excess is told from later ones`() {
+        var budget = RetryBudget(seed: 1)
+        #expect(budget.countExcess() == true)
+        #expect(budget.countExcess() == false)
+    }
+}
