@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// The delivery of a complete file: it is verified, and each subscriber gets it at its own destination.
+/// The delivery of a complete file: verification, then placement at the destination of each subscriber.
 ///
-/// SubscriberSet may come while the file is verified and placed; they are served in further rounds, from the partial as long
-/// as it is there, then from a file that was placed. Every call may block on the disk.
+/// Subscribers may attach while the file is verified and placed. They are served in further rounds: from the partial
+/// file as long as it exists, then from a file that was placed. Every method may block on the disk.
 struct FileDelivery {
-    /// Someone who is to get the file.
+    /// A subscriber that is to receive the file.
     struct Recipient: Sendable {
         let id: SubscriberID
         let request: DownloadRequest
@@ -20,12 +20,12 @@ struct FileDelivery {
     private let environment: TransferEnvironment
     private var digests: TransferDigests
 
-    /// The result of each subscriber that was served.
+    /// The outcomes of the subscribers that were served, by subscriber number.
     private(set) var results: [SubscriberID: Subscriber.Outcome] = [:]
-    /// Where the file is, after it was placed.
+    /// The path of a file that was placed, or nil as long as there is none.
     private var placedPath: String?
     private var data: Result<Data, DownloadError>?
-    /// Why the partial cannot serve anyone any more.
+    /// The reason that the partial file can no longer serve any subscriber.
     private var failure: DownloadError?
 
     init(_ transfer: Transfer, _ partial: any Partial, length: Int64, _ representation: Representation) {
@@ -36,7 +36,9 @@ struct FileDelivery {
         (fetched, digests) = transfer.withState { ($0.machine.progress.fetchedByteCount, $0.digests) }
     }
 
-    /// Checks bytes that came under several validators by the digest for whose sake they were kept.
+    /// Verifies bytes that were received under several validators against the checksum that allowed keeping them.
+    ///
+    /// The partial file is discarded after a mismatch, and closed after any other error.
     mutating func verify(by checksum: Checksum) throws(DownloadError) {
         do throws(DownloadError) {
             try check(checksum, isServers: false)
@@ -46,11 +48,13 @@ struct FileDelivery {
         }
     }
 
-    /// Serves each of `recipients`, who have no result yet.
+    /// Serves the recipients, none of which has a result yet.
     ///
     /// - Parameters:
-    ///   - serverDigest: What the server said of the file, for those who expect nothing themselves.
-    ///   - isWanted: Whether a file may still be placed, asked after it was verified, which may take long.
+    ///   - serverDigest: The digest that the server sent. It is checked for recipients that expect no checksum
+    ///     themselves.
+    ///   - isWanted: Returns whether a file may still be placed. It is called after the verification, which may take
+    ///     long.
     mutating func serve(_ recipients: [Recipient], serverDigest: Checksum?, isWanted: () -> Bool) {
         var targets: [PlacementTarget] = []
         var takers: [PlacementTarget.Place: [SubscriberID]] = [:]
@@ -79,10 +83,12 @@ struct FileDelivery {
         }
     }
 
-    /// Ends the partial where no destination took it; `isDiscarded` if no subscriber wants its bytes.
+    /// Discards or closes the partial file if it was not moved to a destination.
+    ///
+    /// - Parameter isDiscarded: Whether no subscriber wants its bytes.
     func finish(isDiscarded: Bool) {
         guard placedPath == nil, failure == nil else { return }
-        // Bytes that are not needed any more are kept only if they may be right, that is, when reading them failed.
+        // Bytes that are no longer needed are kept only if they may be correct, that is, if reading them failed.
         let isOver = isDiscarded || results.values.contains { (try? $0.get()) != nil || $0.code == .checksumMismatch }
         if isOver { partial.discard() } else { partial.close() }
     }
@@ -100,7 +106,7 @@ struct FileDelivery {
     }
 
     private mutating func digestOfPlacedFile(_ algorithm: Checksum.Algorithm) throws(DownloadError) -> String {
-        // A digest that was finished before needs no bytes.
+        // A digest that is already complete needs no bytes.
         let file = digests.position(of: [algorithm]) < length ? try contentsOfPlacedFile(isMapped: true) : Data()
         return try digests.finish(algorithm, length: length) { buffer, offset in
             let start = min(Int(offset), file.count)
@@ -110,7 +116,7 @@ struct FileDelivery {
         }
     }
 
-    /// The bytes for those who want them in memory, read once.
+    /// Returns the bytes for subscribers that want them in memory; they are read once.
     private mutating func contents() -> Result<Data, DownloadError> {
         let result =
             data
@@ -121,7 +127,9 @@ struct FileDelivery {
         return result
     }
 
-    /// - Parameter isMapped: Whether the bytes are used up before anybody may change the file.
+    /// Returns the contents of the file that was placed.
+    ///
+    /// - Parameter isMapped: Whether the caller is done with the bytes before anyone may change the file.
     private func contentsOfPlacedFile(isMapped: Bool = false) throws(DownloadError) -> Data {
         do {
             return try Data(contentsOf: URL(fileURLWithPath: placedPath ?? ""), options: isMapped ? .mappedIfSafe : [])
@@ -130,7 +138,7 @@ struct FileDelivery {
         }
     }
 
-    /// Puts the file itself, or copies of it, at the targets.
+    /// Places the file, or copies of it, at the targets.
     private mutating func place(at targets: [PlacementTarget]) -> [Result<String, DownloadError>] {
         for case .path(let path, _) in targets.map(\.place) { environment.destinations.waitUntilFree(path, for: key) }
         if let placedPath { return environment.store.place(copyOf: placedPath, at: targets, for: location) }
@@ -143,7 +151,9 @@ struct FileDelivery {
         return results
     }
 
-    /// Keeps a whole file that could not be put in its place, for a request that comes when it can.
+    /// Keeps a complete file that could not be placed, for a later request.
+    ///
+    /// - Returns: The number of bytes that are kept.
     private func keep() -> Int64 {
         partial.updateRepresentation(representation)
         do throws(DownloadError) {
@@ -154,7 +164,7 @@ struct FileDelivery {
         return partial.close().count
     }
 
-    /// Where the file goes; nil where none is wanted.
+    /// Returns the placement target of a request, or nil if it needs no file.
     private func target(for request: DownloadRequest) -> PlacementTarget? {
         let place: PlacementTarget.Place
         switch request.destination {
@@ -175,7 +185,7 @@ struct FileDelivery {
     }
 
     private func file(_ path: String?, data: Data? = nil) -> DownloadedFile {
-        // The final URL was one when the request for it was sent.
+        // The final URL was valid when the request for it was sent.
         let finalURL = URL(string: representation.finalURL) ?? URL(fileURLWithPath: path ?? "/")
         var file = DownloadedFile(
             url: path.map { URL(fileURLWithPath: $0) } ?? finalURL, byteCount: length, fetchedByteCount: fetched,
@@ -187,7 +197,7 @@ struct FileDelivery {
 }
 
 extension Transfer {
-    /// Verifies the file and delivers it, to those who come meanwhile as well.
+    /// Verifies the file and delivers it, also to subscribers that attach in the meantime.
     func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
         onPartial { [self] partial in
             var delivery = FileDelivery(self, partial, length: length, representation)
@@ -204,9 +214,9 @@ extension Transfer {
         }
     }
 
-    /// Those who have no result yet; nil where everyone has one, after which nobody can attach any more.
+    /// Returns the subscribers without a result, or nil if each one has a result; after that, no subscriber can attach.
     ///
-    /// Where the policy is to finish for nobody, it is for the one who left last.
+    /// If the transfer finishes without subscribers because of its policy, the recipient is the one that detached last.
     private func nextRecipients(
         _ delivery: FileDelivery, of representation: Representation
     ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
@@ -214,9 +224,9 @@ extension Transfer {
             var recipients = state.subscribers.active.filter { delivery.results[$0.id] == nil }.map {
                 FileDelivery.Recipient(id: $0.id, request: $0.subscriber.request)
             }
-            // Whoever was the last and discarded while the bytes were being checked wants no file of them.
+            // If the last subscriber discarded while the bytes were verified, no one wants a file of them.
             let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
-            // The path of that one stays reserved until its file is there.
+            // Its path stays reserved until the file is placed.
             var kept: String?
             if isForNobody, case .file(let file)? = state.subscribers.lastToLeave?.request.destination {
                 kept = file.path
@@ -237,7 +247,7 @@ extension Transfer {
         update { state, decision in
             state.partial = nil
             decision.actions += state.machine.finished(result, at: now)
-            // Everything begins again, and so do the deadlines that have passed meanwhile.
+            // The transfer restarts, so deadlines that passed in the meantime apply again.
             guard state.machine.phase != .ended else { return }
             state.isServed = false
             for (id, subscriber) in state.subscribers.active where subscriber.deadline != nil {

@@ -1,6 +1,6 @@
-/// Frees what downloads that do not run hold in memory, when it is short.
+/// Releases the memory that paused downloads hold when memory is short.
 ///
-/// It watches from the first pause on: before that there is nothing to free.
+/// Monitoring starts with the first pause; before that, there is nothing to release.
 final class MemoryPressureResponder: Sendable {
     private enum State {
         case idle
@@ -30,12 +30,12 @@ final class MemoryPressureResponder: Sendable {
         end()
     }
 
-    /// There is something that may be freed.
+    /// Starts monitoring memory pressure, unless it has already started or the policy is to ignore it.
     func start() {
         guard policy != .ignore, state.withLock({ if case .idle = $0 { true } else { false } }) else { return }
         let watch = monitor.watch { [weak self] level in self?.respond(level) }
         let surplus: (any MemoryPressureWatch)? = state.withLock { state in
-            // Another thread was quicker, or it is over.
+            // Another thread was faster, or the responder has ended.
             guard case .idle = state else { return watch }
             state = .watching(watch)
             return nil
@@ -43,7 +43,7 @@ final class MemoryPressureResponder: Sendable {
         surplus?.stop()
     }
 
-    /// Watches no more.
+    /// Stops monitoring memory pressure permanently.
     func end() {
         let watch: (any MemoryPressureWatch)? = state.withLock { state in
             defer { state = .ended }
@@ -58,9 +58,9 @@ final class MemoryPressureResponder: Sendable {
         free(toDisk: level < .critical, discarding: policy == .discard, because: "memory pressure is \(level)")
     }
 
-    /// Frees now; blocks on the disk.
+    /// Releases memory at once; blocks on the disk.
     ///
-    /// - Returns: How many bytes left memory.
+    /// - Returns: The number of bytes that were released from memory.
     @discardableResult
     func free(toDisk: Bool, discarding: Bool, because reason: String) -> Int {
         let released = bodies.releaseAll(toDisk: toDisk && !discarding)

@@ -1,12 +1,12 @@
 internal import Foundation
 
 extension PartialLocation {
-    /// Where the bytes of `request` are kept until they are all there.
+    /// Creates the location of the partial file of a request.
     ///
     /// - Parameters:
-    ///   - partialsDirectory: Where all of them are kept, unless each is kept beside its destination.
-    ///   - spillDirectory: Where a body goes that is wanted in memory and has to leave it.
-    ///   - place: The site at which they were found, where they were.
+    ///   - partialsDirectory: The directory of all partial files, or nil if each one is next to its destination.
+    ///   - spillDirectory: The directory of bodies that were requested in memory and have to be moved to disk.
+    ///   - place: The location at which existing bytes were found, if any.
     init(
         _ request: DownloadRequest, key: TransferKey, partialsDirectory: URL?, spillDirectory: URL,
         place: PartialLocation? = nil
@@ -51,7 +51,8 @@ extension DownloadRequest.Destination {
         }
     }
 
-    // Containers move between launches of an app, so what lies below the partial's directory is named from there.
+    // The container of an app moves between launches, so a path below the partial file's directory is recorded relative
+    // to it.
     fileprivate func record(relativeTo directory: String) -> String {
         let path: String
         switch self {
@@ -60,26 +61,26 @@ extension DownloadRequest.Destination {
         }
         if path == directory { return "." }
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"
-        // By bytes, as the system does: a slash and a combining mark behind it are one `Character`.
+        // Bytes are compared, as the system does: a slash and a combining mark that follows it are one `Character`.
         guard path.utf8.starts(with: prefix.utf8) else { return path }
         let relative = String(decoding: path.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-        // No path begins with a tilde that somebody might take for a home directory.
+        // A path that begins with a tilde could be mistaken for one in a home directory.
         return relative.utf8.first == UInt8(ascii: "~") ? "./" + relative : relative
     }
 }
 
 extension RequestRecord {
-    /// The components of a destination below the checkpoint's directory; nil where it may lead elsewhere.
+    /// The components of a destination below the checkpoint's directory, or nil if it may be elsewhere.
     var componentsBelow: [String]? {
         guard destination.utf8.first != UInt8(ascii: "~"), !destination.utf8.contains(0) else { return nil }
         var components = destination.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
         if components.first == "." { components.removeFirst() }
-        // An empty first component is an absolute path.
+        // An empty first component indicates an absolute path.
         return components.allSatisfy({ !["", ".", ".."].contains($0) }) ? components : nil
     }
 
-    /// Whether the destination is an absolute path that climbs nowhere.
+    /// Whether the destination is an absolute path without components that are empty, `.`, `..`, or begin with a tilde.
     var isPlainAbsolute: Bool {
         guard destination.utf8.first == UInt8(ascii: "/"), !destination.utf8.contains(0) else { return false }
         return destination.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -91,7 +92,9 @@ extension RequestRecord {
 }
 
 extension DownloadRequest {
-    /// The request that left `unfinished`, without its secrets; nil where its URL or its destination is unusable.
+    /// Creates the request of an unfinished download, without its secrets.
+    ///
+    /// Returns nil if the URL or the destination is unusable.
     init?(_ unfinished: UnfinishedPartial) {
         let record = unfinished.location.request
         guard let url = URL(string: record.url) else { return nil }
@@ -103,7 +106,7 @@ extension DownloadRequest {
             let hint: URL.DirectoryHint = record.choosesName ? .isDirectory : .notDirectory
             let place: URL
             if let components = record.componentsBelow {
-                // Appending never expands a tilde, which a path relative to a URL does.
+                // Appending never expands a tilde, unlike the resolution of a path relative to a URL.
                 place =
                     components.isEmpty
                     ? base : base.appending(path: components.joined(separator: "/"), directoryHint: hint)
@@ -125,7 +128,7 @@ extension DownloadRequest {
         if record.componentsBelow != nil { origin.directory = base.path }
     }
 
-    /// The directory that the file must stay below, over whatever symbolic links, where `file` was restored from it.
+    /// Returns the directory that `file` must not leave through symbolic links, or nil if it was not restored from one.
     func confiningDirectory(of file: URL) -> String? {
         guard let directory = origin.directory else { return nil }
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"

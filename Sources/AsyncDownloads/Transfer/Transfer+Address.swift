@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Where the resource is asked for, as callers say.
+/// The URL of the resource, as subscribers supply it.
 extension Transfer {
-    /// Goes on from another URL.
+    /// Continues with another URL of the resource.
     func replaceURL(with fresh: FreshURL) {
         let (now, date) = (now, environment.time.date)
         input { machine in
@@ -11,7 +11,7 @@ extension Transfer {
         }
     }
 
-    /// Where `request` asks for the resource.
+    /// Returns the URL and the headers with which `request` fetches the resource.
     func address(of request: DownloadRequest, at now: Duration) -> SourceAddress.Replacement? {
         guard let url = URL(string: TransferKey(request).url) else { return nil }
         let fresh = FreshURL(
@@ -20,13 +20,13 @@ extension Transfer {
         return .init(fresh, replacing: [:], at: now, date: environment.time.date)
     }
 
-    /// Asks the first caller who can be asked, once for all of them.
+    /// Asks the first subscriber that can supply a fresh URL, once for all subscribers.
     func refreshURL(_ context: URLRefresh.Context, _ id: RefreshID) {
         let closure = withState { state in
             state.subscribers.active.lazy.compactMap(\.subscriber.request.refreshURL).first
         }
-        // The caller's closure is asynchronous, and actions are not; one task a request for a fresh URL, which the state
-        // keeps for it to be cancelled.
+        // The subscriber's closure is asynchronous, and actions are not. There is one task for each request for a fresh
+        // URL; the state holds it, so that it can be canceled.
         let task = Task { [self] in
             let result = await fresh(from: closure, context)
             input { $0.refreshed(result, id, at: now) }
@@ -50,7 +50,7 @@ extension Transfer {
 }
 
 extension SourceAddress.Replacement {
-    /// The fresh URL, its date moved to the machine's clock.
+    /// Creates a replacement from a fresh URL, with its expiration converted to the state machine's clock.
     init(_ fresh: FreshURL, replacing present: CallerHeaders, at now: Duration, date: HTTPDate) {
         let names = fresh.nonsecretHeaders ?? present.nonsecretNames
         self.init(
@@ -60,7 +60,7 @@ extension SourceAddress.Replacement {
 }
 
 extension HTTPDate {
-    /// The time from here to `other`; negative when it has passed.
+    /// Returns the time from this date to `other`, which is negative if `other` is earlier.
     func duration(to other: Date) -> Duration {
         .seconds(other.timeIntervalSince1970 - Double(secondsSinceEpoch))
     }

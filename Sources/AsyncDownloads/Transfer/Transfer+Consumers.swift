@@ -1,12 +1,14 @@
-/// What awaits a subscriber's outcome, and what reads its events.
+/// The consumers of a subscriber: tasks that await its outcome or read its events.
 extension Transfer {
-    /// The subscriber's outcome, awaited if need be; leaving the task leaves the transfer, if nobody else listens.
+    /// Returns the subscriber's outcome, and waits for it if necessary.
+    ///
+    /// If the waiting task is canceled, the subscriber is detached unless it has other consumers.
     func outcome(of id: SubscriberID) async -> SubscriberSet.Outcome {
         let waiter = update { state, _ in state.subscribers.newWaiter() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let ready = update { state, decision -> SubscriberSet.Outcome? in
-                    // A task that is cancelled already has had its handler called, which found no waiter.
+                    // If the task is canceled already, its cancellation handler was called and found no waiter.
                     if Task.isCancelled { return .failure(leaveIfUnheard(id, &state, &decision)) }
                     if let outcome = state.subscribers.all[id]?.outcome { return outcome }
                     _ = state.subscribers.update(id) { $0.waiters[waiter] = { continuation.resume(returning: $0) } }
@@ -24,7 +26,7 @@ extension Transfer {
         }
     }
 
-    /// Detaches a caller whose consumer was cancelled, if that was the last, and returns what the consumer gets.
+    /// Detaches a subscriber if its last consumer was canceled, and returns the error for that consumer.
     private func leaveIfUnheard(
         _ id: SubscriberID, _ state: inout State, _ decision: inout Decision
     ) -> DownloadError {
@@ -35,9 +37,9 @@ extension Transfer {
         return state.cancellation(of: id)
     }
 
-    /// Calls `body` once with the subscriber's outcome, perhaps before this returns.
+    /// Calls `body` once with the subscriber's outcome, possibly before this method returns.
     ///
-    /// What waits this way counts as a consumer of the subscriber.
+    /// A closure that waits this way counts as a consumer of the subscriber.
     func whenEnded(_ id: SubscriberID, _ body: @escaping @Sendable (Subscriber.Outcome) -> Void) {
         let outcome = update { state, _ -> Subscriber.Outcome? in
             if let outcome = state.subscribers.all[id]?.outcome { return outcome }
@@ -50,7 +52,7 @@ extension Transfer {
 }
 
 extension Transfer.State {
-    /// What a consumer of subscriber `id` gets whose task was cancelled.
+    /// Returns the error for a consumer of subscriber `number` whose task was canceled.
     func cancellation(of id: SubscriberID) -> DownloadError {
         if case .failure(let error)? = subscribers.all[id]?.outcome, error.code == .cancelled { return error }
         return DownloadError(.cancelled, retainedByteCount: machine.bytes.count)
@@ -58,9 +60,10 @@ extension Transfer.State {
 }
 
 extension Transfer {
-    /// Opens a stream: the first tells everything since the caller came, later ones begin with the state as it is.
+    /// Opens a stream and returns its number.
     ///
-    /// An onlooker's begins with the state as it is, and takes nothing from the others.
+    /// The first stream emits everything since the subscriber was attached; later ones begin with the current state.
+    /// The stream of an observer begins with the current state and takes no events from the others.
     func openStream(_ id: SubscriberID, isObserver: Bool = false) -> StreamID {
         update { state, decision in
             let machine = state.machine
@@ -93,7 +96,7 @@ extension Transfer {
         }
     }
 
-    /// The stream's next event; nil at its end.
+    /// Returns the stream's next event, or nil at its end.
     func nextEvent(_ id: SubscriberID, stream: StreamID) async throws(DownloadError) -> DownloadEvent? {
         let delivery: EventBuffer.Delivery = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -115,7 +118,10 @@ extension Transfer {
         return try delivery.get()
     }
 
-    /// The stream is not read any more; where its task was cancelled, that counts as leaving.
+    /// Closes a stream that is no longer read.
+    ///
+    /// - Parameter cancelled: Whether the reading task was canceled. If so, the subscriber is detached unless it has
+    ///   other consumers.
     func closeStream(_ id: SubscriberID, stream: StreamID, cancelled: Bool) {
         update { state, decision in
             let buffer = state.subscribers.update(id) { $0.buffers.removeValue(forKey: stream) }
@@ -128,14 +134,15 @@ extension Transfer {
 }
 
 extension TransferStateMachine {
-    /// What a stream that is opened late has to hear first.
+    /// Returns the first events of a stream that is opened late.
     func present(isPaused: Bool, outcome: SubscriberSet.Outcome?) -> [DownloadEvent] {
         switch outcome {
         case .success(let file): return [.finished(file)]
         case .failure: return []
         case nil: break
         }
-        // A pause that is under way is told when the bytes are on disk; one among others that go on is done already.
+        // A pause in progress is emitted when the bytes are on disk; a pause of one subscriber while others run is
+        // complete at once.
         if phase == .paused || isPaused && intent == .run { return [.paused(receivedByteCount: bytes.count)] }
         switch phase {
         case .finishing: return [.verifying]

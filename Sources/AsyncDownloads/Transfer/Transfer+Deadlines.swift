@@ -1,11 +1,11 @@
-/// The time that each subscriber gives its download. A deadline ends its own subscriber and no other.
+/// The deadlines of subscribers. A deadline ends only its own subscriber.
 extension Transfer {
-    /// Sets the timer of a subscriber's deadline; does nothing where time does not count.
+    /// Schedules the timer of a subscriber's deadline; does nothing while the deadline does not count time.
     func watchDeadline(of id: SubscriberID) {
         guard let left = withState({ $0.subscribers.timeLeft(of: id, at: now) }) else { return }
         let timer = environment.time.schedule(after: max(.zero, left)) { [self] in deadlineReached(of: id) }
         let unneeded = update { state, _ -> (any ScheduledAction)? in
-            // A pause or the end came meanwhile.
+            // The subscriber was paused or ended in the meantime.
             guard state.subscribers.timeLeft(of: id, at: now) != nil else { return timer }
             return state.subscribers.update(id) { subscriber in
                 defer { subscriber.deadlineTimer = timer }
@@ -22,16 +22,16 @@ extension Transfer {
                 let clock = state.subscribers.all[id]?.deadline
             else { return }
             guard left <= .zero else {
-                // A timer that was set before a pause.
+                // The timer was scheduled before a pause.
                 return decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }
-            // Every byte is there, and only verified and put in place.
+            // All bytes have been received; the file is being verified and placed.
             guard state.machine.phase != .finishing else { return }
             outOfTime(id, clock.error, &state, &decision, at: now)
         }
     }
 
-    /// Ends the subscribers whose time is up before the next attempt would begin (rule 37).
+    /// Ends the subscribers whose deadlines pass before the next attempt would start (rule 37).
     func leaveLate(_ state: inout State, _ decision: inout Decision) {
         for case .emit(.retrying(_, let delay, let error)) in decision.actions {
             let now = now
@@ -43,7 +43,10 @@ extension Transfer {
         }
     }
 
-    /// Unlike a subscriber that leaves of its own accord, one whose time is up wants no work to be done without it.
+    /// Ends a subscriber whose deadline has passed.
+    ///
+    /// Unlike a canceled subscriber, it wants no work to be done after its end, so the abandonment policy does not
+    /// apply.
     private func outOfTime(
         _ id: SubscriberID, _ error: DownloadError, _ state: inout State, _ decision: inout Decision, at now: Duration
     ) {

@@ -1,6 +1,6 @@
-/// Digests that are computed while the bytes still arrive, so that the end does not have to wait for them.
+/// Digests that are computed while bytes are received, so that no time is spent on them at the end.
 extension Transfer {
-    /// Takes one turn on the store's queue, and another one as long as there is enough to do.
+    /// Performs one turn on the store's queue, and further ones as long as enough bytes are available.
     func digestOnQueue() {
         onPartial { [self] partial in
             var (digests, wanted, available) = withState { state in
@@ -17,12 +17,12 @@ extension Transfer {
 }
 
 extension Transfer.State {
-    /// Whether a turn is due; it counts as begun then.
+    /// Returns whether a turn is due, and counts it as started in that case.
     mutating func beginDigesting() -> Bool {
         digests.begin(wantedDigests, available: machine.bytes.intervals.prefixEnd)
     }
 
-    /// The algorithms whose digests the end will ask for, as far as is known now.
+    /// The algorithms whose digests will be needed at the end, as far as is known now.
     var wantedDigests: Set<Checksum.Algorithm> {
         guard subscribers.isAnyUnchecked, let representation = machine.bytes.representation,
             let checksum = serverDigest(of: representation)
@@ -30,7 +30,7 @@ extension Transfer.State {
         return subscribers.algorithms.union([checksum.algorithm])
     }
 
-    /// The one of the server's digests that costs least to check (RFC 9530 leaves the choice to the recipient).
+    /// Returns the digest from the server that costs least to check (RFC 9530 leaves the choice to the recipient).
     func serverDigest(of representation: Representation) -> Checksum? {
         guard RunningDigest.isAvailable, let offered = representation.digests else { return nil }
         return offered.first { subscribers.algorithms.contains($0.algorithm) } ?? offered.first

@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// What the engine reports, and the writing of what it brings.
+/// The callbacks of the engine, and the writing of the bytes that it delivers.
 extension Transfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
         let (reply, gate, partial) = update { state, decision in
@@ -13,7 +13,7 @@ extension Transfer {
             if isAside, case .start(let representation) = reply {
                 decision.actions.append(.startPartial(representation, exchange: id))
             }
-            // The gate is closed before an action may open it.
+            // The gate is set under the lock, before an action may open it.
             return (reply, isAside ? receiver.shutGate() : nil, state.partial)
         }
         if let gate { return .notYet(gate) }
@@ -26,9 +26,9 @@ extension Transfer {
         return .ready
     }
 
-    /// Writes the bytes on the engine's thread: they are valid during the call only, and a hop would cost a copy.
+    /// Writes the bytes on the engine's thread, where no copy is needed: they are valid during the call only.
     ///
-    /// Where that would block the thread, they are copied and written on the transfer's queue, and nothing more is
+    /// If that would block the thread, the bytes are copied and written on the transfer's queue, and no more bytes are
     /// delivered until they are written.
     func bytesArrived(
         _ bytes: UnsafeRawBufferPointer, from receiver: ExchangeReceiver, exchange id: ExchangeID
@@ -60,7 +60,7 @@ extension Transfer {
         return .notYet(gate)
     }
 
-    /// Writes or compares the bytes at an offset of the partial file, perhaps on the transfer's queue.
+    /// Writes or compares the bytes at an offset of the partial file, possibly on the transfer's queue.
     private typealias PartHandler =
         @Sendable (
             _ bytes: UnsafeRawBufferPointer, _ offset: Int64, _ partial: any Partial, _ exchange: ExchangeID,
@@ -74,7 +74,7 @@ extension Transfer {
         }
     }
 
-    /// Compares bytes with those that are there.
+    /// Compares the bytes with those in the partial file.
     @Sendable private func compare(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64, in partial: any Partial, _ id: ExchangeID, isAside: Bool
     ) {
@@ -99,7 +99,7 @@ extension Transfer {
         let isDigestDue = update { state, decision in
             for action in state.machine.wrote(bytes.count, at: offset, exchange: id, at: now) {
                 if case .markPartial(let received) = action, isAside || !writesAside(state) {
-                    // At once, and before anybody is told of the bytes: the queue may be busy with a sync.
+                    // Marked at once, before subscribers are notified of the bytes: the queue may be busy with a sync.
                     decision.effects.insert(
                         DeferredEffect { [self] in timed(partial) { partial.mark(received) } }, at: 0)
                 } else {
@@ -112,15 +112,15 @@ extension Transfer {
         if isDigestDue { digestOnQueue() }
     }
 
-    /// Whether bytes are not to be written on an engine's thread.
+    /// Whether bytes must not be written on an engine's thread.
     ///
-    /// An engine that delivers although it was asked to wait has its bytes written behind those before.
+    /// If an engine delivers bytes although it was asked to wait, they are written after the earlier ones.
     private func writesAside(_ state: State) -> Bool {
         state.isLeavingMemory || state.machine.isWriting
             || environment.slowDisks.contains(state.partial?.volume, at: now)
     }
 
-    /// Runs a call that waits for a disk, and takes note of how long it did.
+    /// Runs a call that waits for a disk, and records its duration.
     private func timed<Value>(_ partial: any Partial, _ body: () -> Value) -> Value {
         environment.slowDisks.measure(partial.volume, environment.time, body)
     }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Carrying out what the state machine decided.
+/// The execution of the actions that the state machine returns.
 extension Transfer {
     func perform(_ action: TransferAction) {
         switch action {
@@ -31,7 +31,7 @@ extension Transfer {
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleMark(let delay): scheduleMark(after: delay)
         case .end(let ending): tearDown(ending)
-        // Told when it was decided, so that no caller who came later hears it.
+        // Emitted when it was decided, so that subscribers that attached later do not receive it.
         case .emit: break
         }
     }
@@ -51,7 +51,7 @@ extension Transfer {
                 update { state, _ in
                     state.permit.ticket = ticket
                     if state.permit.place == nil { state.permit.place = ticket }
-                    // A subscriber may have come or gone before the ticket was known.
+                    // A subscriber may have been attached or detached before the ticket was known.
                     if !state.subscribers.isEmpty { state.permit.priority = state.subscribers.priority }
                 }
                 updatePriority(of: ticket)

@@ -1,11 +1,11 @@
-/// What leaves memory while nobody needs it.
+/// The release of memory while a transfer is paused.
 extension Transfer {
-    /// The subscriber's handle is gone, so nobody can resume for it any more.
+    /// Records that the subscriber's handle was released, so that it can no longer be resumed.
     func handleReleased(_ id: SubscriberID) {
         update { state, _ in _ = state.subscribers.update(id) { $0.isHeld = false } }
     }
 
-    /// Tells the callers of a paused transfer that its bytes are not in memory any more.
+    /// Emits to the subscribers of a paused transfer that its bytes are no longer in memory.
     func emitReleased(_ release: PartialBodyStore.Release) {
         update { state, decision in
             let event = DownloadEvent.released(byteCount: Int64(release.byteCount), isOnDisk: release.isOnDisk)
@@ -13,9 +13,11 @@ extension Transfer {
         }
     }
 
-    /// Ends a paused transfer that nobody can resume, and deletes what a paused one has on disk where that is asked for.
+    /// Ends a paused transfer that no one can resume.
     ///
-    /// - Returns: Whether it has ended.
+    /// - Parameter discarding: Whether to delete the transfer's bytes on disk, also if the transfer can be resumed.
+    ///
+    /// - Returns: Whether the transfer has ended.
     func releaseIfPaused(discarding: Bool) -> Bool {
         let now = environment.time.now
         return update { state, decision in

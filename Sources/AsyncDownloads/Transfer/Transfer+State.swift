@@ -1,9 +1,9 @@
 extension Transfer.State {
-    /// Wakes those who look on at a state that has changed.
+    /// Returns the effects that notify observers of a changed state.
     mutating func notifyObservers() -> [DeferredEffect] {
         let changed = subscribers.takeChanged()
         guard subscribers.hasObservers else { return [] }
-        // Most of what happens changes no state, and most of the rest one subscriber's.
+        // Most inputs change no state, and most of the others change that of a single subscriber.
         let isAnyone = machine.phase != lastObservedPhase
         lastObservedPhase = machine.phase
         let numbers = isAnyone ? subscribers.active.map(\.id) + changed : changed
@@ -13,7 +13,7 @@ extension Transfer.State {
         }
     }
 
-    /// The state as one caller sees it.
+    /// Returns the state as one subscriber sees it.
     func publicState(of id: SubscriberID) -> DownloadState {
         guard let subscriber = subscribers.all[id] else { return .failed }
         switch subscriber.outcome {

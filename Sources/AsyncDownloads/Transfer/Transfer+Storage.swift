@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What the store does for a transfer, in order, on the transfer's own queue.
+/// The store's operations for a transfer, which run in order on the transfer's own queue.
 extension Transfer {
     func onPartial(_ body: @escaping @Sendable (any Partial) -> Void) {
         queue.async { [self] in
@@ -19,7 +19,7 @@ extension Transfer {
             let isDigestDue = update { state, decision in
                 state.partial = try? result.get()
                 state.digests = TransferDigests()
-                // Whoever came meanwhile and wants a file has found no partial to move.
+                // A subscriber that attached in the meantime and wants a file found no partial file to move.
                 leaveMemoryIfWanted(&state, &decision)
                 decision.actions += state.machine.opened(result.map(\.finding), at: now)
                 return state.beginDigesting()
@@ -28,9 +28,9 @@ extension Transfer {
         }
     }
 
-    /// Ends the subscribers at whose destinations no file can be put, before a byte is fetched for them.
+    /// Ends the subscribers whose destinations cannot receive a file, before bytes are fetched for them.
     ///
-    /// - Returns: An error where nobody is left, so that nothing has to be opened.
+    /// - Returns: An error if no subscriber remains, so that nothing has to be opened.
     private func refuseDestinations() -> DownloadError? {
         let destinations = withState { state in
             state.machine.intent == .run
@@ -40,16 +40,16 @@ extension Transfer {
         for case (let id, .file(let file)) in destinations {
             guard let error = environment.store.refusal(of: file.path) else { continue }
             last = error
-            // Not a caller who leaves: whatever the policy says of that, the bytes of earlier runs stay.
+            // This isn't a cancellation: regardless of the abandonment policy, the bytes of earlier runs are kept.
             update { state, decision in leave(id, error, policy: .pause, &state, &decision, at: now) }
         }
         return withState { $0.machine.intent == .abandon } ? last : nil
     }
 
-    /// Moves the bytes to disk where they are in memory and a subscriber wants a file.
+    /// Moves the bytes to disk if they are in memory and a subscriber wants a file.
     ///
-    /// A body in memory is bounded by what its subscribers accept, a file is not. Moving syncs, so it is done on the
-    /// transfer's queue, and so are the writes that come meanwhile.
+    /// The size of a body in memory is limited by what its subscribers accept; that of a file is not. A move includes a
+    /// sync, so it is performed on the transfer's queue, and so are the writes that arrive in the meantime.
     func leaveMemoryIfWanted(_ state: inout State, _ decision: inout Decision) {
         guard state.subscribers.wantsFile, !state.isLeavingMemory, state.partial?.isInMemory == true,
             state.machine.phase != .finishing
@@ -63,7 +63,7 @@ extension Transfer {
         do throws(DownloadError) {
             try partial?.leaveMemory()
         } catch {
-            // The next write reports it.
+            // The next write reports the error.
             environment.log.notice("a body stays in memory: \(error)")
         }
         update { state, _ in state.isLeavingMemory = false }
@@ -97,7 +97,7 @@ extension Transfer {
     func closePartial(saving received: IntervalSet?) {
         onPartial { [self] partial in
             if let received, !received.isEmpty {
-                // A mark needs no descriptor and no space, if the checkpoint should fail for lack of one.
+                // A mark needs neither a descriptor nor free space, in case the checkpoint fails for lack of one.
                 partial.mark(received)
                 do throws(DownloadError) {
                     try partial.save(received)
@@ -124,7 +124,7 @@ extension Transfer {
         }
     }
 
-    /// Keeps the file that the bytes were imported from until a server has confirmed them.
+    /// Keeps the file from which bytes were imported until a server has confirmed them.
     func awaitConfirmation(of file: ImportedFile) {
         updateQuietly { state in
             state.importedFile = file
@@ -138,7 +138,7 @@ extension Transfer {
     }
 }
 
-/// What the store notes, and takes back, of bytes that may not be what they seem.
+/// The recording and the rollback of unverified bytes.
 extension Transfer {
     func recordPartial(_ received: IntervalSet, exchange id: ExchangeID) {
         onPartial { [self] partial in
@@ -149,7 +149,7 @@ extension Transfer {
 
     func rollBackPartial(to received: IntervalSet) {
         onPartial { [self] partial in
-            // What is in a digest cannot be taken out again.
+            // Bytes cannot be removed from a digest.
             update { state, _ in state.digests = TransferDigests() }
             do throws(DownloadError) {
                 try partial.rollBack(to: received)

@@ -1,19 +1,20 @@
-/// What subscribers do to a transfer. Each is known by the id that it got when it attached.
+/// The inputs from subscribers. A subscriber is identified by the number that it received when it was attached.
 extension Transfer {
-    /// A subscriber that has attached, and what is to be done about it once no lock is held.
+    /// A subscriber that has been attached, and the effects to perform when no lock is held.
     struct Attachment: Sendable {
         let id: SubscriberID
         let performEffects: @Sendable () -> Void
     }
 
-    /// Attaches a subscriber, or returns nil when the transfer can no longer serve anyone new.
+    /// Attaches a subscriber, or returns nil if the transfer can no longer serve a new one.
     ///
-    /// Called under the registry's lock; `settle` of what is returned must be called after it is released.
+    /// This method is called under the registry's lock; `performEffects` of the result must be called after the lock is
+    /// released.
     ///
     /// - Parameters:
-    ///   - reservedPath: The path that was reserved for the subscriber's file; from now on the transfer releases it.
-    ///   - isRunning: Whether the subscriber wants the transfer to run; one that does not begins paused.
-    ///   - isSuperseding: Whether the subscribers before it end with ``DownloadError/Code/superseded``.
+    ///   - reservedPath: The path that was reserved for the subscriber's file. The transfer releases it from now on.
+    ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
+    ///   - isSuperseding: Whether earlier subscribers end with ``DownloadError/Code/superseded``.
     func attach(
         _ request: DownloadRequest, _ terms: SubscriberTerms, reservedPath: String? = nil, isRunning: Bool = true,
         isSuperseding: Bool = false
@@ -36,7 +37,7 @@ extension Transfer {
             }
             leaveMemoryIfWanted(&state, &decision)
             if isJoining {
-                // What those before it have heard already and it needs to make sense of the rest.
+                // Events that earlier subscribers have already received, and on which later events depend.
                 for event in state.machine.present(isPaused: !isRunning, outcome: nil) {
                     _ = state.subscribers.update(id) { $0.emit(event) }
                 }
@@ -48,7 +49,7 @@ extension Transfer {
                     decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
                 }
             } else if state.subscribers.arePaused, state.machine.intent == .abandon || state.machine.intent == .run {
-                // The transfer was about to go and is wanted again, or runs for nobody else.
+                // The transfer was being abandoned and is needed again, or no subscriber needs it to run.
                 decision.actions += state.machine.stop(.pause, at: now)
             }
             endOversized(&state, &decision, at: now)
@@ -59,7 +60,7 @@ extension Transfer {
     /// Whether a new subscriber may still get this transfer's file.
     var isJoinable: Bool { withState(\.isJoinable) }
 
-    /// Passes on what the subscribers demand together, after one has come or gone.
+    /// Passes on the combined demands of the subscribers after one was attached or detached.
     private func demandsChanged(_ state: inout State, _ decision: inout Decision) {
         state.machine.setDemands(state.subscribers.demands(after: state.machine.demands))
         guard !state.subscribers.isEmpty, let ticket = state.permit.ticket else { return }
@@ -69,7 +70,7 @@ extension Transfer {
         decision.effects.append(DeferredEffect { [self] in updatePriority(of: ticket) })
     }
 
-    /// Tells the scheduler the priority until it knows the present one, whatever other threads have told it meanwhile.
+    /// Passes the priority to the scheduler until it has the current one, which other threads may change.
     func updatePriority(of ticket: PermitQueue.Ticket) {
         var told: DownloadRequest.Priority?
         while let priority = withState({ $0.permit.ticket == ticket ? $0.permit.priority : nil }), priority != told {
@@ -78,7 +79,7 @@ extension Transfer {
         }
     }
 
-    /// Ends it for those who accept fewer bytes than there are, where others accept more.
+    /// Ends the subscribers that accept fewer bytes than the file has, if others accept more.
     func endOversized(_ state: inout State, _ decision: inout Decision, at now: Duration) {
         let count = state.machine.bytes.representation?.length ?? state.machine.bytes.intervals.upperBound
         for (id, limit) in state.subscribers.oversized(count) {
@@ -87,7 +88,7 @@ extension Transfer {
         }
     }
 
-    /// Detaches a subscriber: its outcome is `error`, and the transfer stops when nobody else is there.
+    /// Detaches a subscriber with `error` as its outcome; if it was the last one, the abandonment policy applies.
     func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool = true) {
         let now = environment.time.now
         update { state, decision in
@@ -95,7 +96,9 @@ extension Transfer {
         }
     }
 
-    /// - Parameter policy: What becomes of the transfer when nobody is left; nil for the downloader's.
+    /// Detaches a subscriber, as part of another input.
+    ///
+    /// - Parameter policy: The policy that applies if no subscriber remains; nil for the downloader's.
     func leave(
         _ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool = true, policy: AbandonmentPolicy? = nil,
         _ state: inout State, _ decision: inout Decision, at now: Duration
@@ -117,12 +120,14 @@ extension Transfer {
         }
     }
 
-    /// Gives one subscriber its error, if it has no outcome yet, and frees its destination.
+    /// Ends a subscriber with an error unless it has an outcome, and releases its destination.
+    ///
+    /// - Returns: Whether the subscriber had no outcome.
     private func end(
         _ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool, keepingPath: Bool = false, _ state: inout State,
         _ decision: inout Decision
     ) -> Bool {
-        // Once it has ended, nobody can leave it any more: its end is about to be told.
+        // After the end of the transfer, no subscriber can be detached any more: its outcome is about to be emitted.
         guard state.machine.phase != .ended, let subscriber = state.subscribers.all[id], subscriber.outcome == nil
         else { return false }
         var error = error
@@ -132,7 +137,7 @@ extension Transfer {
             if keepingPath {
                 state.heldPaths.append(HeldPath(path: path, isClosing: false))
             } else if state.machine.phase == .finishing {
-                // The file may be placed there at this moment.
+                // The file may be placed there right now.
                 state.heldPaths.append(HeldPath(path: path, isClosing: true))
                 environment.destinations.close(path, for: key)
             } else {
@@ -143,7 +148,7 @@ extension Transfer {
         return true
     }
 
-    /// Frees the paths of all subscribers, when nothing is placed any more.
+    /// Releases the paths of all subscribers, when nothing can be placed any more.
     func releasePaths() {
         let (held, reserved) = update { state, _ in
             defer { state.heldPaths = [] }
@@ -155,9 +160,10 @@ extension Transfer {
         for path in reserved { environment.destinations.release(path, for: key, wasClosing: false) }
     }
 
-    /// Frees the paths of subscribers that left while the file was placed, between two rounds of the delivery.
+    /// Releases the paths of subscribers that were detached while the file was placed.
     ///
-    /// Another transfer may wait for one of them while this one waits for a path of that transfer.
+    /// This is done between two rounds of the delivery, because another transfer may wait for one of these paths while
+    /// this transfer waits for one of its paths.
     func releaseClosingPaths(_ state: inout State, except kept: String?) {
         for held in state.heldPaths where held.isClosing && held.path != kept {
             environment.destinations.release(held.path, for: key, wasClosing: true)
@@ -165,9 +171,11 @@ extension Transfer {
         state.heldPaths.removeAll { $0.isClosing && $0.path != kept }
     }
 
-    /// Ends the subscribers whose destination is `path` if nobody can resume them any more; true if that frees it.
+    /// Ends the subscribers whose destination is `path` if no one can resume them.
     ///
-    /// Called under the registry's lock; what is returned must be called after it is released.
+    /// This method is called under the registry's lock; the returned closure must be called after the lock is released.
+    ///
+    /// - Returns: The effects to perform, or nil if the path is still in use.
     func evictUnreachable(from path: String) -> (@Sendable () -> Void)? {
         let now = environment.time.now
         return decideLater { state, decision -> SubscriberID? in
@@ -180,7 +188,7 @@ extension Transfer {
         }?.performEffects
     }
 
-    /// Pauses for this subscriber; the transfer stops when nobody else wants it to run.
+    /// Pauses a subscriber; the transfer stops if no other subscriber wants it to run.
     func pause(_ id: SubscriberID) {
         let now = environment.time.now
         update { state, decision in
@@ -197,7 +205,7 @@ extension Transfer {
         }
     }
 
-    /// Resumes for this subscriber.
+    /// Resumes a subscriber.
     func resume(_ id: SubscriberID) {
         let now = environment.time.now
         update { state, decision in
@@ -215,12 +223,12 @@ extension Transfer {
         }
     }
 
-    /// Pauses or resumes for every subscriber at once.
+    /// Calls `body` with the number of each active subscriber.
     func forEachSubscriber(_ body: (SubscriberID) -> Void) {
         for id in withState({ $0.subscribers.active.map(\.id) }) { body(id) }
     }
 
-    /// Ends every subscriber with `error` and stops with all bytes kept, whatever the ``AbandonmentPolicy`` says.
+    /// Ends every subscriber with `error` and stops with all bytes kept, regardless of the ``AbandonmentPolicy``.
     func shutDown(_ error: DownloadError) {
         let now = environment.time.now
         update { state, decision in
@@ -231,17 +239,17 @@ extension Transfer {
         }
     }
 
-    /// Registers what an earlier process left as paused.
+    /// Restores the unfinished download of an earlier process as paused.
     func revive(_ unfinished: UnfinishedPartial) {
         update { state, _ in state.machine.restore(unfinished) }
     }
 }
 
 extension Transfer.State {
-    /// Whether a new subscriber may still get this transfer's file.
+    /// Whether a new subscriber can still receive this transfer's file.
     var isJoinable: Bool { !isServed && machine.isJoinable }
 
-    /// Tells those who stay paused of a pause of all that somebody takes back before it is there: it is theirs alone now.
+    /// Emits a pause to the paused subscribers if the pause of all subscribers is canceled before it is complete.
     fileprivate mutating func emitCanceledPause() -> [DeferredEffect] {
         guard machine.intent == .pause, machine.phase != .paused else { return [] }
         return subscribers.emitToPaused(.paused(receivedByteCount: machine.bytes.count))

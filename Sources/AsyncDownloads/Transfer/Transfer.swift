@@ -1,12 +1,13 @@
 internal import Dispatch
 internal import Foundation
 
-/// The work of fetching one resource once, on behalf of any number of callers.
+/// The work of fetching one resource once, on behalf of any number of subscribers.
 ///
-/// A lock around the state machine and the callers. Inputs come from callers, the engine, the store and the clock, on
-/// any thread; each is decided under the lock, and what was decided is carried out outside of it, in the order of the
-/// decisions, by whichever thread finds nobody doing so. Continuations are resumed and the engine is called without a
-/// lock held. Everything of the store that may block runs on a serial queue of the transfer's own.
+/// A transfer is a lock around the state machine and the subscribers. Inputs come from subscribers, the engine, the
+/// store, and the clock, on any thread. Each input is decided under the lock. Actions run outside the lock in FIFO
+/// order: the first thread that finds the queue idle drains it; others only enqueue. No lock is held when a
+/// continuation is resumed or the engine is called. Operations of the store that may block run on a serial queue that
+/// belongs to the transfer.
 final class Transfer: Sendable {
     struct State {
         var machine: TransferStateMachine
@@ -14,41 +15,41 @@ final class Transfer: Sendable {
         var pending: [TransferAction] = []
         var isPerforming = false
         var partial: (any Partial)?
-        /// The file that the bytes were imported from, until a server has confirmed them.
+        /// The file from which bytes were imported, until a server has confirmed them.
         var importedFile: ImportedFile?
-        /// Of the bytes in ``partial``.
+        /// The digests of the bytes in ``partial``.
         var digests = TransferDigests()
-        /// Whether every subscriber has its result, so that nobody can attach any more.
+        /// Whether every subscriber has its result, so that no further one can attach.
         var isServed = false
-        /// Whether the bytes move to disk, on the store's queue, so that none may be written beside it.
+        /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
         var isLeavingMemory = false
-        /// What receives the callbacks of the exchanges that have not ended.
+        /// The receivers of the exchanges that have not ended.
         var receivers: [ExchangeID: ExchangeReceiver] = [:]
         var permit = Permit()
-        /// The reserved paths of subscribers that have left, for which a file may still be placed.
+        /// The reserved paths of detached subscribers at which a file may still be placed.
         var heldPaths: [HeldPath] = []
         var tick: (any ScheduledAction)?
         var retry: (any ScheduledAction)?
         var mark: (any ScheduledAction)?
-        /// What asks a subscriber for a fresh URL.
+        /// The task that asks a subscriber for a fresh URL.
         var refresh: Task<Void, Never>?
-        /// What observers were woken for last.
+        /// The phase for which observers were last notified.
         var lastObservedPhase: TransferStateMachine.Phase?
     }
 
-    /// The reserved path of a subscriber that has left.
+    /// The reserved path of a detached subscriber.
     struct HeldPath {
         let path: String
-        /// Whether its file may be placed in the present round of the delivery, and not in a later one.
+        /// Whether the file may be placed in the current round of the delivery, but not in a later one.
         let isClosing: Bool
     }
 
-    /// The transfer's request at the scheduler.
+    /// The transfer's request to the scheduler.
     struct Permit {
         var ticket: PermitQueue.Ticket?
-        /// The first ticket, whose place in line all later ones have.
+        /// The first ticket, whose place in line all later ones keep.
         var place: PermitQueue.Ticket?
-        /// The priority that the scheduler knows.
+        /// The priority that was last passed to the scheduler, or is about to be.
         var priority = DownloadRequest.Priority.normal
     }
 
@@ -56,18 +57,19 @@ final class Transfer: Sendable {
     let location: PartialLocation
     let environment: TransferEnvironment
     let queue: DispatchQueue
-    /// Counts the transfers of a downloader in the order in which they were started.
+    /// The number of the transfer, in the order in which the downloader started its transfers.
     let number: Int
     private let onResourcesReleased: @Sendable (Transfer) -> Void
     private let onFinished: @Sendable (Transfer) -> Void
     private let state: Mutex<State>
 
-    /// Creates a transfer that has not begun.
+    /// Creates a transfer that has not started.
     ///
     /// - Parameters:
-    ///   - whenClosed: Called once, when nothing of the transfer remains open, on any thread. Callers hear of the end
-    ///     after it, so that whoever does finds the place free.
-    ///   - whenOver: Called once, when every caller has heard.
+    ///   - onResourcesReleased: Called once, on any thread, when the transfer no longer holds any resources.
+    ///     Subscribers receive their outcomes after it, so that a request that follows finds the key and the
+    ///     destination free.
+    ///   - onFinished: Called once, when every subscriber has received its outcome.
     init(
         number: Int, key: TransferKey, location: PartialLocation, settings: TransferSettings,
         environment: TransferEnvironment,
@@ -84,16 +86,17 @@ final class Transfer: Sendable {
         state = Mutex(State(machine: machine))
     }
 
-    // A class of service of its own has worker threads of its own: URLSession's busy ones must not hold a checkpoint up.
+    // A separate quality-of-service class has separate worker threads, so that busy threads of URLSession cannot delay
+    // a checkpoint.
     private static let storeQueue = DispatchQueue(
         label: "async-downloads.stores", qos: .userInitiated, attributes: .concurrent)
 
-    /// Reads the state.
+    /// Returns a value that is computed from the state under the lock.
     func withState<Value: Sendable>(_ body: (State) -> Value) -> Value {
         state.withLock { body($0) }
     }
 
-    /// Takes one input: decides under the lock, then acts outside of it.
+    /// Handles one input: decides under the lock, then acts outside it.
     @discardableResult
     func update<Value: Sendable>(_ decide: (inout State, inout Decision) -> Value) -> Value {
         let (value, effects) = state.withLock { state in
@@ -106,7 +109,7 @@ final class Transfer: Sendable {
         return value
     }
 
-    /// Decides under the lock now, and leaves it to the caller when to act; nil where there is nothing to do.
+    /// Decides under the lock, and lets the caller perform the effects later; nil if there is nothing to do.
     func decideLater(_ decide: (inout State, inout Decision) -> SubscriberID?) -> Attachment? {
         state.withLock { state in
             var decision = Decision()
@@ -119,17 +122,17 @@ final class Transfer: Sendable {
         }
     }
 
-    /// Takes an input that leads to no action, and that observers need not be told of.
+    /// Handles an input that leads to no action and that no observer needs to know about.
     func updateQuietly<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
         state.withLock { body(&$0) }
     }
 
-    /// Takes one input of the state machine's.
+    /// Handles one input of the state machine.
     func input(_ decide: (inout TransferStateMachine) -> [TransferAction]) {
         update { state, decision in decision.actions += decide(&state.machine) }
     }
 
-    /// What one input led to.
+    /// The actions and effects that follow from one input.
     struct Decision {
         var actions: [TransferAction] = []
         var effects: [DeferredEffect] = []
@@ -141,7 +144,7 @@ final class Transfer: Sendable {
         for action in decision.actions {
             switch action {
             case .emit(let event):
-                // Logged when no lock is held: a log handler may ask for the state of the download.
+                // Logged when no lock is held, because a log handler may read the state of the download.
                 if let entry = logEntry(event) {
                     effects.append(DeferredEffect { [environment] in entry(environment.log) })
                 }
@@ -151,7 +154,7 @@ final class Transfer: Sendable {
             }
         }
         if let retry = state.retry, !state.machine.awaitsTimer {
-            // A timer that nobody waits for any more would hold the transfer until it goes off.
+            // A timer that is no longer awaited would keep the transfer in memory until it fires.
             state.retry = nil
             effects.append(DeferredEffect { retry.cancel() })
         }
@@ -188,11 +191,11 @@ final class Transfer: Sendable {
     }
 
     private var redactedURL: String {
-        // The key's URL was one when the request was taken.
+        // The key's URL was valid when the request was accepted.
         URL(string: key.url)?.redacted ?? "?"
     }
 
-    /// Ends it for every caller, after the last of its actions.
+    /// Ends the transfer for every subscriber, after the last of its actions.
     func end(_ ending: TransferEnding) {
         onResourcesReleased(self)
         update { state, decision in decision.effects += state.subscribers.end(ending) }

@@ -1,4 +1,4 @@
-/// What transfers of one downloader share.
+/// The values that all transfers of one downloader share.
 struct TransferEnvironment: Sendable {
     let transport: any Transport
     let store: any PartialStore

@@ -5,13 +5,13 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// URLs that expire, are refused or are replaced mid-way: the bytes stay where the new URL proves to be the same object.
+/// URLs that expire, are refused, or are replaced: bytes are kept if the new URL proves to have the same object.
 @Suite(.endsWhenHung)
 struct AddressTests {
     private static let content = Content(seed: 51, length: 300_000)
     private static let cut: Int64 = 100_000
 
-    /// A resource whose first answer is cut and whose later ones refuse.
+    /// Returns a resource whose first response is cut off and whose later responses are refusals.
     private static func expiring(_ status: Int) -> Resource {
         var resource = Resource(content, entityTag: "\"a\"", script: [[.cut(after: cut)], [.status(status)]])
         resource.repeatsLastStep = true
@@ -43,7 +43,7 @@ struct AddressTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `callers who share a transfer are asked once`(_ engine: Engine) async throws {
+    func `a fresh URL is requested once for all downloads of a transfer`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var old = Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead], [.status(403)]])
             old.repeatsLastStep = true
@@ -69,7 +69,7 @@ struct AddressTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a fresh URL that is refused as well ends the download, and the bytes are kept`(
+    func `a fresh URL that is refused too ends the download, and the bytes are kept`(
         _ engine: Engine
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -88,7 +88,7 @@ struct AddressTests {
         }
     }
 
-    @Test func `a refresh that fails counts as an attempt, and one that gives no usable URL is final`() async throws {
+    @Test func `a failed refresh counts as an attempt, and one that returns an unusable URL is final`() async throws {
         struct Unreachable: Error {}
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Self.expiring(403), at: "/old")
@@ -115,7 +115,7 @@ struct AddressTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a URL whose time is known to be over is refreshed before anything is asked`(_ engine: Engine) async throws {
+    func `a URL that is known to have expired is refreshed before any request`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
         try await TestEnvironment.with(engine, time: time) { environment async throws in
             environment.server.serve(
@@ -143,7 +143,7 @@ struct AddressTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a URL is replaced while bytes arrive`(_ engine: Engine) async throws {
+    func `a URL can be replaced while bytes are received`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]]), at: "/one")
@@ -161,7 +161,9 @@ struct AddressTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a URL is replaced in a pause, and the original one still names the transfer`(_ engine: Engine) async throws {
+    func `a URL can be replaced during a pause, and the original URL still identifies the transfer`(
+        _ engine: Engine
+    ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]]), at: "/one")
@@ -184,7 +186,7 @@ struct AddressTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a URL is replaced between two attempts, and the wait is over`(_ engine: Engine) async throws {
+    func `a URL that is replaced between two attempts ends the delay`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
         try await TestEnvironment.with(engine, time: time) { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"a\"", script: [[.cut(after: Self.cut)]])
@@ -201,7 +203,7 @@ struct AddressTests {
         }
     }
 
-    /// What the new URL says of itself, and the offset that it is asked from at last.
+    /// What the new URL sends as its validator, and the offset from which it is requested last.
     static let claims: [(String, String?, Bool, [RestartReason])] = [
         ("the same strong tag", "\"a\"", false, []),
         ("another tag", "\"b\"", false, [.contentChanged]),
@@ -210,14 +212,14 @@ struct AddressTests {
     ]
 
     @Test(arguments: Engine.allCases, claims)
-    func `the new URL has to prove that it is the same object`(
+    func `bytes are kept only if the new URL has the same object`(
         _ engine: Engine, _ claim: (name: String, tag: String?, ignoresIfRange: Bool, restarts: [RestartReason])
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]]), at: "/one")
             var other = Resource(Self.content, entityTag: claim.tag)
-            // It sends the part whatever the condition, so that only what it says of itself can tell.
+            // The server sends the part regardless of the condition, so only its validator can prove the object.
             other.ifRange = .ignored
             other.honoursIfMatch = false
             environment.server.serve(other, at: "/two")
@@ -232,7 +234,7 @@ struct AddressTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `the same Repr-Digest proves it as well, whatever the tag`(_ engine: Engine) async throws {
+    func `an equal Repr-Digest proves the same object, regardless of the entity tag`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var one = Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: Self.cut)]])
             one.headers = ["Repr-Digest": Self.content.reprDigest]
@@ -251,7 +253,7 @@ struct AddressTests {
         }
     }
 
-    @Test func `credentials do not follow to another origin, unless they come with the fresh URL`() async throws {
+    @Test func `credentials are not sent to another origin unless the fresh URL contains them`() async throws {
         try await TestEnvironment.with { environment async throws in
             try await LoopbackServer.withServer { other async throws in
                 environment.server.serve(Self.expiring(403), at: "/old")
@@ -272,7 +274,7 @@ struct AddressTests {
     }
 
     @Test(arguments: ["ftp://host/file", "http://user:secret@host/file", "http:///file", "file:///etc/passwd"])
-    func `an unusable URL changes nothing`(_ text: String) async throws {
+    func `replacing a URL with an unusable one has no effect`(_ text: String) async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let download = environment.downloader.start(environment.request("/one"))

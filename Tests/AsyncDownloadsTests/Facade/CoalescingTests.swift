@@ -4,13 +4,13 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Many callers of one resource (rule 51).
+/// Several downloads of one resource (rule 51).
 @Suite(.endsWhenHung)
 struct CoalescingTests {
     private let content = Content(seed: 3, length: 100_000)
 
     @Test(arguments: Engine.allCases)
-    func `a thousand concurrent callers make one request`(_ engine: Engine) async throws {
+    func `a thousand concurrent downloads of a resource make one request`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let files = await withTaskGroup(of: Result<DownloadedFile, DownloadError>.self) { group in
@@ -18,7 +18,8 @@ struct CoalescingTests {
                     group.addTask { await environment.result(of: environment.request("/one")) }
                 }
                 _ = await environment.server.requests(at: "/one", reaching: 1)
-                // Every caller has joined when every handle exists; the held head keeps the one transfer from ending.
+                // Every download has joined when every handle exists; the held head keeps the single transfer from
+                // ending.
                 while environment.downloader.callerCount < 1000 { await Task.yield() }
                 environment.server.release("/one")
                 return await group.reduce(into: []) { $0.append($1) }
@@ -50,25 +51,25 @@ struct CoalescingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a caller that leaves does not disturb those that stay`(_ engine: Engine) async throws {
+    func `canceling one download does not affect the others`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
-            let leaving = environment.downloader.start(environment.request("/one", to: "a.bin"))
-            let staying = environment.downloader.start(environment.request("/one", to: "b.bin"))
+            let canceled = environment.downloader.start(environment.request("/one", to: "a.bin"))
+            let remaining = environment.downloader.start(environment.request("/one", to: "b.bin"))
             _ = await environment.server.requests(at: "/one", reaching: 1)
-            leaving.cancel()
+            canceled.cancel()
             environment.server.release("/one")
-            await #expect(throws: DownloadError.self) { try await leaving.file }
-            #expect(leaving.state == .cancelled)
-            #expect(try await staying.file.byteCount == content.length)
+            await #expect(throws: DownloadError.self) { try await canceled.file }
+            #expect(canceled.state == .cancelled)
+            #expect(try await remaining.file.byteCount == content.length)
             #expect(environment.server.requests(at: "/one").count == 1)
             #expect(try environment.leftovers == ["b.bin"])
         }
     }
 
     @Test
-    func `who joins hears where the download stands`() async throws {
+    func `a download that joins a transfer begins with its current state`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
@@ -82,7 +83,7 @@ struct CoalescingTests {
             environment.server.release("/one")
             let log = await EventLog(of: second)
             guard case .started(expectedByteCount: content.length, isResumable: true)? = log.events.first else {
-                Issue.record("began with \(String(describing: log.events.first))")
+                Issue.record("the first event was \(String(describing: log.events.first))")
                 return
             }
             #expect(log.file?.byteCount == content.length)
@@ -90,7 +91,7 @@ struct CoalescingTests {
     }
 
     @Test
-    func `cancelExisting gives earlier callers their error and keeps the bytes`() async throws {
+    func `cancelExisting ends the earlier downloads with an error and keeps the bytes`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(content, entityTag: "\"a\"", script: [[.stall(after: 50_000)]]), at: "/one")
@@ -108,7 +109,7 @@ struct CoalescingTests {
     }
 
     @Test
-    func `reject refuses the newer caller alone`() async throws {
+    func `reject refuses only the newer download`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let earlier = environment.downloader.start(environment.request("/one"))
@@ -124,7 +125,7 @@ struct CoalescingTests {
     }
 
     @Test
-    func `two resources cannot have one destination`() async throws {
+    func `two resources cannot have the same destination`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(content, script: [[.holdHead]]), at: "/one")
             environment.server.serve(Resource(content), at: "/two")
@@ -141,7 +142,7 @@ struct CoalescingTests {
     }
 
     @Test
-    func `headers make another resource, fragments do not`() async throws {
+    func `requests with other headers are not coalesced, and those with other fragments are`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(content, script: [[.holdHead], [.holdHead]]), at: "/one")
             var german = environment.request("/one", to: "de")

@@ -4,14 +4,14 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Nodes of a content delivery network with entity tags of their own (rule 35).
+/// Nodes of a content delivery network that have different entity tags (rule 35).
 @Suite(.endsWhenHung)
 struct ContentChangePolicyTests {
     private static let content = Content(seed: 1, length: 300_000)
     private static let other = Content(seed: 2, length: 300_000)
     private static let cut: Int64 = 100_000
 
-    /// An object that is cut, and comes from another node from then on.
+    /// Returns a resource that is cut off, and that another node serves afterward.
     private static func moving(to content: Content, _ rest: Step...) -> Resource {
         var script: [Step] = [[.cut(after: cut)], [.replaceContent(content, entityTag: "\"v2\"")]]
         script += rest
@@ -26,7 +26,7 @@ struct ContentChangePolicyTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 35: with a digest the bytes of another node are continued`(_ engine: Engine) async throws {
+    func `rule 35: with a digest, bytes of another node are continued`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Self.moving(to: Self.content), at: "/one")
             let log = await EventLog(of: environment.downloader.start(Self.request(environment, Self.content.sha256)))
@@ -39,7 +39,7 @@ struct ContentChangePolicyTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 35: the policy may be the downloader's`(_ engine: Engine) async throws {
+    func `rule 35: the policy can be set for the downloader`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine, configure: { $0.contentChangePolicy = .verify }) {
             environment async throws in
             environment.server.serve(Self.moving(to: Self.content), at: "/one")
@@ -52,7 +52,7 @@ struct ContentChangePolicyTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 35: a digest that is wrong in the end leads back to the first byte, once`(
+    func `rule 35: a wrong digest restarts the download once`(
         _ engine: Engine
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -66,7 +66,7 @@ struct ContentChangePolicyTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 35: a digest that nothing has is an error after that`(_ engine: Engine) async throws {
+    func `rule 35: a digest that is wrong again is an error`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Self.moving(to: Self.other), at: "/one")
             let wrong = Checksum.sha256(String(repeating: "0", count: 64))
@@ -78,7 +78,9 @@ struct ContentChangePolicyTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 35: a caller without a digest never gets what another one's disproves`(_ engine: Engine) async throws {
+    func `rule 35: a download without a digest never gets bytes that the digest of another disproves`(
+        _ engine: Engine
+    ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Self.moving(to: Self.other, .plain, [.holdHead]), at: "/one")
             let verifying = environment.downloader.start(Self.request(environment, Self.other.sha256))
@@ -92,8 +94,8 @@ struct ContentChangePolicyTests {
         }
     }
 
-    /// Leaves 150,000 bytes behind, a third of them from another node, as a process does that ends in order.
-    private static func leave(
+    /// Keeps 150,000 bytes on disk, a third of them from another node, as a process does that exits in order.
+    private static func keepBytes(
         _ environment: TestEnvironment, movingTo content: Content, _ checksum: Checksum
     ) async throws {
         environment.server.serve(moving(to: content, [.stall(after: 50_000)]), at: "/one")
@@ -111,12 +113,14 @@ struct ContentChangePolicyTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 35: bytes that only a digest could prove are not used without one`(_ engine: Engine) async throws {
+    func `rule 35: unverified bytes are not used without a digest`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
-            try await Self.leave(environment, movingTo: Self.other, Self.other.sha256)
+            try await Self.keepBytes(environment, movingTo: Self.other, Self.other.sha256)
             let next = Self.nextProcess(environment, engine)
             let log = await EventLog(of: next.start(environment.request("/one")))
-            #expect(log.restarts == [.contentChanged, .contentChanged], "the doubtful bytes go, then the others")
+            #expect(
+                log.restarts == [.contentChanged, .contentChanged],
+                "the unverified bytes are discarded, then the others")
             #expect(log.error == nil)
             #expect(try environment.holds(Self.other))
             await next.shutdown()
@@ -124,9 +128,9 @@ struct ContentChangePolicyTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 35: the same bytes serve a later process that has the digest`(_ engine: Engine) async throws {
+    func `rule 35: unverified bytes are used by a later process that has the digest`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
-            try await Self.leave(environment, movingTo: Self.content, Self.content.sha256)
+            try await Self.keepBytes(environment, movingTo: Self.content, Self.content.sha256)
             let next = Self.nextProcess(environment, engine)
             let log = await EventLog(of: next.start(Self.request(environment, Self.content.sha256)))
             #expect(log.restarts == [])

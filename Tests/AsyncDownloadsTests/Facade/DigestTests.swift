@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Digests over the whole file, whoever names them, computed while the bytes still arrive (rule 48).
+/// Digests of the whole file, from the caller or the server, that are computed while bytes are received (rule 48).
 @Suite(.endsWhenHung)
 struct DigestTests {
     private static let content = Content(seed: 41, length: 300_000)
@@ -30,7 +30,7 @@ struct DigestTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 48: bytes of an earlier run that were changed on disk are found out`(_ engine: Engine) async throws {
+    func `rule 48: bytes of an earlier run that were changed on disk are detected`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
@@ -44,12 +44,12 @@ struct DigestTests {
             let log = await EventLog(of: environment.downloader.start(request))
             #expect(log.resumptions == [100_000])
             #expect(log.error?.code == .checksumMismatch)
-            #expect(try environment.leftovers == [], "bytes that are wrong are not kept")
+            #expect(try environment.leftovers == [], "wrong bytes are not kept")
         }
     }
 
     @Test(arguments: Engine.allCases)
-    func `the server is asked for its digest, and believed`(_ engine: Engine) async throws {
+    func `the server's digest is requested and checked`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"a\"")
             resource.headers = ["Repr-Digest": Self.content.reprDigest]
@@ -68,7 +68,7 @@ struct DigestTests {
         }
     }
 
-    @Test func `what the caller expects counts more than what the server says`() async throws {
+    @Test func `an expected checksum takes precedence over the server's digest`() async throws {
         try await TestEnvironment.with { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]])
             resource.headers = ["Repr-Digest": Self.wrongDigest]
@@ -91,7 +91,7 @@ struct DigestTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `another digest in the partial response is another representation`(_ engine: Engine) async throws {
+    func `another digest in a partial response indicates another representation`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(Self.content, entityTag: "\"a\"")
             resource.headers = ["Repr-Digest": Self.content.reprDigest]
@@ -103,7 +103,7 @@ struct DigestTests {
         }
     }
 
-    @Test func `a digest over coded bytes is not held against decoded ones`() async throws {
+    @Test func `a digest of coded bytes is not compared with decoded bytes`() async throws {
         try await TestEnvironment.with(.urlSession) { environment async throws in
             var resource = Resource(Self.content)
             resource.headers = ["Repr-Digest": Self.wrongDigest]
@@ -123,7 +123,7 @@ struct DigestTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `the digest is computed while bytes still arrive`(_ engine: Engine) async throws {
+    func `the digest is computed while bytes are being received`(_ engine: Engine) async throws {
         let long = Content(seed: 42, length: 6 << 20)
         let stall: Int64 = 4 << 20
         try await TestEnvironment.with(engine) { environment async throws in
@@ -131,7 +131,7 @@ struct DigestTests {
             var request = environment.request("/one")
             request.checksum = long.sha256
             let download = environment.downloader.start(request)
-            // All of what is there but the less than a MiB that is not worth a turn.
+            // A turn needs at least one MiB, so up to one MiB of the received bytes is not yet digested.
             while download.digestedByteCount <= stall - (1 << 20) { await Task.yield() }
             #expect(download.state == .downloading)
             environment.server.release("/one")
@@ -139,7 +139,7 @@ struct DigestTests {
         }
     }
 
-    /// One gzip member with one stored block (RFC 1951, 3.2.4; RFC 1952).
+    /// Returns one gzip member with one stored block (RFC 1951, 3.2.4; RFC 1952).
     private static func gzipped(_ bytes: [UInt8]) -> [UInt8] {
         func littleEndian(_ number: UInt32, _ count: Int) -> [UInt8] {
             (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * UInt32($0))) }

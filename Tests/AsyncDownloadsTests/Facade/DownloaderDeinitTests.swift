@@ -4,10 +4,10 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Downloaders that nobody shuts down.
+/// Downloaders that are released without a shutdown.
 @Suite(.endsWhenHung) struct DownloaderDeinitTests {
     @Test(arguments: Engine.allCases)
-    func `a downloader that is let go of ends its transfers in peace, and then its engine`(
+    func `a downloader that is released completes its transfers, then releases its engine`(
         _ engine: Engine
     ) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())")
@@ -16,10 +16,10 @@ import Testing
         let content = Content(seed: 1, length: 10_000)
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, script: [[.stall(after: 5000)]]), at: "/file")
-            let remains = Remains()
+            let weakTransport = WeakTransport()
             do {
                 let transport = engine.makeTransport()
-                remains.transport = transport
+                weakTransport.transport = transport
                 let downloader = Downloader(
                     configuration: Downloader.Configuration(), transport: transport,
                     store: DiskStore(durability: .processCrash), time: SystemTimeSource())
@@ -27,15 +27,15 @@ import Testing
             }
             _ = await server.requests(at: "/file", reaching: 1)
             server.release("/file")
-            // What does not come, and what is not freed, is found by the suite's trait.
-            while remains.transport != nil, !Task.isCancelled { await Task.yield() }
+            // If the transport is not released, the test does not end, and the suite's trait reports it.
+            while weakTransport.transport != nil, !Task.isCancelled { await Task.yield() }
             let data = try Data(contentsOf: destination)
             #expect(data.count == 10_000 && data.withUnsafeBytes { content.matches($0, at: 0) })
         }
     }
 }
 
-private final class Remains {
+private final class WeakTransport {
     private weak var held: AnyObject?
 
     var transport: (any Transport)? {

@@ -4,17 +4,17 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// How many connections one host gets (rule 58).
+/// The number of connections for each host (rule 58).
 ///
-/// A file has one connection at a time, so what is left of the rule is its bound. Extra connections that are refused,
-/// or answered by 429, belong here with the segments that would ask for them.
+/// A file has one connection at a time, so only the rule's limit applies. Tests of extra connections that are refused,
+/// or that get a 429 response, belong here when a file can have several connections.
 @Suite(.endsWhenHung)
 struct FanOutTests {
     private let content = Content(seed: 13, length: 1000)
 
     @Test(arguments: Engine.allCases)
-    func `rule 58: one host gets no more exchanges at a time than it may`(_ engine: Engine) async throws {
-        // A clock that stands still: no exchange is given up for its silence.
+    func `rule 58: one host gets no more concurrent exchanges than the limit`(_ engine: Engine) async throws {
+        // The clock does not move, so no exchange exceeds its idle timeout.
         try await TestEnvironment.with(
             engine, time: ManualTimeSource(),
             configure: {
@@ -27,7 +27,7 @@ struct FanOutTests {
             let downloads = paths.map {
                 environment.downloader.start(environment.request($0, to: String($0.dropFirst())))
             }
-            // The permits are given before `start` returns, so the rest is known to wait.
+            // Permits are granted before `start` returns, so all other downloads are known to wait.
             #expect(downloads.map { $0.state == .waiting } == [false, false, true, true, true, true])
             for (index, path) in paths.enumerated() {
                 _ = await environment.server.requests(at: path, reaching: 1)
@@ -39,7 +39,7 @@ struct FanOutTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 58: another host is not held up by it`(_ engine: Engine) async throws {
+    func `rule 58: a host at its limit does not delay another host`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine, configure: { $0.maximumConcurrentTransfersPerHost = 1 }) {
             environment async throws in
             for path in ["/a", "/b"] { environment.server.serve(Resource(content, script: [[.holdHead]]), at: path) }
@@ -61,7 +61,7 @@ struct FanOutTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 58: a host that answers 429 is asked less often, and the file comes all the same`(
+    func `rule 58: a host that responds with 429 gets delayed requests, and the file completes`(
         _ engine: Engine
     ) async throws {
         let time = ManualTimeSource()

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Resources that callers know by a name of their own, whatever today's URL is.
+/// Resources that are identified by a name of the caller's, regardless of their current URL.
 @Suite(.endsWhenHung)
 struct IdentityTests {
     private static let content = Content(seed: 74, length: 300_000)
@@ -25,7 +25,8 @@ struct IdentityTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 51: requests of one identity share a transfer, whatever their URLs are`(_ engine: Engine) async throws {
+    func `rule 51: requests with one identity share a transfer, regardless of their URLs`(_ engine: Engine) async throws
+    {
         try await TestEnvironment.with(engine) { environment async throws in
             stalling(environment, at: "/today")
             let first = environment.downloader.start(request(environment, "/today"))
@@ -41,7 +42,7 @@ struct IdentityTests {
         }
     }
 
-    @Test func `names, URLs and other names are apart`() async throws {
+    @Test func `identities, URLs, and other identities are different resources`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead], [.holdHead]]), at: "/one")
@@ -57,13 +58,13 @@ struct IdentityTests {
         }
     }
 
-    /// What tomorrow's URL says of itself, whatever the condition.
+    /// The validators that the later URL sends, regardless of the condition.
     static let claims: [(tag: String?, restarts: [RestartReason])] = [
         ("\"a\"", []), ("\"b\"", [.contentChanged]), (nil, [.contentChanged]),
     ]
 
     @Test(arguments: Engine.allCases, claims)
-    func `tomorrow's URL continues today's bytes where it proves to be of the same object`(
+    func `a later URL continues the bytes of an earlier one if it has the same object`(
         _ engine: Engine, _ claim: (tag: String?, restarts: [RestartReason])
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -83,7 +84,7 @@ struct IdentityTests {
         }
     }
 
-    @Test func `it is restored with the bytes`() async throws {
+    @Test func `the identity is restored with the bytes`() async throws {
         try await TestEnvironment.with { environment async throws in
             stalling(environment, at: "/today")
             try await environment.leave(request(environment, "/today"), at: Self.cut)
@@ -99,7 +100,7 @@ struct IdentityTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a paused transfer goes on from the URL of whoever joins it`(_ engine: Engine) async throws {
+    func `a paused transfer continues with the URL of a download that joins it`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             stalling(environment, at: "/today")
             let first = environment.downloader.start(request(environment, "/today"))
@@ -116,7 +117,7 @@ struct IdentityTests {
     }
 
     @Test(arguments: Engine.allCases, [401, 403, 410])
-    func `a URL that is refused gives way to that of a later request`(_ engine: Engine, _ status: Int) async throws {
+    func `a refused URL is replaced by the URL of a later request`(_ engine: Engine, _ status: Int) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Resource(Self.content, script: [[.holdHead, .status(status)]]), at: "/today")
             environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/tomorrow")
@@ -130,7 +131,7 @@ struct IdentityTests {
         }
     }
 
-    @Test func `a body in memory is gone on from under another URL, after a proof`() async throws {
+    @Test func `a body in memory is continued from another URL only after a validator proves it`() async throws {
         for tag in ["\"a\"", nil] {
             try await TestEnvironment.with { environment async throws in
                 stalling(environment, at: "/today")

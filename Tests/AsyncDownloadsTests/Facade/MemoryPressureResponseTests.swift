@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// What is freed when memory is short, and what is not.
+/// The release of memory under memory pressure.
 @Suite(.endsWhenHung)
 struct MemoryPressureResponseTests {
     private static let content = Content(seed: 61, length: 300_000)
@@ -29,7 +29,7 @@ struct MemoryPressureResponseTests {
     }
 
     @Test(arguments: [MemoryPressure.warning, .critical])
-    func `bodies of paused downloads go to disk at a warning, and are dropped when it is critical`(
+    func `paused bodies are moved to disk at a warning and discarded at the critical level`(
         _ level: MemoryPressure
     ) async throws {
         try await Self.with { environment, pressure async throws in
@@ -55,33 +55,34 @@ struct MemoryPressureResponseTests {
     }
 
     @Test(arguments: [MemoryPressure.warning, .critical])
-    func `a running transfer is not touched`(_ level: MemoryPressure) async throws {
+    func `memory pressure does not affect a running transfer`(_ level: MemoryPressure) async throws {
         try await Self.with(.discard, abandonment: .finish) { environment, pressure async throws in
-            for path in ["/one", "/paused", "/unheard"] { environment.server.serve(Self.stalled, at: path) }
+            for path in ["/one", "/paused", "/released"] { environment.server.serve(Self.stalled, at: path) }
             let paused = environment.downloader.start(DownloadRequest(from: environment.server.url("/paused")))
             try await paused.progress(reaching: 100_000)
             paused.pause()
             for try await event in paused.events { if case .paused = event { break } }
             let running = environment.downloader.start(DownloadRequest(from: environment.server.url("/one")))
             try await running.progress(reaching: 100_000)
-            // Nobody has its handle any more.
-            try await environment.downloader.start(environment.request("/unheard")).progress(reaching: 100_000)
+            // The handle of this download is released.
+            try await environment.downloader.start(environment.request("/released")).progress(reaching: 100_000)
             pressure.report(level)
             environment.server.release("/one")
             #expect(try await running.file.data?.count == 300_000)
             #expect(environment.server.requests(at: "/one").count == 1)
-            let again = environment.downloader.start(environment.request("/unheard"))
-            environment.server.release("/unheard")
+            let again = environment.downloader.start(environment.request("/released"))
+            environment.server.release("/released")
             #expect(try await again.file.byteCount == 300_000)
-            #expect(environment.server.requests(at: "/unheard").count == 1)
+            #expect(environment.server.requests(at: "/released").count == 1)
         }
     }
 
-    @Test func `a paused file that nobody can resume leaves memory, and its bytes serve the next request`() async throws
+    @Test func `a paused download without a handle is released, and its bytes are used by the next request`()
+        async throws
     {
         try await Self.with { environment, pressure async throws in
             environment.server.serve(Self.stalled, at: "/one")
-            try await Self.pauseAndForget(environment)
+            try await Self.pauseAndRelease(environment)
             #expect(environment.downloader.liveTransfers.count == 1)
             pressure.report(.warning)
             while !environment.downloader.liveTransfers.isEmpty { await Task.yield() }
@@ -91,7 +92,7 @@ struct MemoryPressureResponseTests {
         }
     }
 
-    @Test func `a paused file whose handle is held stays as it is`() async throws {
+    @Test func `a paused download with a handle is not released`() async throws {
         try await Self.with { environment, pressure async throws in
             environment.server.serve(Self.stalled, at: "/one")
             let download = environment.downloader.start(environment.request("/one"))
@@ -108,7 +109,7 @@ struct MemoryPressureResponseTests {
         }
     }
 
-    @Test func `discarding deletes what paused downloads have on disk, and they can begin again`() async throws {
+    @Test func `the discard policy deletes bytes of paused downloads on disk, and they can restart`() async throws {
         try await Self.with(.discard) { environment, pressure async throws in
             environment.server.serve(Self.stalled, at: "/one")
             let download = environment.downloader.start(environment.request("/one"))
@@ -117,9 +118,9 @@ struct MemoryPressureResponseTests {
             for try await event in download.events { if case .paused = event { break } }
             let events = download.events
             pressure.report(.warning)
-            var told: [String] = []
+            var emitted: [String] = []
             for try await event in events {
-                told.append("\(event)")
+                emitted.append("\(event)")
                 if case .restarted(let reason, let count) = event {
                     #expect(reason == .memoryPressure)
                     #expect(count == 100_000)
@@ -127,7 +128,7 @@ struct MemoryPressureResponseTests {
                     break
                 }
             }
-            #expect(download.progress.receivedByteCount == 0, "\(told)")
+            #expect(download.progress.receivedByteCount == 0, "\(emitted)")
             let directory = try #require(environment.downloader.configuration.partialsDirectory)
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
             download.resume()
@@ -136,7 +137,7 @@ struct MemoryPressureResponseTests {
         }
     }
 
-    @Test func `ignoring frees nothing`() async throws {
+    @Test func `the ignore policy releases nothing`() async throws {
         try await Self.with(.ignore) { environment, pressure async throws in
             environment.server.serve(Self.stalled, at: "/one")
             try await environment.leave(DownloadRequest(from: environment.server.url("/one")), at: 100_000)
@@ -145,7 +146,7 @@ struct MemoryPressureResponseTests {
         }
     }
 
-    @Test func `purging by hand says how many bytes left memory`() async throws {
+    @Test func `a manual purge returns the number of bytes released from memory`() async throws {
         try await Self.with { environment, _ async throws in
             environment.server.serve(Self.stalled, at: "/one")
             try await environment.leave(DownloadRequest(from: environment.server.url("/one")), at: 100_000)
@@ -153,11 +154,11 @@ struct MemoryPressureResponseTests {
             #expect(await environment.downloader.purgePaused() == 0)
             let log = await EventLog(
                 of: environment.downloader.start(DownloadRequest(from: environment.server.url("/one"))))
-            #expect(log.resumptions == [100_000], "it was on disk")
+            #expect(log.resumptions == [100_000], "the bytes were on disk")
         }
     }
 
-    private static func pauseAndForget(_ environment: TestEnvironment) async throws {
+    private static func pauseAndRelease(_ environment: TestEnvironment) async throws {
         let download = environment.downloader.start(environment.request("/one"))
         try await download.progress(reaching: 100_000)
         download.pause()

@@ -5,14 +5,14 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Downloads into memory: bounded, shared with files of the same resource, and continued from what was there.
+/// Downloads into memory: limits, transfers that are shared with files of the same resource, and continuation.
 @Suite(.endsWhenHung)
 struct MemoryTests {
     private static let content = Content(seed: 12, length: 300_000)
     private static let all = Data(content.bytes(in: 0..<content.length))
 
     @Test(arguments: Engine.allCases, [0, 1, 300_000])
-    func `a body comes as bytes, and no file is made`(_ engine: Engine, _ length: Int64) async throws {
+    func `a download into memory returns bytes and creates no file`(_ engine: Engine, _ length: Int64) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Resource(Content(seed: 12, length: length), entityTag: "\"a\""), at: "/one")
             #expect(
@@ -24,7 +24,7 @@ struct MemoryTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `many who want the same bytes share one request`(_ engine: Engine) async throws {
+    func `concurrent downloads of a resource into memory share one request`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let url = environment.server.url("/one")
@@ -37,7 +37,7 @@ struct MemoryTests {
     }
 
     @Test(arguments: Engine.allCases, [true, false])
-    func `a file and a body of one resource share one request, whoever comes first`(
+    func `a download to a file and one into memory share one request, in either order`(
         _ engine: Engine, _ isFileFirst: Bool
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -58,7 +58,7 @@ struct MemoryTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a body that announces too much is refused, and one that sends too much`(_ engine: Engine) async throws {
+    func `a body over the limit is refused, whether its length is announced or not`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(Self.content)
             environment.server.serve(resource, at: "/announced")
@@ -79,7 +79,7 @@ struct MemoryTests {
         }
     }
 
-    @Test func `who names no limit has the downloader's, and a file has none`() async throws {
+    @Test func `a request in memory without a limit has the downloader's, and a file has none`() async throws {
         try await TestEnvironment.with(configure: { $0.maximumDataByteCount = 299_999 }) { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
             let error = await #expect(throws: DownloadError.self) {
@@ -92,9 +92,9 @@ struct MemoryTests {
     }
 
     @Test(arguments: Engine.allCases, [true, false])
-    func `each caller has a limit of its own`(_ engine: Engine, _ isFileFirst: Bool) async throws {
+    func `each download of a shared transfer has its own limit`(_ engine: Engine, _ isFileFirst: Bool) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
-            // Without a length, so that the limit is met on the way.
+            // The response has no length, so the limit is exceeded while the body is received.
             var resource = Resource(Self.content, script: [[.stall(after: 100_000)]])
             resource.framing = .chunked
             resource.ranges = .ignored
@@ -115,7 +115,7 @@ struct MemoryTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `what was received is continued from memory`(_ engine: Engine) async throws {
+    func `a download continues from bytes in memory`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
@@ -133,7 +133,7 @@ struct MemoryTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `bytes in memory of an object that has changed are given up`(_ engine: Engine) async throws {
+    func `bytes in memory are discarded if the object has changed`(_ engine: Engine) async throws {
         let changed = Content(seed: 13, length: 200_000)
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
@@ -149,7 +149,7 @@ struct MemoryTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a file goes on from the bytes in memory`(_ engine: Engine) async throws {
+    func `a download to a file continues from the bytes in memory`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
@@ -179,7 +179,7 @@ struct MemoryTests {
     }
 
     @Test(arguments: [true, false])
-    func `the digest is checked in memory too`(_ isRight: Bool) async throws {
+    func `the digest of a body in memory is verified`(_ isRight: Bool) async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
             var request = DownloadRequest(from: environment.server.url("/one"))

@@ -4,16 +4,16 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Pausing and leaving at every moment of a download's life (rules 54 and 55).
+/// Pauses and cancellations at each point of a download (rules 54 and 55).
 @Suite(.endsWhenHung)
 struct PauseAndCancelTests {
-    /// Where a download stands when somebody intervenes.
-    enum Moment: String, CaseIterable, Sendable {
+    /// A point at which a download can be interrupted.
+    enum InterruptionPoint: String, CaseIterable, Sendable {
         case permit, head, firstByte, body, lastByte, delay, redirect
 
         static let content = Content(seed: 12, length: 3_000_000)
 
-        /// What the first request is answered with.
+        /// The response to the first request.
         var step: Step {
             switch self {
             case .permit: .plain
@@ -26,7 +26,7 @@ struct PauseAndCancelTests {
             }
         }
 
-        /// The bytes that are there.
+        /// The number of bytes that have been received.
         var received: Int64 {
             switch self {
             case .permit, .head, .delay, .redirect: 0
@@ -37,31 +37,33 @@ struct PauseAndCancelTests {
         }
     }
 
-    /// A download that has come to the moment and goes no further by itself.
+    /// Returns a download that has reached the point and makes no progress without the test.
     private func download(
-        _ environment: TestEnvironment, _ moment: Moment, _ time: ManualTimeSource
+        _ environment: TestEnvironment, _ point: InterruptionPoint, _ time: ManualTimeSource
     ) async throws -> Download {
-        environment.server.serve(Resource(Moment.content, entityTag: "\"a\"", script: [moment.step]), at: "/one")
-        environment.server.serve(Resource(Moment.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/elsewhere")
-        if moment == .permit {
+        environment.server.serve(
+            Resource(InterruptionPoint.content, entityTag: "\"a\"", script: [point.step]), at: "/one")
+        environment.server.serve(
+            Resource(InterruptionPoint.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/elsewhere")
+        if point == .permit {
             environment.server.serve(Resource(Content(seed: 1, length: 1), script: [[.holdHead]]), at: "/other")
             environment.downloader.start(environment.request("/other", to: "other.bin"))
         }
         let download = environment.downloader.start(environment.request("/one"))
-        switch moment {
+        switch point {
         case .permit: _ = await environment.server.requests(at: "/other", reaching: 1)
         case .head: _ = await environment.server.requests(at: "/one", reaching: 1)
         case .redirect: _ = await environment.server.requests(at: "/elsewhere", reaching: 1)
         case .delay: await time.timer(ofAtLeast: .seconds(100))
         case .firstByte, .body, .lastByte:
             for try await event in download.events {
-                if case .progress(let progress) = event, progress.receivedByteCount >= moment.received { break }
+                if case .progress(let progress) = event, progress.receivedByteCount >= point.received { break }
             }
         }
         return download
     }
 
-    /// How many bytes another process would find.
+    /// Returns the number of bytes that another process would find.
     private func recorded(in environment: TestEnvironment) throws -> Int64 {
         let store = DiskStore(durability: .processCrash)
         return try store.unfinished(in: environment.directory.path, trustsDestinations: false).reduce(0) {
@@ -69,53 +71,53 @@ struct PauseAndCancelTests {
         }
     }
 
-    @Test(arguments: Engine.allCases, Moment.allCases)
-    func `rule 54: a pause is told when the bytes are on disk, and the rest is fetched after it`(
-        _ engine: Engine, _ moment: Moment
+    @Test(arguments: Engine.allCases, InterruptionPoint.allCases)
+    func `rule 54: a pause is emitted when the bytes are on disk, and resuming fetches the rest`(
+        _ engine: Engine, _ point: InterruptionPoint
     ) async throws {
         let time = ManualTimeSource()
         try await TestEnvironment.with(
-            engine, time: time, configure: { $0.maximumConcurrentTransfers = moment == .permit ? 1 : 6 }
+            engine, time: time, configure: { $0.maximumConcurrentTransfers = point == .permit ? 1 : 6 }
         ) { environment async throws in
-            let download = try await download(environment, moment, time)
+            let download = try await download(environment, point, time)
             download.pause()
             for try await event in download.events {
                 if case .paused(let count) = event {
-                    #expect(count == moment.received)
+                    #expect(count == point.received)
                     break
                 }
             }
             #expect(download.state == .paused)
-            #expect(try recorded(in: environment) == moment.received)
+            #expect(try recorded(in: environment) == point.received)
             for path in ["/one", "/other", "/elsewhere"] { environment.server.release(path) }
             download.resume()
-            #expect(try await download.file.byteCount == Moment.content.length)
-            #expect(try environment.holds(Moment.content))
+            #expect(try await download.file.byteCount == InterruptionPoint.content.length)
+            #expect(try environment.holds(InterruptionPoint.content))
             let offsets = environment.server.requests(at: "/one").map(offset(of:))
-            #expect(offsets.last == moment.received, "\(offsets)")
+            #expect(offsets.last == point.received, "\(offsets)")
         }
     }
 
-    @Test(arguments: Engine.allCases, Moment.allCases)
+    @Test(arguments: Engine.allCases, InterruptionPoint.allCases)
     func `rule 55: after a cancellation nothing is written and nothing completes`(
-        _ engine: Engine, _ moment: Moment
+        _ engine: Engine, _ point: InterruptionPoint
     ) async throws {
         let time = ManualTimeSource()
         try await TestEnvironment.with(
-            engine, time: time, configure: { $0.maximumConcurrentTransfers = moment == .permit ? 1 : 6 }
+            engine, time: time, configure: { $0.maximumConcurrentTransfers = point == .permit ? 1 : 6 }
         ) { environment async throws in
-            let download = try await download(environment, moment, time)
+            let download = try await download(environment, point, time)
             download.cancel()
-            // What was held back comes now, too late.
+            // The server sends the rest of the response too late.
             for path in ["/one", "/other", "/elsewhere"] { environment.server.release(path) }
             time.advance(by: .seconds(100))
             let error = await #expect(throws: DownloadError.self) { try await download.file }
             #expect(error?.code == .cancelled)
-            #expect(error?.retainedByteCount == moment.received)
+            #expect(error?.retainedByteCount == point.received)
             await environment.downloader.shutdown()
             #expect(download.state == .cancelled)
             #expect(try !environment.leftovers.contains("file.bin"))
-            #expect(try recorded(in: environment) == moment.received)
+            #expect(try recorded(in: environment) == point.received)
         }
     }
 }

@@ -4,13 +4,13 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// What is on record of a download, and what is not (rules 9, 12, 42, 46 and 49).
+/// What the files of a download contain, and what they do not (rules 9, 12, 42, 46, and 49).
 @Suite(.endsWhenHung)
 struct RecordTests {
     private let content = Content(seed: 11, length: 3_000_000)
     private let cut: Int64 = 1_200_000
 
-    /// A downloader's server with an object that is cut half-way, then served.
+    /// Makes the server cut off the first response halfway, and complete later ones.
     private func serve(_ environment: TestEnvironment, _ change: (inout Resource) -> Void = { _ in }) {
         var resource = Resource(content, entityTag: "\"a\"", script: [[.cut(after: cut)]])
         change(&resource)
@@ -35,7 +35,9 @@ struct RecordTests {
     }
 
     @Test(arguments: Engine.allCases, [("Accept", "text/csv"), ("Accept-Language", "de")])
-    func `rule 9: nor at the same destination`(_ engine: Engine, _ header: (String, String)) async throws {
+    func `rule 9: bytes of a request with other headers are not continued at the same destination`(
+        _ engine: Engine, _ header: (String, String)
+    ) async throws {
         try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             serve(environment)
             _ = await EventLog(of: environment.downloader.start(environment.request("/one")))
@@ -48,7 +50,7 @@ struct RecordTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 12: a file that is complete by record is put in its place without a request`(
+    func `rule 12: a file that the checkpoint records as complete is placed without a request`(
         _ engine: Engine
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -70,7 +72,7 @@ struct RecordTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rules 42 and 46: the destination is what it was until the whole file replaces it`(
+    func `rules 42 and 46: the destination is unchanged until the complete file replaces it`(
         _ engine: Engine
     ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
@@ -90,7 +92,7 @@ struct RecordTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 49: a file is as old as it is here, not as the server says`(_ engine: Engine) async throws {
+    func `rule 49: the file has the local modification date, not the server's`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             serve(environment) { $0.lastModified = "Fri, 16 Apr 2010 17:23:13 GMT" }
             let start = try modificationDate(of: environment.directory)

@@ -4,7 +4,7 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// What is wrong with a request is found before anything is sent; where files go is decided safely.
+/// Validation of requests before anything is sent, and safe choices of file names.
 @Suite(.endsWhenHung)
 struct RequestTests {
     private let content = Content(seed: 8, length: 50_000)
@@ -15,7 +15,7 @@ struct RequestTests {
     ].compactMap(URL.init(string:)).map { DownloadRequest(from: $0, to: home) }
 
     @Test(arguments: unusable)
-    func `unusable URLs are refused without leaking them`(_ request: DownloadRequest) async throws {
+    func `unusable URLs are refused without being disclosed`(_ request: DownloadRequest) async throws {
         let downloader = Downloader()
         let error = await #expect(throws: DownloadError.self) { try await downloader.download(request) }
         #expect(error?.code == .invalidRequest)
@@ -28,8 +28,7 @@ struct RequestTests {
         ("Range", "bytes=0-1"), ("accept-encoding", "gzip"), ("If-Range", "x"), ("Host", "other"),
         ("X", "a\r\nInjected: b"), ("X", "a\nb"), ("X", "a\0b"), ("Bad Name", "x"), ("", "x"),
     ])
-    func `headers that are the package's own, or no headers, are refused`(_ name: String, _ value: String) async throws
-    {
+    func `reserved and malformed header fields are refused`(_ name: String, _ value: String) async throws {
         let downloader = Downloader()
         let url = try #require(URL(string: "http://127.0.0.1:1/"))
         let request = DownloadRequest(from: url, to: Self.home, headers: [name: value])
@@ -49,7 +48,7 @@ struct RequestTests {
     ]
 
     @Test(arguments: names)
-    func `a name is chosen from the response, inside the directory`(
+    func `a file name is chosen from the response, inside the directory`(
         _ path: String, _ disposition: String?, _ name: String
     ) async throws {
         try await TestEnvironment.with { environment async throws in
@@ -65,7 +64,7 @@ struct RequestTests {
     }
 
     @Test
-    func `two resources that suggest one name get two files`() async throws {
+    func `two resources that suggest the same name get two files`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(content), at: "/a/file.bin")
             environment.server.serve(Resource(Content(seed: 9, length: 70)), at: "/b/file.bin")
@@ -88,14 +87,14 @@ struct RequestTests {
             #expect(error?.code == .checksumMismatch)
             #expect(try environment.leftovers == ["file.bin"])
             #expect(try String(contentsOf: environment.directory.appending(path: "file.bin"), encoding: .utf8) == "old")
-            // FIPS 180-4's example.
+            // The digest is the example of FIPS 180-4.
             request.checksum = .sha256("BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD")
             #expect(try await environment.downloader.download(request).byteCount == 3)
         }
     }
 
     @Test
-    func `a longer body than allowed is refused, declared or not`() async throws {
+    func `a body longer than allowed is refused, whether its length is declared or not`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(content), at: "/declared")
             var endless = Resource(content)

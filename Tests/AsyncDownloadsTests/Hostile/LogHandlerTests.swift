@@ -13,16 +13,16 @@ struct LogHandlerTests {
         // The backend must be installed before a downloader creates its log.
         let recorder = LogRecorder.shared
         let mark = "log-handler-\(UUID())"
-        try await LifecycleStage.with { stage async throws in
-            let download = stage.downloader.start(try stage.request("/\(mark)"))
+        try await LifecycleFixture.with { fixture async throws in
+            let download = fixture.downloader.start(try fixture.request("/\(mark)"))
             let states = Mutex<[Download.State]>([])
             recorder.whenLogged(mark) { states.withLock { $0.append(download.state) } }
-            await stage.performEffects()
-            try #require(stage.transport.open.first).end(.failed(DownloadError(.connectionLost)))
-            await stage.performEffects()
+            await fixture.waitUntilIdle()
+            try #require(fixture.transport.open.first).end(.failed(DownloadError(.connectionLost)))
+            await fixture.waitUntilIdle()
             #expect(!recorder.lines(with: mark).isEmpty)
             #expect(!states.withLock { $0 }.isEmpty)
-            await stage.finish(download, Moment.object)
+            await fixture.finish(download, InterruptionPoint.object)
         }
     }
 }

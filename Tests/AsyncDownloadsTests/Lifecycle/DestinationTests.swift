@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// When a destination is free for another resource.
+/// The release of destinations for other resources.
 @Suite(.endsWhenHung)
 struct DestinationTests {
     private static let other = SteppedObject(content: Content(seed: 12, length: 50_000), tag: "\"o\"")
@@ -19,114 +19,116 @@ struct DestinationTests {
         }
     }
 
-    /// Another resource at the destination "file.bin" ends up there.
-    private func replaces(_ stage: LifecycleStage) async throws {
-        let download = stage.downloader.start(try stage.request("/other"))
-        await stage.performEffects()
+    /// Checks that another resource can be downloaded to the destination "file.bin".
+    private func replaces(_ fixture: LifecycleFixture) async throws {
+        let download = fixture.downloader.start(try fixture.request("/other"))
+        await fixture.waitUntilIdle()
         while !download.state.isFinal {
-            for exchange in stage.transport.open where exchange.path == "/other" && exchange.object == nil {
+            for exchange in fixture.transport.open where exchange.path == "/other" && exchange.object == nil {
                 exchange.answer(Self.other)
-                await stage.performEffects()
+                await fixture.waitUntilIdle()
                 exchange.deliver(Self.other.content.length)
                 exchange.end(.complete)
             }
-            for exchange in stage.transport.open where exchange.isCancelled { exchange.end(.cancelled) }
+            for exchange in fixture.transport.open where exchange.isCancelled { exchange.end(.cancelled) }
             await Task.yield()
         }
         #expect(download.state == .completed)
-        #expect(stage.holds(Self.other.content))
+        #expect(fixture.holds(Self.other.content))
     }
 
-    @Test(arguments: Moment.allCases)
-    func `a canceled download's destination is free at once`(_ moment: Moment) async throws {
-        try await LifecycleStage.with(configure: { $0.maximumConcurrentTransfers = 1 }) { stage async throws in
-            var request = try stage.request()
-            request.checksum = Moment.object.content.sha256
-            let download = stage.downloader.start(request)
-            try await moment.reach(on: stage)
+    @Test(arguments: InterruptionPoint.allCases)
+    func `the destination of a canceled download is free at once`(_ point: InterruptionPoint) async throws {
+        try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
+            var request = try fixture.request()
+            request.checksum = InterruptionPoint.object.content.sha256
+            let download = fixture.downloader.start(request)
+            try await point.reach(on: fixture)
             download.cancel()
-            guard moment == .verifying || moment == .renaming else {
-                for live in stage.downloader.liveTransfers where live.key.url.hasSuffix("/other") {
+            guard point == .verifying || point == .renaming else {
+                for live in fixture.downloader.liveTransfers where live.key.url.hasSuffix("/other") {
                     live.forEachSubscriber { live.detach($0, DownloadError(.cancelled)) }
                 }
-                return try await replaces(stage)
+                return try await replaces(fixture)
             }
-            // The older file may be placed just now, so the newer one is placed after it.
-            let next = stage.downloader.start(try stage.request("/other"))
+            // The older file may be placed right now, so the newer one is placed after it.
+            let next = fixture.downloader.start(try fixture.request("/other"))
             #expect(next.state == .waiting)
-            stage.disk.reading.open()
-            stage.disk.renaming.open()
-            await stage.finish(next, Self.other)
+            fixture.disk.reading.open()
+            fixture.disk.renaming.open()
+            await fixture.finish(next, Self.other)
             #expect(next.state == .completed)
-            #expect(stage.holds(Self.other.content))
+            #expect(fixture.holds(Self.other.content))
         }
     }
 
-    @Test func `a subscriber that leaves frees its destination while the others go on`() async throws {
-        try await LifecycleStage.with { stage async throws in
-            let leaving = stage.downloader.start(try stage.request())
-            let staying = stage.downloader.start(try stage.request(to: "staying.bin"))
-            try await Moment.receiving.reach(on: stage)
-            leaving.cancel()
-            try await replaces(stage)
-            await stage.finish(staying, Moment.object)
-            #expect(staying.state == .completed)
-            #expect(stage.holds(Self.other.content), "the first resource's file is not put there any more")
+    @Test func `a canceled subscriber releases its destination while the others continue`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            let canceled = fixture.downloader.start(try fixture.request())
+            let remaining = fixture.downloader.start(try fixture.request(to: "remaining.bin"))
+            try await InterruptionPoint.receiving.reach(on: fixture)
+            canceled.cancel()
+            try await replaces(fixture)
+            await fixture.finish(remaining, InterruptionPoint.object)
+            #expect(remaining.state == .completed)
+            #expect(fixture.holds(Self.other.content), "the first resource's file is not placed")
         }
     }
 
-    @Test func `a destination that two subscribers share is free when both have left`() async throws {
-        try await LifecycleStage.with { stage async throws in
-            let downloads = try (0..<2).map { _ in stage.downloader.start(try stage.request()) }
-            try await Moment.receiving.reach(on: stage)
+    @Test func `a destination that two subscribers share is free after both are canceled`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            let downloads = try (0..<2).map { _ in fixture.downloader.start(try fixture.request()) }
+            try await InterruptionPoint.receiving.reach(on: fixture)
             downloads[0].cancel()
-            #expect(await code(stage.downloader.start(try stage.request("/other"))) == .destinationInUse)
+            #expect(await code(fixture.downloader.start(try fixture.request("/other"))) == .destinationInUse)
             downloads[1].cancel()
-            try await replaces(stage)
+            try await replaces(fixture)
         }
     }
 
     @Test func `a refused duplicate reserves nothing`() async throws {
-        try await LifecycleStage.with { stage async throws in
-            let running = stage.downloader.start(try stage.request(to: "running.bin"))
-            var duplicate = try stage.request()
+        try await LifecycleFixture.with { fixture async throws in
+            let running = fixture.downloader.start(try fixture.request(to: "running.bin"))
+            var duplicate = try fixture.request()
             duplicate.duplicatePolicy = .reject
-            #expect(await code(stage.downloader.start(duplicate)) == .duplicate)
-            try await replaces(stage)
-            await stage.finish(running, Moment.object)
+            #expect(await code(fixture.downloader.start(duplicate)) == .duplicate)
+            try await replaces(fixture)
+            await fixture.finish(running, InterruptionPoint.object)
         }
     }
 
     @Test(arguments: [true, false])
-    func `a paused download that nobody can resume gives its destination up to a new request`(
+    func `a paused download without a handle releases its destination to a new request`(
         _ isHeld: Bool
     ) async throws {
-        try await LifecycleStage.with { stage async throws in
-            var download: Download? = stage.downloader.start(try stage.request())
-            try await Moment.receiving.reach(on: stage)
+        try await LifecycleFixture.with { fixture async throws in
+            var download: Download? = fixture.downloader.start(try fixture.request())
+            try await InterruptionPoint.receiving.reach(on: fixture)
             download?.pause()
-            await stage.endCancelled()
+            await fixture.endCancelled()
             #expect(download?.state == .paused)
             guard !isHeld else {
-                #expect(await code(stage.downloader.start(try stage.request("/other"))) == .destinationInUse)
+                #expect(await code(fixture.downloader.start(try fixture.request("/other"))) == .destinationInUse)
                 download?.cancel()
                 return
             }
             download = nil
-            try await replaces(stage)
-            #expect(try stage.keptCounts() == [Moment.byteCount], "its bytes are kept")
+            try await replaces(fixture)
+            #expect(try fixture.keptCounts() == [InterruptionPoint.byteCount], "the bytes are kept")
         }
     }
 
-    @Test func `the destination of a transfer that finishes for nobody is taken until it is there`() async throws {
-        try await LifecycleStage.with(configure: { $0.abandonmentPolicy = .finish }) { stage async throws in
-            let download = stage.downloader.start(try stage.request())
-            try await Moment.receiving.reach(on: stage)
+    @Test func `the destination of a transfer that finishes without subscribers is reserved until its end`()
+        async throws
+    {
+        try await LifecycleFixture.with(configure: { $0.abandonmentPolicy = .finish }) { fixture async throws in
+            let download = fixture.downloader.start(try fixture.request())
+            try await InterruptionPoint.receiving.reach(on: fixture)
             download.cancel()
-            #expect(await code(stage.downloader.start(try stage.request("/other"))) == .destinationInUse)
-            await stage.step(Moment.object)
-            #expect(stage.holds(Moment.object.content))
-            try await replaces(stage)
+            #expect(await code(fixture.downloader.start(try fixture.request("/other"))) == .destinationInUse)
+            await fixture.step(InterruptionPoint.object)
+            #expect(fixture.holds(InterruptionPoint.object.content))
+            try await replaces(fixture)
         }
     }
 }

@@ -11,8 +11,8 @@ import Testing
 struct EndInsideCallbackTests {
     private static let object = SteppedObject(content: Content(seed: 3, length: 100_000), tag: "\"a\"")
 
-    /// A downloader over an audited disk and an engine that ends an exchange as soon as it is cancelled.
-    private struct Stage {
+    /// A downloader with an audited disk and an engine that ends an exchange as soon as it is canceled.
+    private struct Fixture {
         let transport = SteppedTransport()
         let disk = AuditingFileSystem()
         let directory: TemporaryDirectory
@@ -42,42 +42,42 @@ struct EndInsideCallbackTests {
     }
 
     @Test(arguments: Interruption.allCases)
-    func `a partial that is being begun is not closed before its beginning has returned`(
+    func `a partial file is not closed while it is being created`(
         _ interruption: Interruption
     ) async throws {
-        let stage = try Stage()
-        let download = try stage.start()
-        let exchange = await stage.transport.exchange(0)
-        let transfer = try #require(stage.downloader.liveTransfers.first)
-        stage.disk.whenPartialIsCreated {
+        let fixture = try Fixture()
+        let download = try fixture.start()
+        let exchange = await fixture.transport.exchange(0)
+        let transfer = try #require(fixture.downloader.liveTransfers.first)
+        fixture.disk.whenPartialIsCreated {
             switch interruption {
             case .cancel: download.cancel()
             case .discard: download.discard()
             case .pause: download.pause()
             }
-            // Whatever the end of the exchange has led to by now is done before this returns.
+            // Every effect of the end of the exchange so far is performed before this returns.
             transfer.queue.sync {}
         }
         exchange.answer(Self.object)
         exchange.deliver(10_000)
-        while stage.downloader.liveTransfers.contains(where: { $0.withState { $0.machine.phase != .paused } }) {
+        while fixture.downloader.liveTransfers.contains(where: { $0.withState { $0.machine.phase != .paused } }) {
             await Task.yield()
         }
-        await stage.downloader.shutdown()
-        #expect(stage.disk.violations == [])
-        #expect(stage.disk.openCount == 0)
-        #expect(stage.directory.names() == [], "nothing was received, so nothing stays")
+        await fixture.downloader.shutdown()
+        #expect(fixture.disk.violations == [])
+        #expect(fixture.disk.openCount == 0)
+        #expect(fixture.directory.names() == [], "nothing was received, so no file remains")
     }
 
-    @Test func `bytes that are being written are counted before the end that comes meanwhile`() async throws {
-        let stage = try Stage()
-        let download = try stage.start()
-        let exchange = await stage.transport.exchange(0)
+    @Test func `bytes being written are counted before an end that arrives in the meantime`() async throws {
+        let fixture = try Fixture()
+        let download = try fixture.start()
+        let exchange = await fixture.transport.exchange(0)
         exchange.answer(Self.object)
         exchange.deliver(10_000)
-        let transfer = try #require(stage.downloader.liveTransfers.first)
-        stage.disk.whenPartialIsWritten {
-            // On another thread, as in an engine that does not wait for its callbacks to return.
+        let transfer = try #require(fixture.downloader.liveTransfers.first)
+        fixture.disk.whenPartialIsWritten {
+            // Another thread reports the end, as in an engine that does not wait for its callbacks to return.
             let isReported = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
                 exchange.end(.failed(DownloadError(.unsupported)))
@@ -89,17 +89,17 @@ struct EndInsideCallbackTests {
         exchange.deliver(20_000)
         do {
             _ = try await download.file
-            Issue.record("a file of a body that broke off")
+            Issue.record("a truncated body was delivered as a file")
         } catch {
             #expect(error.code == .unsupported)
             #expect(error.retainedByteCount == 30_000)
         }
-        await stage.downloader.shutdown()
-        #expect(stage.disk.violations == [])
+        await fixture.downloader.shutdown()
+        #expect(fixture.disk.violations == [])
     }
 
     @Test(arguments: Engine.allCases)
-    func `readers that all leave when the download starts reach nobody else's descriptors`(
+    func `canceling all readers when a download starts does not affect other descriptors`(
         _ engine: Engine
     ) async throws {
         let disk = AuditingFileSystem()

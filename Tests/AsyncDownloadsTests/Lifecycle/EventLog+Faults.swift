@@ -1,13 +1,13 @@
 @testable import AsyncDownloads
 
 extension EventLog {
-    /// What was heard elsewhere.
+    /// Creates a log from recorded events.
     init(events: [DownloadEvent], error: DownloadError?) {
         self.events = events
         self.error = error
     }
 
-    /// What no download may tell, whatever happened to it (rules 55 and 56).
+    /// The violations of what holds for the events of every download (rules 55 and 56).
     var faults: [String] {
         var faults: [String] = []
         var received: Int64 = 0
@@ -22,7 +22,7 @@ extension EventLog {
                 if count < received { faults.append("bytes were lost at \(index)") }
             case .finished:
                 if index != events.count - 1 { faults.append("something followed the end at \(index)") }
-                if error != nil { faults.append("finished, and an error as well") }
+                if error != nil { faults.append("a finished event and an error") }
             default:
                 break
             }

@@ -1,20 +1,20 @@
 import AsyncDownloads
 import Dispatch
 
-/// Stops whoever comes by, from when it is shut until it is opened.
+/// A barrier that blocks threads from when it is shut until it is opened.
 final class Hold: Sendable {
     private struct State {
         var gate: Gate?
-        var hasVisitor = false
+        var hasWaiter = false
     }
 
     private let state = Mutex(State())
 
-    /// Whether somebody waits, or has waited since it was shut.
-    var hasVisitor: Bool { state.withLock { $0.hasVisitor } }
+    /// Whether a thread waits, or has waited since the barrier was shut.
+    var hasWaiter: Bool { state.withLock { $0.hasWaiter } }
 
     func shut() {
-        // Those who wait at a gate that is shut already wait for the same one.
+        // If the barrier is shut already, threads that wait keep the same gate.
         state.withLock { $0 = State(gate: $0.gate ?? Gate()) }
     }
 
@@ -26,10 +26,10 @@ final class Hold: Sendable {
         gate?.open()
     }
 
-    /// Returns at once where it is not shut, else when it is opened; blocks the thread.
+    /// Returns at once unless the barrier is shut; otherwise blocks the thread until it is opened.
     func pass() {
         let gate = state.withLock { state in
-            if state.gate != nil { state.hasVisitor = true }
+            if state.gate != nil { state.hasWaiter = true }
             return state.gate
         }
         guard let gate else { return }

@@ -1,10 +1,10 @@
 @testable import AsyncDownloads
 
-/// The real file system, in which reading a partial file and renaming to a destination can be held up.
+/// The real file system, in which reads of a partial file and renames to a destination can be blocked.
 struct HoldingFileSystem: ForwardingFileSystem {
-    /// Holds up whoever reads the bytes of a partial file, as a digest does.
+    /// Blocks reads of a partial file, such as those for a digest.
     let reading = Hold()
-    /// Holds up whoever gives a file the name of a destination.
+    /// Blocks renames of a file to a destination.
     let renaming = Hold()
 
     func read(

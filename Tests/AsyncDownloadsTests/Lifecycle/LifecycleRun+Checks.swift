@@ -3,86 +3,88 @@ import LoopbackServer
 
 @testable import AsyncDownloads
 
-/// The comparison of what is seen with the model.
+/// The comparison of the observed behavior with the model.
 extension LifecycleRun {
-    /// Waits until nothing goes on any more, then compares.
-    func performEffects() async {
-        await stage.performEffects()
-        for caller in callers where caller.isAttached { await caller.performEffects() }
-        for resource in transfers.indices { look(at: resource) }
-        for caller in callers { look(at: caller) }
+    /// Waits until nothing can happen without the test, then compares.
+    func waitUntilIdle() async {
+        await fixture.waitUntilIdle()
+        for caller in callers where caller.isAttached { await caller.waitUntilIdle() }
+        for resource in transfers.indices { compare(resource) }
+        for caller in callers { compare(caller) }
     }
 
     private func isLive(_ resource: Int) -> Bool {
-        stage.downloader.liveTransfers.contains { $0.key.url.hasSuffix("/\(resource)") }
+        fixture.downloader.liveTransfers.contains { $0.key.url.hasSuffix("/\(resource)") }
     }
 
     private func exchanges(_ resource: Int) -> [SteppedExchange] {
-        stage.transport.exchanges.filter { $0.path.hasPrefix("/\(resource)") }
+        fixture.transport.exchanges.filter { $0.path.hasPrefix("/\(resource)") }
     }
 
-    private func look(at resource: Int) {
+    private func compare(_ resource: Int) {
         takeNewExchange(of: resource)
-        let hasFreePermit = stage.transport.open.count < Self.permits
+        let hasFreePermit = fixture.transport.open.count < Self.permits
         let transfer = transfers[resource]
         if let exchange = transfer.exchange {
             check(exchange.isCancelled == transfer.isStopped, "\(resource): cancelled \(exchange.isCancelled)")
-        } else if transfer.isLive, active(to: resource).isEmpty, !transfer.goesOnForNobody {
-            // Nobody is left: what was received waits for whoever asks next.
+        } else if transfer.isLive, active(to: resource).isEmpty, !transfer.continuesWithoutSubscribers {
+            // Without subscribers, the received bytes are kept for the next request.
             transfers[resource].end(keepingBytes: true)
         } else if transfer.isLive, isWanted(resource), !transfer.isDelayed {
-            let isOver = !isLive(resource)
-            if isOver, transfer.bodyInMemory != nil, !transfer.isComplete { transfers[resource].takeBodyInMemory() }
-            check(!isOver || transfers[resource].isComplete, "\(resource): over without its bytes")
-            check(isOver || !hasFreePermit, "\(resource): waits although there is a permit")
-            if isOver { finish(resource) }
+            let hasEnded = !isLive(resource)
+            if hasEnded, transfer.bodyInMemory != nil, !transfer.isComplete { transfers[resource].takeBodyInMemory() }
+            check(!hasEnded || transfers[resource].isComplete, "\(resource): ended with bytes missing")
+            check(hasEnded || !hasFreePermit, "\(resource): waits although a permit is available")
+            if hasEnded { finish(resource) }
         }
-        check(isLive(resource) == transfers[resource].isLive, "\(resource): a transfer that should not be, or is not")
+        check(
+            isLive(resource) == transfers[resource].isLive,
+            "\(resource): the existence of a transfer differs from the model")
     }
 
-    /// Notes an exchange that has begun since the last look.
+    /// Updates the model for an exchange that has started since the last check.
     private func takeNewExchange(of resource: Int) {
         let exchanges = exchanges(resource)
         guard exchanges.count > transfers[resource].exchangeCount, let new = exchanges.last else { return }
         let transfer = transfers[resource]
-        check(exchanges.count == transfer.exchangeCount + 1, "\(resource): several exchanges at once")
-        check(transfer.exchange == nil, "\(resource): an exchange beside another one")
-        check(isWanted(resource) && !transfer.isDelayed, "\(resource): an exchange that nobody wants")
+        check(exchanges.count == transfer.exchangeCount + 1, "\(resource): several exchanges at the same time")
+        check(transfer.exchange == nil, "\(resource): started while another exchange has not ended")
+        check(isWanted(resource) && !transfer.isDelayed, "\(resource): an exchange that no subscriber needs")
         if let body = transfer.bodyInMemory, new.offset == body.count, new.offset > 0 {
             transfers[resource].takeBodyInMemory()
-        } else if transfer.location == .memory, transfer.isMemoryDoubtful, new.offset == 0 {
+        } else if transfer.location == .memory, transfer.isMemoryUncertain, new.offset == 0 {
             transfers[resource].bytes = .init()
         }
-        if transfer.location == .memory { transfers[resource].isMemoryDoubtful = false }
+        if transfer.location == .memory { transfers[resource].isMemoryUncertain = false }
         check(
             new.offset == transfers[resource].bytes.count,
-            "\(resource): asks from \(new.offset), \(transfers[resource].bytes.count) bytes are there")
+            "\(resource): requested from \(new.offset), received \(transfers[resource].bytes.count)")
         history.append("  \(resource): exchange from \(new.offset)")
         transfers[resource].exchange = new.hasEnded ? nil : new
         transfers[resource].isOpened = true
         transfers[resource].exchangeCount = exchanges.count
-        transfers[resource].lastActivity = stage.time.now
+        transfers[resource].lastActivity = fixture.time.now
         transfers[resource].isStopped = false
     }
 
     private func finish(_ resource: Int) {
         let transfer = transfers[resource]
-        guard let object = transfer.bytes.object else { return check(false, "\(resource): finished from nothing") }
+        guard let object = transfer.bytes.object else { return check(false, "\(resource): finished without bytes") }
         let finished = active(to: resource)
         for caller in finished { caller.outcome = .finished(object) }
         let names = finished.isEmpty ? [transfer.firstDestination] : finished.map(\.destination)
         for name in Set(names.compactMap(\.self)) {
-            check(stage.holds(object.content, at: name), "\(resource): \(name) is not the object that was fetched")
+            check(fixture.holds(object.content, at: name), "\(resource): \(name) is not the object that was fetched")
         }
         history.append("  \(resource): finished")
         transfers[resource].end(keepingBytes: false)
     }
 
-    // MARK: Callers
+    // MARK: Subscribers
 
     private func allowedState(of caller: ReferenceCaller) -> Download.State {
         switch caller.outcome {
-        case .left: return .cancelled
+        case .canceled: return .cancelled
         case .finished: return .completed
         case .failed: return .failed
         case nil: break
@@ -93,7 +95,7 @@ extension LifecycleRun {
         return transfer.isDelayed ? .retrying : .waiting
     }
 
-    private func look(at caller: ReferenceCaller) {
+    private func compare(_ caller: ReferenceCaller) {
         let (allowed, seen) = (allowedState(of: caller), caller.download?.state)
         check(seen == nil || seen == allowed, "\(caller.number) is \(seen.map(\.rawValue) ?? ""), not \(allowed)")
         let events = caller.events
@@ -102,21 +104,21 @@ extension LifecycleRun {
         guard caller.listening != nil, caller.isAttached else { return }
         for event in news {
             switch event {
-            case .progress: check(!caller.isPaused, "\(caller.number) hears of progress in a pause")
+            case .progress: check(!caller.isPaused, "\(caller.number) received progress during a pause")
             case .paused(let count), .resumed(let count):
-                caller.knowsOfPause = true
-                // Who never had a permit has not looked for the bytes of those before him.
+                caller.hasReceivedPause = true
+                // A transfer that never had a permit has not looked for bytes on disk.
                 let expected = transfers[caller.resource].isOpened ? transfers[caller.resource].bytes.count : 0
-                check(count == expected, "\(caller.number): \(event), \(expected) bytes are there")
+                check(count == expected, "\(caller.number): \(event), but \(expected) bytes were received")
             default: break
             }
         }
-        // While an exchange of no use runs out, the pause of all is still under way.
+        // While an unneeded exchange is being drained, the pause of the transfer is not complete.
         let isDone = transfers[caller.resource].exchange == nil || isWanted(caller.resource)
-        if caller.isPaused, isDone { check(caller.knowsOfPause, "\(caller.number) was not told of his pause") }
+        if caller.isPaused, isDone { check(caller.hasReceivedPause, "\(caller.number) received no pause event") }
     }
 
-    /// Looks at every outcome and every story when all is over.
+    /// Checks the outcome and the events of every download after all have ended.
     func checkEnds() async {
         for caller in callers {
             let error = await caller.listening?.value
@@ -125,14 +127,14 @@ extension LifecycleRun {
             if caller.listening != nil {
                 let log = EventLog(events: caller.events, error: error ?? nil)
                 for fault in log.faults { check(false, "\(caller.number): \(fault)") }
-                check((log.file != nil) == outcome.isFinished, "\(caller.number): his log and his outcome differ")
+                check((log.file != nil) == outcome.isFinished, "\(caller.number): the events and the outcome differ")
             }
-            if let result { check(outcome.agrees(with: result), "\(caller.number) was handed \(result)") }
+            if let result { check(outcome.agrees(with: result), "\(caller.number) received \(result)") }
         }
         let expected = transfers.flatMap(\.kept.keys).compactMap { if case .file(let name) = $0 { name } else { nil } }
-        let hidden = stage.directory.names(hiddenOnly: true).filter { $0.hasSuffix(".partial") }
+        let hidden = fixture.directory.names(hiddenOnly: true).filter { $0.hasSuffix(".partial") }
         for name in hidden {
-            check(expected.contains { name.hasPrefix(".\($0).") } || name.hasPrefix(".body."), "\(name) is left over")
+            check(expected.contains { name.hasPrefix(".\($0).") } || name.hasPrefix(".body."), "\(name) is a leftover")
         }
     }
 }
@@ -146,7 +148,7 @@ extension ReferenceCaller.Outcome {
             guard let data = file.data else { return file.byteCount == object.content.length }
             return Int64(data.count) == object.content.length
                 && data.withUnsafeBytes { object.content.matches($0, at: 0) }
-        case (.left, .failure(let error)): return error.code == .cancelled
+        case (.canceled, .failure(let error)): return error.code == .cancelled
         case (.failed, .failure(let error)): return error.code == .httpStatus
         default: return false
         }

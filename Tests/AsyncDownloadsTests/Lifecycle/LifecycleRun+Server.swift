@@ -2,7 +2,7 @@ import LoopbackServer
 
 @testable import AsyncDownloads
 
-/// What the engine, the server and the clock do in a lifecycle run.
+/// The actions of the engine, the server, and the clock in a life cycle run.
 extension LifecycleRun {
     func changeObject() {
         let resource = Int.random(in: 0..<Self.resourceCount, using: &generator)
@@ -10,13 +10,13 @@ extension LifecycleRun {
         note("the object of \(resource) changes, \(objects[resource].content.length) bytes")
     }
 
-    /// Lets the exchange of some resource take a step.
+    /// Performs one step of a random resource's exchange.
     func serve() async {
         let running = transfers.indices.filter { transfers[$0].exchange != nil }
         guard let resource = running.randomElement(using: &generator), let exchange = transfers[resource].exchange
         else { return }
         if transfers[resource].isStopped {
-            // Rule 55: what an engine delivers after it was told to stop counts for nothing.
+            // Rule 55: bytes that an engine delivers after it was canceled are dropped.
             if chance(2) { exchange.deliver(Int64.random(in: 1...5000, using: &generator)) }
             return await endStopped(resource)
         }
@@ -32,15 +32,15 @@ extension LifecycleRun {
         case 0..<14:
             answerHonestly(exchange, resource)
         case 14..<16:
-            note("\(resource) is answered 503")
+            note("\(resource): response 503")
             exchange.refuse(503, chance(2) ? ["Retry-After": "3"] : [:])
             ended(resource, .delay)
         case 16:
-            note("\(resource) is answered 404")
+            note("\(resource): response 404")
             exchange.refuse(404)
             ended(resource, .advance)
             for caller in active(to: resource) { caller.outcome = .failed }
-            await stage.performEffects()
+            await fixture.waitUntilIdle()
             transfers[resource].end(keepingBytes: true)
         default:
             cut(exchange, resource)
@@ -49,10 +49,10 @@ extension LifecycleRun {
 
     private func answerHonestly(_ exchange: SteppedExchange, _ resource: Int) {
         let isPartial = exchange.answer(objects[resource])
-        transfers[resource].lastActivity = stage.time.now
-        note("\(resource) is answered \(isPartial ? "206" : "200")")
+        transfers[resource].lastActivity = fixture.time.now
+        note("\(resource): response \(isPartial ? "206" : "200")")
         if isPartial {
-            check(transfers[resource].bytes.object == objects[resource], "a range of another object was asked for")
+            check(transfers[resource].bytes.object == objects[resource], "a range of another object was requested")
         } else {
             transfers[resource].bytes = .init(count: 0, object: objects[resource])
         }
@@ -63,9 +63,9 @@ extension LifecycleRun {
         case 0..<6: deliver(Int64.random(in: 1...4000, using: &generator), exchange, resource)
         case 6: cut(exchange, resource)
         case 7:
-            // A body that stops short is called complete by engines that do not count.
-            note("\(resource) is called complete with \(exchange.left) bytes missing")
-            let next = exchange.left == 0 ? ReferenceTransfer.Next.advance : .delay
+            // Engines that do not count bytes report a truncated body as complete.
+            note("\(resource): reported as complete with \(exchange.remainingByteCount) bytes missing")
+            let next = exchange.remainingByteCount == 0 ? ReferenceTransfer.Next.advance : .delay
             exchange.end(.complete)
             ended(resource, next)
         default: await finishExchange(resource)
@@ -73,10 +73,10 @@ extension LifecycleRun {
     }
 
     private func deliver(_ count: Int64, _ exchange: SteppedExchange, _ resource: Int) {
-        guard exchange.left > 0 else { return }
-        note("\(resource) gets \(count) bytes of \(exchange.left)")
-        transfers[resource].bytes.count += min(count, exchange.left)
-        transfers[resource].lastActivity = stage.time.now
+        guard exchange.remainingByteCount > 0 else { return }
+        note("\(resource): \(count) of \(exchange.remainingByteCount) bytes")
+        transfers[resource].bytes.count += min(count, exchange.remainingByteCount)
+        transfers[resource].lastActivity = fixture.time.now
         exchange.deliver(count)
     }
 
@@ -86,30 +86,30 @@ extension LifecycleRun {
         ended(resource, .delay)
     }
 
-    /// Lets the exchange answer if it has not, and bring all there is.
+    /// Completes the exchange of a resource, after responding to it if necessary.
     func finishExchange(_ resource: Int) async {
         if transfers[resource].isStopped { return await endStopped(resource) }
         guard let exchange = transfers[resource].exchange else { return }
         if exchange.object == nil {
             answerHonestly(exchange, resource)
-            await performEffects()
+            await waitUntilIdle()
         }
-        deliver(exchange.left, exchange, resource)
+        deliver(exchange.remainingByteCount, exchange, resource)
         note("\(resource) ends")
         exchange.end(.complete)
         ended(resource, .advance)
-        await performEffects()
+        await waitUntilIdle()
     }
 
-    /// Gives a cancelled exchange its end.
+    /// Ends a canceled exchange.
     func endStopped(_ resource: Int) async {
         guard let exchange = transfers[resource].exchange else { return }
         note("\(resource) ends cancelled")
-        await stage.performEffects()
-        check(exchange.isCancelled, "nobody has cancelled an exchange that is of no use")
+        await fixture.waitUntilIdle()
+        check(exchange.isCancelled, "an unneeded exchange was not canceled")
         exchange.end(.cancelled)
         ended(resource, transfers[resource].next)
-        await stage.performEffects()
+        await fixture.waitUntilIdle()
     }
 
     private func ended(_ resource: Int, _ next: ReferenceTransfer.Next) {
@@ -118,21 +118,21 @@ extension LifecycleRun {
         transfers[resource].isDelayed = next == .delay && isWanted(resource)
     }
 
-    /// Lets time pass, after which no delay is left.
+    /// Moves the clock, after which no delay is left.
     func advance(_ delay: Duration) async {
         for resource in transfers.indices where transfers[resource].isStopped {
-            // An engine that takes longer is left behind, which other tests try.
+            // An engine that takes longer is abandoned, which other tests cover.
             if transfers[resource].stoppedFor + delay > Self.idleTimeout / 2 { await endStopped(resource) }
         }
-        await performEffects()
+        await waitUntilIdle()
         note("\(delay) pass")
         for resource in transfers.indices {
             transfers[resource].isDelayed = false
-            let idle = stage.time.now + delay - transfers[resource].lastActivity
+            let idle = fixture.time.now + delay - transfers[resource].lastActivity
             if transfers[resource].exchange != nil, idle >= Self.idleTimeout { transfers[resource].stop(.delay) }
             transfers[resource].stoppedFor += delay
         }
-        stage.time.advance(by: delay)
-        await performEffects()
+        fixture.time.advance(by: delay)
+        await waitUntilIdle()
     }
 }

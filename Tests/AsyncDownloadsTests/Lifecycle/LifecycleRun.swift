@@ -3,28 +3,28 @@ import LoopbackServer
 
 @testable import AsyncDownloads
 
-/// Callers, a server and a clock that do what a seed says, through the public API, beside a model of what must come of it.
+/// Downloads, a server, and a clock that act as a seed determines, through the public API, and a model of the result.
 ///
-/// After every command everything settles, and the model is compared with what callers see, the engine was asked and
-/// the disk holds.
+/// After each command, the run waits until nothing can happen without it. It then compares the model with the states
+/// and events of the downloads, the requests to the engine, and the files on disk.
 final class LifecycleRun {
     static let resourceCount = 3
     static let permits = 2
     static let idleTimeout = Duration.seconds(30)
 
-    let stage: LifecycleStage
+    let fixture: LifecycleFixture
     let policy: AbandonmentPolicy
     var generator: SplitMix64
     var transfers = [ReferenceTransfer](repeating: ReferenceTransfer(), count: LifecycleRun.resourceCount)
     var objects: [SteppedObject]
     var callers: [ReferenceCaller] = []
-    /// What happened, for whoever has to find out why.
+    /// A description of what happened, for failure messages.
     var history: [String] = []
     var violations: [String] = []
     private var objectCount: UInt64 = 0
 
-    init(_ stage: LifecycleStage, _ policy: AbandonmentPolicy, seed: UInt64) {
-        self.stage = stage
+    init(_ fixture: LifecycleFixture, _ policy: AbandonmentPolicy, seed: UInt64) {
+        self.fixture = fixture
         self.policy = policy
         generator = SplitMix64(seed: seed)
         objects = []
@@ -38,20 +38,20 @@ final class LifecycleRun {
         configuration.retryPolicy = RetryPolicy(maximumRetries: 1000, maximumDelay: .seconds(5))
     }
 
-    /// Gives so many commands, then lets everybody who is left have his file.
+    /// Performs a number of random commands, then lets every remaining download complete.
     func run(_ commands: Int) async throws {
         for _ in 0..<commands where violations.isEmpty {
             try await command()
-            await performEffects()
+            await waitUntilIdle()
         }
         var rounds = 0
         while violations.isEmpty, callers.contains(where: \.isAttached) || transfers.contains(where: \.isLive) {
             resumeAll()
-            await performEffects()
+            await waitUntilIdle()
             for resource in 0..<Self.resourceCount { await finishExchange(resource) }
             await advance(.seconds(6))
             rounds += 1
-            check(rounds < 50, "somebody waits for ever")
+            check(rounds < 50, "a download waits forever")
         }
         if violations.isEmpty { await checkEnds() }
     }
@@ -66,11 +66,11 @@ final class LifecycleRun {
         if !condition { violations.append(violation()) }
     }
 
-    func note(_ command: String) { history.append("\(stage.time.now) \(command)") }
+    func note(_ command: String) { history.append("\(fixture.time.now) \(command)") }
 
     func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &generator) == 0 }
 
-    // MARK: What callers do
+    // MARK: Commands
 
     private func command() async throws {
         let roll = Int.random(in: 0..<100, using: &generator)
@@ -101,21 +101,21 @@ final class LifecycleRun {
         case 88..<91:
             note("\(caller.number) cancels")
             download.cancel()
-            await leave(caller, keepingBytes: true)
+            await detach(caller, keepingBytes: true)
         case 91..<93:
             note("\(caller.number) discards")
             download.discard()
-            await leave(caller, keepingBytes: false)
+            await detach(caller, keepingBytes: false)
         case 93..<96 where caller.consumerCount > 0 && caller.isAttached:
             let isListener = caller.awaiting == nil || caller.listening != nil && chance(2)
-            note("\(caller.number) cancels the task that \(isListener ? "listens" : "awaits")")
-            if await caller.cancelTask(isListener) { await leave(caller, keepingBytes: true) }
+            note("\(caller.number) cancels the task that \(isListener ? "reads events" : "awaits the file")")
+            if await caller.cancelTask(isListener) { await detach(caller, keepingBytes: true) }
         case 96..<98 where caller.consumerCount == 0:
             note("\(caller.number) lets go")
             caller.drop()
         case 98... where caller.isAttached:
             note("\(caller.number) replaces the URL")
-            try download.replaceURL(with: stage.url("/\(caller.resource)/\(history.count)"))
+            try download.replaceURL(with: fixture.url("/\(caller.resource)/\(history.count)"))
             transfers[caller.resource].stop(.advance)
             transfers[caller.resource].next = .advance
             transfers[caller.resource].isDelayed = false
@@ -129,13 +129,13 @@ final class LifecycleRun {
         let resource = Int.random(in: 0..<Self.resourceCount, using: &generator)
         let destination = chance(3) ? nil : "\(resource)-\(Int.random(in: 0..<2, using: &generator)).bin"
         let (listens, awaits) = (!chance(3), chance(2))
-        var request = try stage.request("/\(resource)", to: destination ?? "")
+        var request = try fixture.request("/\(resource)", to: destination ?? "")
         if destination == nil { request.destination = .memory }
         note("\(callers.count) starts \(resource) to \(destination ?? "memory")")
-        let download = stage.downloader.start(request)
-        check(download.isCoalesced == transfers[resource].isLive, "joined a transfer that is over, or none")
+        let download = fixture.downloader.start(request)
+        check(download.isCoalesced == transfers[resource].isLive, "isCoalesced differs from the model")
         if !transfers[resource].isLive { transfers[resource].begin(destination) }
-        transfers[resource].goesOnForNobody = false
+        transfers[resource].continuesWithoutSubscribers = false
         callers.append(
             ReferenceCaller(
                 callers.count, resource: resource, destination: destination, download, listens: listens,
@@ -144,38 +144,39 @@ final class LifecycleRun {
 
     private func pauseAll() {
         note("pause all")
-        stage.downloader.pauseAll()
+        fixture.downloader.pauseAll()
         for caller in callers { pause(caller) }
     }
 
     func resumeAll() {
         note("resume all")
-        stage.downloader.resumeAll()
+        fixture.downloader.resumeAll()
         for caller in callers { resume(caller) }
     }
 
     private func pause(_ caller: ReferenceCaller) {
         guard caller.wantsToRun else { return }
         caller.isPaused = true
-        caller.knowsOfPause = false
+        caller.hasReceivedPause = false
         stopIfUnwanted(caller.resource)
     }
 
     private func resume(_ caller: ReferenceCaller) { caller.isPaused = false }
 
-    private func leave(_ caller: ReferenceCaller, keepingBytes: Bool) async {
+    private func detach(_ caller: ReferenceCaller, keepingBytes: Bool) async {
         guard caller.isAttached else { return }
         let resource = caller.resource
         let wasWanted = isWanted(resource)
-        caller.outcome = .left
+        caller.outcome = .canceled
         guard !active(to: resource).isEmpty else {
             let keeps = keepingBytes && policy != .discard
-            transfers[resource].goesOnForNobody = keeps && policy == .finish && wasWanted
-            if transfers[resource].goesOnForNobody { return }
+            transfers[resource].continuesWithoutSubscribers = keeps && policy == .finish && wasWanted
+            if transfers[resource].continuesWithoutSubscribers { return }
             transfers[resource].stop(.advance)
             transfers[resource].isDelayed = false
             if !keeps {
-                // What is being discarded is nobody's, and not to be mixed up with a transfer that begins meanwhile.
+                // Bytes that are being discarded must not be mistaken for those of a transfer that starts in the
+                // meantime.
                 await endStopped(resource)
                 transfers[resource].end(keepingBytes: false)
             }
@@ -194,8 +195,8 @@ final class LifecycleRun {
         callers.filter { $0.resource == resource && $0.isAttached }
     }
 
-    /// Whether the transfer is to run.
+    /// Whether the transfer should run.
     func isWanted(_ resource: Int) -> Bool {
-        transfers[resource].goesOnForNobody || active(to: resource).contains(where: \.wantsToRun)
+        transfers[resource].continuesWithoutSubscribers || active(to: resource).contains(where: \.wantsToRun)
     }
 }

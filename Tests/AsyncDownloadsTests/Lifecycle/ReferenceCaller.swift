@@ -1,23 +1,23 @@
 @testable import AsyncDownloads
 
-/// One caller of a lifecycle run: what he does, what he has heard, and what the model says of him.
+/// A download in a life cycle run: its tasks, the events they have received, and what the model expects.
 final class ReferenceCaller {
-    enum Outcome { case left, finished(SteppedObject), failed }
+    enum Outcome { case canceled, finished(SteppedObject), failed }
 
     let number: Int
     let resource: Int
-    /// nil for memory.
+    /// The name of the destination, or nil for memory.
     let destination: String?
-    /// nil when he has let go of it.
+    /// The handle, or nil after it was released.
     private(set) var download: Download?
     private(set) var listening: Task<DownloadError?, Never>?
     private(set) var awaiting: Task<Result<DownloadedFile, DownloadError>, Never>?
-    private let heard = Heard()
+    private let received = ReceivedEvents()
 
     var isPaused = false
     var outcome: Outcome?
-    /// Whether he has heard of his latest pause.
-    var knowsOfPause = true
+    /// Whether the latest pause has been emitted.
+    var hasReceivedPause = true
     var checkedCount = 0
 
     init(_ number: Int, resource: Int, destination: String?, _ download: Download, listens: Bool, awaits: Bool) {
@@ -26,9 +26,9 @@ final class ReferenceCaller {
         self.destination = destination
         self.download = download
         if listens {
-            listening = Task { [heard] in
+            listening = Task { [received] in
                 do {
-                    for try await event in download.events { heard.add(event) }
+                    for try await event in download.events { received.add(event) }
                     return nil
                 } catch {
                     return error as? DownloadError
@@ -48,13 +48,13 @@ final class ReferenceCaller {
 
     var isAttached: Bool { outcome == nil }
     var wantsToRun: Bool { isAttached && !isPaused }
-    var events: [DownloadEvent] { heard.events }
+    var events: [DownloadEvent] { received.events }
     var consumerCount: Int { (listening == nil ? 0 : 1) + (awaiting == nil ? 0 : 1) }
 
-    /// Lets go of the handle.
+    /// Releases the handle.
     func drop() { download = nil }
 
-    /// Cancels one of his tasks, and waits until it has returned; true when nothing listens for him any more.
+    /// Cancels one of the tasks and waits for its end; returns whether no consumer is left.
     func cancelTask(_ isListener: Bool) async -> Bool {
         if isListener {
             listening?.cancel()
@@ -68,15 +68,15 @@ final class ReferenceCaller {
         return consumerCount == 0
     }
 
-    /// Waits until his tasks have heard everything that there is, and wait for more.
-    func performEffects() async {
+    /// Waits until the tasks have received every event and wait for the next one.
+    func waitUntilIdle() async {
         guard let download else { return }
-        while !download.isHeard(by: consumerCount) { await Task.yield() }
+        while !download.isAwaited(by: consumerCount) { await Task.yield() }
     }
 }
 
 /// The events that a task has read from a stream.
-private final class Heard: Sendable {
+private final class ReceivedEvents: Sendable {
     private let state = Mutex<[DownloadEvent]>([])
 
     var events: [DownloadEvent] { state.withLock { $0 } }
@@ -85,14 +85,15 @@ private final class Heard: Sendable {
 }
 
 extension Download {
-    /// Whether it is over, or as many consumers wait for news of it as there are.
-    fileprivate func isHeard(by count: Int) -> Bool {
+    /// Returns whether the download has ended, or `count` consumers wait for its next event.
+    fileprivate func isAwaited(by count: Int) -> Bool {
         guard case .transfer(let transfer, let caller) = source else { return true }
         return transfer.withState { state in
             guard let subscriber = state.subscribers.all[caller], subscriber.outcome == nil else { return true }
             let waiting = subscriber.buffers.values.filter { buffer in
                 var copy = buffer
-                // Whoever is handed a copy's event at once waits for it; he is not woken by a copy.
+                // If the copy delivers an event to a continuation at once, a consumer waits; putting it into the copy
+                // does not resume it.
                 return !copy.put(.waiting).isEmpty
             }
             return subscriber.waiters.count + waiting.count == count

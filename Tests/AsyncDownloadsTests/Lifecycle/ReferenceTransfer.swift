@@ -1,9 +1,9 @@
 import LoopbackServer
 
-/// What the lifecycle says of one resource's transfer, in the plainest terms: which bytes there are, and who wants them.
+/// The model of one resource's transfer: which bytes exist, and which subscribers want them.
 struct ReferenceTransfer {
-    /// Where bytes wait for the next request.
-    enum Site: Hashable {
+    /// A location at which bytes are kept for the next request.
+    enum Location: Hashable {
         case memory
         case file(String)
     }
@@ -13,53 +13,53 @@ struct ReferenceTransfer {
         var object: SteppedObject?
     }
 
-    /// What follows when a cancelled exchange has ended, as long as somebody wants the file.
+    /// What follows the end of a canceled exchange if a subscriber wants the file.
     enum Next { case advance, delay }
 
-    /// What transfers that are over have left.
-    var kept: [Site: Bytes] = [:]
-    /// Whether the body in memory may have gone as well.
-    var isMemoryDoubtful = false
+    /// The bytes that ended transfers have kept.
+    var kept: [Location: Bytes] = [:]
+    /// Whether the body in memory may have been discarded.
+    var isMemoryUncertain = false
     var isLive = false
-    var location = Site.memory
-    /// The destination of the caller for whom the transfer began; nil for memory.
+    var location = Location.memory
+    /// The destination of the first subscriber, or nil for memory.
     var firstDestination: String?
     var bytes = Bytes()
     var isDelayed = false
-    /// Whether it goes on although its last caller has left.
-    var goesOnForNobody = false
-    /// The exchange that has not ended, as the engine knows it.
+    /// Whether the transfer continues although its last subscriber was canceled.
+    var continuesWithoutSubscribers = false
+    /// The exchange that has not ended.
     var exchange: SteppedExchange?
-    /// Whether the exchange must have been cancelled.
+    /// Whether the exchange must have been canceled.
     var isStopped = false
-    /// For how long at most it has been cancelled.
+    /// The longest time for which it may have been canceled.
     var stoppedFor = Duration.zero
     var next = Next.advance
     var lastActivity = Duration.zero
-    /// Whether it has looked for the bytes that are there.
+    /// Whether the transfer has looked for existing bytes.
     var isOpened = false
-    /// How many exchanges it has had, in all its lives.
+    /// The number of exchanges of this resource, in all its transfers.
     var exchangeCount = 0
 
     var isComplete: Bool { bytes.object.map { bytes.count == $0.content.length } ?? false }
 
-    /// A caller comes where no transfer is.
+    /// Starts a transfer for its first subscriber.
     mutating func begin(_ destination: String?) {
         isLive = true
         firstDestination = destination
         location = destination.map { .file($0) } ?? .memory
         bytes = kept[location] ?? Bytes()
-        (isDelayed, goesOnForNobody, isOpened) = (false, false, false)
+        (isDelayed, continuesWithoutSubscribers, isOpened) = (false, false, false)
     }
 
-    /// The body in memory that a file without bytes may go on from when it is opened.
+    /// The body in memory from which a file without bytes may continue when it is opened.
     var bodyInMemory: Bytes? { location != .memory && bytes.count == 0 ? kept[.memory] : nil }
 
     mutating func takeBodyInMemory() {
         bytes = kept.removeValue(forKey: .memory) ?? bytes
     }
 
-    /// The exchange is of no more use.
+    /// Records that the exchange is no longer needed.
     mutating func stop(_ next: Next) {
         guard exchange != nil, !isStopped else { return }
         isStopped = true
@@ -67,12 +67,12 @@ struct ReferenceTransfer {
         self.next = next
     }
 
-    /// The transfer is over, and its bytes stay or go.
+    /// Ends the transfer, and keeps or discards its bytes.
     mutating func end(keepingBytes: Bool) {
-        // It may have been opened only to be removed, and have taken the body out of memory for that.
-        if !keepingBytes, bodyInMemory != nil { isMemoryDoubtful = true }
+        // The partial file may have been opened only to be removed, and have taken over the body in memory.
+        if !keepingBytes, bodyInMemory != nil { isMemoryUncertain = true }
         kept[location] = keepingBytes && bytes.count > 0 ? bytes : nil
         bytes = Bytes()
-        (isLive, isDelayed, goesOnForNobody) = (false, false, false)
+        (isLive, isDelayed, continuesWithoutSubscribers) = (false, false, false)
     }
 }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// A response that is accepted and, before its body arrives, of no use to any subscriber that is not paused.
+/// Responses that are accepted, but that no running subscriber can use when their body arrives.
 @Suite(.endsWhenHung)
 struct RefusedHeadTests {
     private static let first = SteppedObject(content: Content(seed: 1, length: 100_000), tag: "\"1\"")
     private static let second = SteppedObject(content: Content(seed: 2, length: 90_000), tag: "\"2\"")
     private static let third = SteppedObject(content: Content(seed: 3, length: 80_000), tag: "\"3\"")
 
-    @Test func `a beginning that a stop made useless is not made up for by a later response`() async throws {
+    @Test func `a representation that is refused because of a stop is not started by a later response`() async throws {
         let directory = try TemporaryDirectory()
         let (disk, otherDisk) = (AuditingFileSystem(), AuditingFileSystem())
         let (engine, otherEngine) = (SteppedTransport(), SteppedTransport())
@@ -21,7 +21,7 @@ struct RefusedHeadTests {
         let url = try #require(URL(string: "https://origin.example/one"))
         let file = URL(fileURLWithPath: "\(directory.path)/file.bin")
 
-        // One subscriber accepts little, the other one is paused: the head of a larger object stops both.
+        // One subscriber accepts few bytes and the other one is paused, so the head of a larger object stops both.
         var small = DownloadRequest(from: url, to: file)
         small.maximumByteCount = 10_000
         let limited = downloader.start(small)
@@ -35,16 +35,16 @@ struct RefusedHeadTests {
         while downloader.liveTransfers.first?.withState({ $0.machine.phase }) != .paused { await Task.yield() }
         #expect(disk.createdPartialCount == 0)
 
-        // Another downloader leaves bytes at the same place.
-        let leaving = other.start(DownloadRequest(from: url, to: file))
+        // Another downloader keeps bytes at the same location.
+        let unfinished = other.start(DownloadRequest(from: url, to: file))
         let otherExchange = await otherEngine.exchange(0)
         otherExchange.answer(Self.second)
         otherExchange.deliver(40_000)
-        leaving.cancel()
+        unfinished.cancel()
         otherExchange.end(.cancelled)
         await other.shutdown()
 
-        // The paused subscriber resumes, and the object has changed again.
+        // The paused subscriber resumes after the object has changed again.
         paused.resume()
         let next = await engine.exchange(1)
         #expect(next.offset == 40_000)
@@ -55,7 +55,7 @@ struct RefusedHeadTests {
         next.end(.complete)
         let result = try await paused.file
         #expect(result.byteCount == Self.third.content.length)
-        #expect(disk.createdPartialCount == 1, "one representation begins one partial file")
+        #expect(disk.createdPartialCount == 1, "one partial file is created for one representation")
         let bytes = try #require(directory.bytes(at: file.path))
         #expect(bytes.count == Int(Self.third.content.length))
         #expect(bytes.withUnsafeBytes { Self.third.content.matches($0, at: 0) })
@@ -74,7 +74,7 @@ struct RefusedHeadTests {
 }
 
 extension SteppedTransport {
-    /// Waits until so many exchanges were begun before, and returns the next one.
+    /// Waits for the exchange at `index`, in the order in which exchanges were started.
     func exchange(_ index: Int) async -> SteppedExchange {
         while exchanges.count <= index { await Task.yield() }
         return exchanges[index]

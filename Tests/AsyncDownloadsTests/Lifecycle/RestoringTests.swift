@@ -5,79 +5,79 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Restoring what is unfinished starts nothing.
+/// Restoring unfinished downloads, which starts no transfer.
 @Suite(.endsWhenHung)
 struct RestoringTests {
-    /// Leaves an unfinished file behind.
-    private func leave(_ stage: LifecycleStage) async throws {
-        let download = stage.downloader.start(try stage.request())
-        try await Moment.receiving.reach(on: stage)
+    /// Keeps an unfinished download on disk.
+    private func keepUnfinished(_ fixture: LifecycleFixture) async throws {
+        let download = fixture.downloader.start(try fixture.request())
+        try await InterruptionPoint.receiving.reach(on: fixture)
         download.cancel()
-        await stage.endCancelled()
-        #expect(try stage.keptCounts() == [Moment.byteCount])
+        await fixture.endCancelled()
+        #expect(try fixture.keptCounts() == [InterruptionPoint.byteCount])
     }
 
-    private func restore(_ stage: LifecycleStage) async throws -> Download {
-        let restored = try await stage.downloader.restore(in: URL(fileURLWithPath: stage.directory.path))
+    private func restore(_ fixture: LifecycleFixture) async throws -> Download {
+        let restored = try await fixture.downloader.restore(in: URL(fileURLWithPath: fixture.directory.path))
         #expect(restored.count == 1)
         return try #require(restored.first)
     }
 
-    @Test func `restoring twice starts nothing, and each handle has to resume`() async throws {
-        try await LifecycleStage.with { stage async throws in
-            try await leave(stage)
-            let handles = [try await restore(stage), try await restore(stage)]
-            await stage.performEffects()
+    @Test func `restoring twice starts nothing, and each handle stays paused until it resumes`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            try await keepUnfinished(fixture)
+            let handles = [try await restore(fixture), try await restore(fixture)]
+            await fixture.waitUntilIdle()
             #expect(handles.map(\.state) == [.paused, .paused])
-            #expect(stage.transport.open.isEmpty)
+            #expect(fixture.transport.open.isEmpty)
             handles[1].resume()
-            await stage.finish(handles[1], Moment.object)
+            await fixture.finish(handles[1], InterruptionPoint.object)
             #expect(handles.map(\.state) == [.completed, .completed])
-            #expect(stage.transport.exchanges.map(\.offset) == [0, Moment.byteCount])
+            #expect(fixture.transport.exchanges.map(\.offset) == [0, InterruptionPoint.byteCount])
         }
     }
 
-    @Test func `restoring beside a paused download leaves it paused`() async throws {
-        try await LifecycleStage.with { stage async throws in
-            let download = stage.downloader.start(try stage.request())
-            try await Moment.receiving.reach(on: stage)
+    @Test func `restoring does not resume a paused download of the same file`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            let download = fixture.downloader.start(try fixture.request())
+            try await InterruptionPoint.receiving.reach(on: fixture)
             download.pause()
-            await stage.endCancelled()
-            let restored = try await restore(stage)
-            await stage.performEffects()
+            await fixture.endCancelled()
+            let restored = try await restore(fixture)
+            await fixture.waitUntilIdle()
             #expect(download.state == .paused)
             #expect(restored.state == .paused)
-            #expect(stage.transport.open.isEmpty)
+            #expect(fixture.transport.open.isEmpty)
             restored.resume()
-            await stage.finish(restored, Moment.object)
+            await fixture.finish(restored, InterruptionPoint.object)
         }
     }
 
-    @Test func `restoring beside a running download does not disturb it`() async throws {
-        try await LifecycleStage.with { stage async throws in
-            let download = stage.downloader.start(try stage.request())
-            try await Moment.receiving.reach(on: stage)
-            await stage.storeSettles()
-            let restored = try await stage.downloader.restore(in: URL(fileURLWithPath: stage.directory.path))
+    @Test func `restoring does not affect a running download of the same file`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            let download = fixture.downloader.start(try fixture.request())
+            try await InterruptionPoint.receiving.reach(on: fixture)
+            await fixture.waitForStore()
+            let restored = try await fixture.downloader.restore(in: URL(fileURLWithPath: fixture.directory.path))
             #expect(download.state == .downloading)
             #expect(restored.allSatisfy { $0.state == .paused })
-            await stage.finish(download, Moment.object)
+            await fixture.finish(download, InterruptionPoint.object)
             #expect(restored.allSatisfy { $0.state == .completed })
         }
     }
 
-    @Test func `restoring while a canceled download is being closed keeps it, paused`() async throws {
-        try await LifecycleStage.with { stage async throws in
-            try await leave(stage)
-            let running = stage.downloader.start(try stage.request())
-            await stage.performEffects()
+    @Test func `restoring while a canceled download closes restores it as paused`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            try await keepUnfinished(fixture)
+            let running = fixture.downloader.start(try fixture.request())
+            await fixture.waitUntilIdle()
             running.cancel()
-            let restored = try await restore(stage)
-            await stage.endCancelled()
+            let restored = try await restore(fixture)
+            await fixture.endCancelled()
             #expect(restored.state == .paused)
             restored.resume()
-            await stage.finish(restored, Moment.object)
-            #expect(stage.holds(Moment.object.content))
+            await fixture.finish(restored, InterruptionPoint.object)
+            #expect(fixture.holds(InterruptionPoint.object.content))
         }
     }
 }

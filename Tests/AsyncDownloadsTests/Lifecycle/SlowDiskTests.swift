@@ -5,10 +5,10 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Disks that take long, and what must not wait for them.
+/// Disks that are slow, and work that must not wait for them.
 @Suite(.endsWhenHung)
 struct SlowDiskTests {
-    /// A disk on whose writes the clock moves, and of which it is known which threads write.
+    /// A disk whose writes move the clock, and that records which threads write.
     private final class SlowDisk: ForwardingFileSystem {
         let time: ManualTimeSource
         let writers = Mutex<[Bool]>([])
@@ -35,9 +35,9 @@ struct SlowDiskTests {
     }
 
     private static let engineThread = "engine"
-    private static let object = Moment.object
+    private static let object = InterruptionPoint.object
 
-    private struct Stage {
+    private struct Fixture {
         let transport = SteppedTransport()
         let time = ManualTimeSource()
         let disk: SlowDisk
@@ -62,7 +62,7 @@ struct SlowDiskTests {
             return DownloadRequest(from: url, to: URL(fileURLWithPath: "\(directory.path)/\(name)"))
         }
 
-        /// Runs `body` on the thread that stands for the engine's, and waits until it has returned.
+        /// Runs `body` on the thread that represents the engine's, and waits until it has returned.
         func onEngine(_ body: @escaping @Sendable () -> Void) async {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread {
@@ -80,45 +80,45 @@ struct SlowDiskTests {
         }
     }
 
-    @Test func `after a slow write the engine's thread writes no more to that disk`() async throws {
-        let stage = try Stage()
-        let download = stage.downloader.start(try stage.request("/0", to: "0.bin"))
-        let exchange = await stage.transport.exchange(0)
-        await stage.onEngine {
+    @Test func `after a slow write, the engine's thread no longer writes to that disk`() async throws {
+        let fixture = try Fixture()
+        let download = fixture.downloader.start(try fixture.request("/0", to: "0.bin"))
+        let exchange = await fixture.transport.exchange(0)
+        await fixture.onEngine {
             exchange.answer(Self.object)
             exchange.deliver(10_000)
         }
-        stage.disk.delay.withLock { $0 = .seconds(4) }
-        await stage.onEngine { exchange.deliver(10_000) }
-        await stage.onEngine { exchange.deliver(10_000) }
+        fixture.disk.delay.withLock { $0 = .seconds(4) }
+        await fixture.onEngine { exchange.deliver(10_000) }
+        await fixture.onEngine { exchange.deliver(10_000) }
         while exchange.isHeldBack { await Task.yield() }
-        // Another download of the same disk begins there, too.
-        let other = stage.downloader.start(try stage.request("/1", to: "1.bin"))
-        let otherExchange = await stage.transport.exchange(1)
-        await stage.onEngine { otherExchange.answer(Self.object) }
+        // Another download to the same disk starts on another thread too.
+        let other = fixture.downloader.start(try fixture.request("/1", to: "1.bin"))
+        let otherExchange = await fixture.transport.exchange(1)
+        await fixture.onEngine { otherExchange.answer(Self.object) }
         while otherExchange.isHeldBack { await Task.yield() }
-        await stage.onEngine { otherExchange.deliver(10_000) }
+        await fixture.onEngine { otherExchange.deliver(10_000) }
         while otherExchange.isHeldBack { await Task.yield() }
-        #expect(stage.disk.writers.withLock { $0 } == [true, true, false, false])
-        // When the disk has been quick for a while, everything is as before.
-        stage.disk.delay.withLock { $0 = .zero }
-        stage.time.advance(by: .seconds(61))
-        await stage.onEngine { exchange.deliver(Self.object.content.length) }
-        #expect(stage.disk.writers.withLock { $0.last } == true)
+        #expect(fixture.disk.writers.withLock { $0 } == [true, true, false, false])
+        // When the disk has been fast for a while, bytes are written on the engine's thread again.
+        fixture.disk.delay.withLock { $0 = .zero }
+        fixture.time.advance(by: .seconds(61))
+        await fixture.onEngine { exchange.deliver(Self.object.content.length) }
+        #expect(fixture.disk.writers.withLock { $0.last } == true)
         exchange.end(.complete)
         #expect(try await download.file.byteCount == Self.object.content.length)
-        let bytes = try #require(stage.directory.bytes(at: "\(stage.directory.path)/0.bin"))
+        let bytes = try #require(fixture.directory.bytes(at: "\(fixture.directory.path)/0.bin"))
         #expect(bytes.withUnsafeBytes { Self.object.content.matches($0, at: 0) })
         other.cancel()
-        await stage.close()
+        await fixture.close()
     }
 
-    @Test func `an end that comes while bytes are written elsewhere waits for them`() async throws {
-        let stage = try Stage()
-        stage.disk.delay.withLock { $0 = .seconds(4) }
-        let download = stage.downloader.start(try stage.request("/0", to: "0.bin"))
-        let exchange = await stage.transport.exchange(0)
-        await stage.onEngine {
+    @Test func `an end that arrives while bytes are written on another thread waits for the write`() async throws {
+        let fixture = try Fixture()
+        fixture.disk.delay.withLock { $0 = .seconds(4) }
+        let download = fixture.downloader.start(try fixture.request("/0", to: "0.bin"))
+        let exchange = await fixture.transport.exchange(0)
+        await fixture.onEngine {
             exchange.answer(Self.object)
             exchange.deliver(10_000)
             exchange.deliver(20_000)
@@ -126,37 +126,39 @@ struct SlowDiskTests {
         }
         let error = await #expect(throws: DownloadError.self) { try await download.file }
         #expect(error?.retainedByteCount == 30_000)
-        await stage.close()
+        await fixture.close()
     }
 
-    @Test func `asking for a file of a body in memory waits for no sync, nor does the engine`() async throws {
-        let stage = try Stage(.powerLoss)
-        let inMemory = stage.downloader.start(try stage.request("/0"))
-        let exchange = await stage.transport.exchange(0)
+    @Test func `a request for a file of a body in memory does not wait for a sync, and neither does the engine`()
+        async throws
+    {
+        let fixture = try Fixture(.powerLoss)
+        let inMemory = fixture.downloader.start(try fixture.request("/0"))
+        let exchange = await fixture.transport.exchange(0)
         exchange.answer(Self.object)
         exchange.deliver(10_000)
-        stage.disk.syncing.shut()
-        let file = stage.downloader.start(try stage.request("/0", to: "0.bin"))
+        fixture.disk.syncing.shut()
+        let file = fixture.downloader.start(try fixture.request("/0", to: "0.bin"))
         #expect(file.isCoalesced)
-        while !stage.disk.syncing.hasVisitor { await Task.yield() }
-        // The engine is asked to wait, and is not kept waiting.
-        await stage.onEngine { exchange.deliver(10_000) }
+        while !fixture.disk.syncing.hasWaiter { await Task.yield() }
+        // The engine is asked to wait, and its thread is not blocked.
+        await fixture.onEngine { exchange.deliver(10_000) }
         #expect(exchange.isHeldBack)
-        let other = stage.downloader.start(try stage.request("/1"))
-        let otherExchange = await stage.transport.exchange(1)
-        await stage.onEngine {
+        let other = fixture.downloader.start(try fixture.request("/1"))
+        let otherExchange = await fixture.transport.exchange(1)
+        await fixture.onEngine {
             otherExchange.answer(Self.object)
             otherExchange.deliver(Self.object.content.length)
             otherExchange.end(.complete)
         }
         #expect(try await other.file.byteCount == Self.object.content.length)
-        stage.disk.syncing.open()
+        fixture.disk.syncing.open()
         exchange.deliver(Self.object.content.length)
         exchange.end(.complete)
         #expect(try await file.file.byteCount == Self.object.content.length)
         #expect(try await inMemory.file.data?.count == Int(Self.object.content.length))
-        let bytes = try #require(stage.directory.bytes(at: "\(stage.directory.path)/0.bin"))
+        let bytes = try #require(fixture.directory.bytes(at: "\(fixture.directory.path)/0.bin"))
         #expect(bytes.withUnsafeBytes { Self.object.content.matches($0, at: 0) })
-        await stage.close()
+        await fixture.close()
     }
 }

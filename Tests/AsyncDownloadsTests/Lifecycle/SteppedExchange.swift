@@ -2,25 +2,27 @@ import AsyncDownloads
 import Foundation
 import LoopbackServer
 
-/// What the imaginary server behind a ``SteppedTransport`` has.
+/// The object that the simulated server behind a ``SteppedTransport`` has.
 struct SteppedObject: Sendable, Hashable {
     var content: Content
-    /// A strong entity tag, quotes included.
+    /// A strong entity tag with its quotation marks.
     var tag: String
 }
 
-/// An exchange of a ``SteppedTransport``; one thread at a time may step it, any may cancel it.
+/// An exchange of a ``SteppedTransport``.
+///
+/// One thread at a time may step it; any thread may cancel it.
 final class SteppedExchange: Exchange {
     private struct State {
         var object: SteppedObject?
         var position: Int64 = 0
-        /// Where the body began.
+        /// The offset at which the body started.
         var start: Int64 = 0
         var isHeldBack = false
         var isCancelled = false
         var hasEnded = false
         var endsWhenCancelled = false
-        /// What is to be done when the body may flow again, in order.
+        /// The steps to perform in order when the body may be delivered again.
         var backlog: [@Sendable () -> Void] = []
     }
 
@@ -35,7 +37,7 @@ final class SteppedExchange: Exchange {
 
     var path: String { request.url.path }
 
-    /// Where the request's range begins; 0 without one.
+    /// The first position of the requested range, or 0 without a range.
     var offset: Int64 {
         guard let range = request.headers["Range"] else { return 0 }
         return Int64(range.dropFirst("bytes=".count).prefix { $0 != "-" }) ?? -1
@@ -43,11 +45,13 @@ final class SteppedExchange: Exchange {
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
-    /// What is being sent; nil before the head, and after one without a body of use.
+    /// The object that is being sent; nil before the head, and after a head without its body.
     var object: SteppedObject? { state.withLock { $0.object } }
-    /// How many bytes are still to be sent.
-    var left: Int64 { state.withLock { state in state.object.map { $0.content.length - state.position } ?? 0 } }
-    /// Whether the transfer has asked not to be sent anything yet.
+    /// The number of bytes still to be sent.
+    var remainingByteCount: Int64 {
+        state.withLock { state in state.object.map { $0.content.length - state.position } ?? 0 }
+    }
+    /// Whether the transfer has asked the engine to hold back the body.
     var isHeldBack: Bool { state.withLock { $0.isHeldBack } }
 
     func cancel() {
@@ -68,7 +72,7 @@ final class SteppedExchange: Exchange {
 
     // MARK: Steps
 
-    /// Answers as an honest server would that has `object`; true for a partial response.
+    /// Responds as a correct server would that has `object`; returns whether the response is partial.
     @discardableResult
     func answer(_ object: SteppedObject) -> Bool {
         let condition = request.headers["If-Range"] ?? object.tag
@@ -86,7 +90,7 @@ final class SteppedExchange: Exchange {
         return isPartial
     }
 
-    /// Answers with a status and without a body of use, and ends.
+    /// Responds with a status and without the object, and ends.
     func refuse(_ status: Int, _ headers: AsyncDownloads.HeaderFields = [:]) {
         head(ResponseHead(status: StatusCode(status), headers: headers))
         end(.complete)
@@ -108,7 +112,7 @@ final class SteppedExchange: Exchange {
         }
     }
 
-    /// Does `body` now, or when the body may flow again.
+    /// Performs `body` now, or when the engine may deliver again.
     private func inTurn(_ body: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
             let isHeldByWrite = state.isHeldBack && state.position > state.start
@@ -131,12 +135,12 @@ final class SteppedExchange: Exchange {
         inTurn { [self] in bytes.withUnsafeBytes { hold(handler.exchangeReceivedBytes($0)) } }
     }
 
-    /// Sends more than the head promised.
+    /// Sends more bytes than the head has declared.
     func exceed() {
         [UInt8](repeating: 0, count: 10).withUnsafeBytes { bytes in _ = handler.exchangeReceivedBytes(bytes) }
     }
 
-    /// Ends the exchange, once.
+    /// Ends the exchange; later calls have no effect.
     func end(_ end: ExchangeEnd) {
         let isFirst = state.withLock { state in
             defer { state.hasEnded = true }

@@ -1,6 +1,6 @@
 import AsyncDownloads
 
-/// An engine in which nothing moves but what a test moves: heads, bytes and ends are given by hand.
+/// An engine that the test controls: heads, bytes, and ends are delivered only when the test does so.
 final class SteppedTransport: Transport {
     private struct State {
         var exchanges: [SteppedExchange] = []
@@ -24,16 +24,16 @@ final class SteppedTransport: Transport {
 
     func shutdown() async {}
 
-    /// Every exchange so far, in the order in which they began.
+    /// All exchanges so far, in the order in which they were started.
     var exchanges: [SteppedExchange] { state.withLock { $0.exchanges } }
 
-    /// Those whose end has not been given.
+    /// The exchanges that have not ended.
     var open: [SteppedExchange] { exchanges.filter { !$0.hasEnded } }
 
-    /// Every exchange so far for `path`.
+    /// Returns all exchanges for `path` so far.
     func exchanges(at path: String) -> [SteppedExchange] { exchanges.filter { $0.path == path } }
 
-    /// From now on cancelled exchanges end by themselves, also those that were cancelled before.
+    /// Ends canceled exchanges automatically from now on, including those that were canceled before.
     func close() {
         let exchanges = state.withLock { state in
             state.isClosing = true

@@ -3,11 +3,13 @@ import LoopbackServer
 
 @testable import AsyncDownloads
 
-/// Random subscribers with limits, deadlines and pauses of their own, over an engine that ends exchanges inside its
-/// callbacks and a store that is slow at times.
+/// Random subscribers with different limits, deadlines, and pauses.
 ///
-/// ``LifecycleRun`` says exactly what must come of its commands. Here it is enough that what comes is allowed: each handle
-/// ends once, as its own terms permit, with bytes of one object, and no descriptor is used that is not open.
+/// The engine ends exchanges inside its callbacks, and the store is slow at times.
+///
+/// ``LifecycleRun`` compares the exact result of its commands with a model. This run checks only that the result is
+/// permitted: each handle ends once, as its own request permits, with the bytes of one object, and no closed descriptor
+/// is used.
 final class SubscriberRun {
     private final class Caller {
         let download: Download
@@ -34,7 +36,7 @@ final class SubscriberRun {
     private let downloader: Downloader
     private var generator: SplitMix64
     private var callers: [Caller] = []
-    /// Every object that each resource has had.
+    /// All objects that each resource has had.
     private var objects: [[SteppedObject]] = []
     private var objectCount: UInt64 = 0
     private(set) var violations: [String] = []
@@ -54,7 +56,7 @@ final class SubscriberRun {
         configuration.durability = Bool.random(using: &generator) ? .processCrash : .powerLoss
         let store = DiskStore(disk: disk, durability: configuration.durability, bootID: POSIXFileSystem.bootID())
         downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
-        // From now on a cancellation ends an exchange at once, also inside a callback.
+        // From now on, a cancellation ends an exchange at once, even inside a callback.
         if Bool.random(using: &generator) { transport.close() }
         for _ in 0..<Self.resourceCount { objects.append([newObject()]) }
     }
@@ -66,23 +68,23 @@ final class SubscriberRun {
         }
         disk.pace.open()
         transport.close()
-        // Every round without rest is the store's; with rest, somebody must get on.
+        // In an idle round, only the store may have work; after many of them, some subscriber must have made progress.
         var idleRounds = 0
         while callers.contains(where: { !$0.download.state.isFinal }), idleRounds < 1000 {
             downloader.resumeAll()
             serve(isHonest: true)
             time.advance(by: .seconds(1))
             await Task.yield()
-            idleRounds = downloader.liveTransfers.allSatisfy(\.isAtRest) ? idleRounds + 1 : 0
+            idleRounds = downloader.liveTransfers.allSatisfy(\.isIdle) ? idleRounds + 1 : 0
         }
         for caller in callers where !caller.download.state.isFinal {
-            violations.append("\(caller.request.url.path) rests in \(caller.download.state)")
+            violations.append("\(caller.request.url.path) makes no progress in the state \(caller.download.state)")
         }
         guard violations.isEmpty else { return }
         await downloader.shutdown()
         for caller in callers { await check(caller) }
         violations += disk.violations
-        if disk.openCount > 0 { violations.append("\(disk.openCount) descriptors are left open") }
+        if disk.openCount > 0 { violations.append("\(disk.openCount) descriptors are still open") }
     }
 
     private func newObject() -> SteppedObject {
@@ -105,7 +107,7 @@ final class SubscriberRun {
             let resource = Int.random(in: 0..<Self.resourceCount, using: &generator)
             objects[resource].append(newObject())
         case 79..<81:
-            // In the middle of a callback that writes.
+            // The command is given during a callback that writes.
             guard let caller = callers.randomElement(using: &generator) else { return }
             let (download, isPause) = (caller.download, chance(2))
             if !isPause { caller.hasLeft = true }
@@ -159,9 +161,9 @@ final class SubscriberRun {
         } else if !isHonest {
             exchange.deliver(Int64.random(in: 1...4000, using: &generator))
         } else {
-            exchange.deliver(exchange.left)
+            exchange.deliver(exchange.remainingByteCount)
         }
-        if exchange.object != nil, exchange.left == 0 { exchange.end(.complete) }
+        if exchange.object != nil, exchange.remainingByteCount == 0 { exchange.end(.complete) }
     }
 
     private func check(_ caller: Caller) async {
@@ -181,18 +183,18 @@ final class SubscriberRun {
 
     private func check(_ file: DownloadedFile, of caller: Caller, _ name: String) {
         guard let object = objects[caller.resource].first(where: { $0.tag == file.entityTag }) else {
-            return violations.append("\(name): a file of an unknown object")
+            return violations.append("\(name): the file is of an unknown object")
         }
         if file.byteCount > caller.download.request.maximumByteCount ?? .max {
-            violations.append("\(name): more bytes than it accepts")
+            violations.append("\(name): the file exceeds the limit")
         }
-        // A later download may have replaced a file by that of a newer object.
+        // A later download may have replaced the file by that of a newer object.
         let bytes = file.data.map { [UInt8]($0) } ?? directory.bytes(at: file.url.path) ?? []
         let candidates = file.data == nil ? objects[caller.resource] : [object]
         let isWhole = candidates.contains { candidate in
             Int64(bytes.count) == candidate.content.length
                 && bytes.withUnsafeBytes { candidate.content.matches($0, at: 0) }
         }
-        if !isWhole { violations.append("\(name): \(bytes.count) bytes that are no object's") }
+        if !isWhole { violations.append("\(name): \(bytes.count) bytes that are not those of an object") }
     }
 }

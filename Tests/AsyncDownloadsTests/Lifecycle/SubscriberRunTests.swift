@@ -6,7 +6,7 @@ import Testing
 @Suite(.endsWhenHung(minutes: 12))
 struct SubscriberRunTests {
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `whatever limits, deadlines and pauses subscribers have, each ends as its own terms permit`(
+    func `each subscriber ends as its own limits, deadline, and pauses permit`(
         _ share: UInt64
     ) async throws {
         for seed in share * 40..<(share + 1) * 40 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Transfers that wait for a delay, for their turn or for a fresh URL hold nothing that others need.
+/// Transfers that wait for a delay, a permit, or a fresh URL, and that hold nothing that others need.
 @Suite(.endsWhenHung)
 struct WaitingTests {
     /// An engine that cannot connect.
@@ -27,7 +27,7 @@ struct WaitingTests {
         func shutdown() async {}
     }
 
-    @Test func `a thousand downloads in back-off hold no descriptor and no permit`() async throws {
+    @Test func `a thousand downloads waiting to retry hold no descriptors and no permits`() async throws {
         let (transport, disk, time) = (OfflineTransport(), AuditingFileSystem(), ManualTimeSource())
         let directory = try TemporaryDirectory()
         var configuration = Downloader.Configuration()
@@ -42,8 +42,8 @@ struct WaitingTests {
         }
         while downloads.contains(where: { $0.state != .retrying }) { await Task.yield() }
         while disk.openCount > 0 { await Task.yield() }
-        #expect(disk.largestOpenCount <= 64, "as many as have a permit, and those that are being closed")
-        // A second round finds its places again.
+        #expect(disk.largestOpenCount <= 64, "the ones with a permit, and those being closed")
+        // The second round of retries finds the partial files again.
         time.advance(by: .seconds(60))
         while transport.count.withLock({ $0 }) < 2000 { await Task.yield() }
         await downloader.shutdown()
@@ -52,22 +52,22 @@ struct WaitingTests {
         #expect(directory.names() == [])
     }
 
-    @Test func `a retry keeps its place in line, and is told that it waits`() async throws {
-        try await LifecycleStage.with(configure: { $0.maximumConcurrentTransfers = 1 }) { stage async throws in
-            let first = stage.downloader.start(try stage.request("/0", to: "0.bin"))
+    @Test func `a retry keeps its place in line and emits that it is waiting`() async throws {
+        try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
+            let first = fixture.downloader.start(try fixture.request("/0", to: "0.bin"))
             let events = first.events
             let listening = Task { await EventLog(events) }
-            await stage.performEffects()
-            let others = try (1...3).map { stage.downloader.start(try stage.request("/\($0)", to: "\($0).bin")) }
-            try #require(stage.transport.open.first).end(.failed(DownloadError(.connectionLost)))
-            await stage.performEffects()
-            #expect(stage.transport.open.map(\.path) == ["/1"])
-            stage.time.advance(by: .seconds(60))
-            await stage.performEffects()
+            await fixture.waitUntilIdle()
+            let others = try (1...3).map { fixture.downloader.start(try fixture.request("/\($0)", to: "\($0).bin")) }
+            try #require(fixture.transport.open.first).end(.failed(DownloadError(.connectionLost)))
+            await fixture.waitUntilIdle()
+            #expect(fixture.transport.open.map(\.path) == ["/1"])
+            fixture.time.advance(by: .seconds(60))
+            await fixture.waitUntilIdle()
             #expect(first.state == .waiting)
-            await stage.finish(others[0], Moment.object)
-            #expect(stage.transport.exchanges.map(\.path).prefix(3) == ["/0", "/1", "/0"])
-            for download in others { await stage.finish(download, Moment.object) }
+            await fixture.finish(others[0], InterruptionPoint.object)
+            #expect(fixture.transport.exchanges.map(\.path).prefix(3) == ["/0", "/1", "/0"])
+            for download in others { await fixture.finish(download, InterruptionPoint.object) }
             let log = await listening.value
             let names = log.events.map(\.summary).filter { !$0.hasPrefix("progress") }
             #expect(names.prefix(4) == ["waiting", "retrying 1 connectionLost", "waiting", "started 100000 resumable"])
@@ -75,133 +75,135 @@ struct WaitingTests {
     }
 
     @Test func `a waiting transfer has the highest priority of its subscribers`() async throws {
-        try await LifecycleStage.with(configure: { $0.maximumConcurrentTransfers = 1 }) { stage async throws in
-            let running = stage.downloader.start(try stage.request("/running", to: "running.bin"))
-            var low = try stage.request("/low", to: "low.bin")
+        try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
+            let running = fixture.downloader.start(try fixture.request("/running", to: "running.bin"))
+            var low = try fixture.request("/low", to: "low.bin")
             low.priority = .low
-            let waiting = stage.downloader.start(low)
-            stage.downloader.start(try stage.request("/normal", to: "normal.bin"))
-            var high = try stage.request("/low", to: "high.bin")
+            let waiting = fixture.downloader.start(low)
+            fixture.downloader.start(try fixture.request("/normal", to: "normal.bin"))
+            var high = try fixture.request("/low", to: "high.bin")
             high.priority = .high
-            let raising = stage.downloader.start(high)
-            await stage.finish(running, Moment.object)
-            #expect(stage.transport.exchanges.map(\.path) == ["/running", "/low"])
+            let raising = fixture.downloader.start(high)
+            await fixture.finish(running, InterruptionPoint.object)
+            #expect(fixture.transport.exchanges.map(\.path) == ["/running", "/low"])
             raising.cancel()
-            await stage.finish(waiting, Moment.object)
+            await fixture.finish(waiting, InterruptionPoint.object)
         }
     }
 
-    @Test func `a subscriber that leaves takes its priority with it`() async throws {
-        try await LifecycleStage.with(configure: { $0.maximumConcurrentTransfers = 1 }) { stage async throws in
-            let running = stage.downloader.start(try stage.request("/running", to: "running.bin"))
-            var low = try stage.request("/low", to: "low.bin")
+    @Test func `the priority of a canceled subscriber no longer counts`() async throws {
+        try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
+            let running = fixture.downloader.start(try fixture.request("/running", to: "running.bin"))
+            var low = try fixture.request("/low", to: "low.bin")
             low.priority = .low
-            stage.downloader.start(low)
-            let normal = stage.downloader.start(try stage.request("/normal", to: "normal.bin"))
-            var high = try stage.request("/low", to: "high.bin")
+            fixture.downloader.start(low)
+            let normal = fixture.downloader.start(try fixture.request("/normal", to: "normal.bin"))
+            var high = try fixture.request("/low", to: "high.bin")
             high.priority = .high
-            stage.downloader.start(high).cancel()
-            await stage.finish(running, Moment.object)
-            #expect(stage.transport.exchanges.map(\.path) == ["/running", "/normal"])
-            await stage.finish(normal, Moment.object)
+            fixture.downloader.start(high).cancel()
+            await fixture.finish(running, InterruptionPoint.object)
+            #expect(fixture.transport.exchanges.map(\.path) == ["/running", "/normal"])
+            await fixture.finish(normal, InterruptionPoint.object)
         }
     }
 
-    @Test func `resuming all goes by the order of the start`() async throws {
-        try await LifecycleStage.with(configure: { $0.maximumConcurrentTransfers = 1 }) { stage async throws in
-            let downloads = try (0..<20).map { stage.downloader.start(try stage.request("/\($0)", to: "\($0).bin")) }
-            stage.downloader.pauseAll()
-            await stage.endCancelled()
-            let before = stage.transport.exchanges.count
-            stage.downloader.resumeAll()
-            for download in downloads { await stage.finish(download, Moment.object) }
-            #expect(stage.transport.exchanges.dropFirst(before).map(\.path) == (0..<20).map { "/\($0)" })
+    @Test func `resumeAll resumes downloads in the order in which they were started`() async throws {
+        try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
+            let downloads = try (0..<20).map {
+                fixture.downloader.start(try fixture.request("/\($0)", to: "\($0).bin"))
+            }
+            fixture.downloader.pauseAll()
+            await fixture.endCancelled()
+            let before = fixture.transport.exchanges.count
+            fixture.downloader.resumeAll()
+            for download in downloads { await fixture.finish(download, InterruptionPoint.object) }
+            #expect(fixture.transport.exchanges.dropFirst(before).map(\.path) == (0..<20).map { "/\($0)" })
         }
     }
 
-    @Test func `who waits for a fresh URL keeps neither a permit nor an open partial`() async throws {
-        try await LifecycleStage.with(configure: { $0.maximumConcurrentTransfers = 1 }) { stage async throws in
+    @Test func `a transfer that waits for a fresh URL holds neither a permit nor an open partial file`() async throws {
+        try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
             let isAsked = Gate()
-            var request = try stage.request("/signed", to: "signed.bin")
+            var request = try fixture.request("/signed", to: "signed.bin")
             request.refreshURL = URLRefresh { _ in
                 isAsked.open()
-                // It answers when the task is cancelled, and not before.
+                // The closure returns only when its task is canceled.
                 try await Task.sleep(for: .seconds(3600))
                 throw CancellationError()
             }
-            let signed = stage.downloader.start(request)
-            await stage.performEffects()
-            try #require(stage.transport.open.first).refuse(403)
+            let signed = fixture.downloader.start(request)
+            await fixture.waitUntilIdle()
+            try #require(fixture.transport.open.first).refuse(403)
             await withCheckedContinuation { continuation in isAsked.whenOpen { continuation.resume() } }
-            let other = stage.downloader.start(try stage.request("/other", to: "other.bin"))
-            await stage.finish(other, Moment.object)
+            let other = fixture.downloader.start(try fixture.request("/other", to: "other.bin"))
+            await fixture.finish(other, InterruptionPoint.object)
             #expect(signed.state == .downloading)
-            #expect(stage.directory.names(hiddenOnly: true) == [])
-            // A URL from elsewhere ends the wait.
-            try signed.replaceURL(with: stage.url("/fresh"))
-            await stage.finish(signed, Moment.object)
-            #expect(stage.transport.exchanges.map(\.path) == ["/signed", "/other", "/fresh"])
+            #expect(fixture.directory.names(hiddenOnly: true) == [])
+            // A URL from another source ends the wait.
+            try signed.replaceURL(with: fixture.url("/fresh"))
+            await fixture.finish(signed, InterruptionPoint.object)
+            #expect(fixture.transport.exchanges.map(\.path) == ["/signed", "/other", "/fresh"])
         }
     }
 
-    @Test func `the limit of a host is that of the one that is talked to`() async throws {
-        try await LifecycleStage.with(configure: {
+    @Test func `the limit per host applies to the host of the current exchange`() async throws {
+        try await LifecycleFixture.with(configure: {
             $0.maximumConcurrentTransfers = 8
             $0.maximumConcurrentTransfersPerHost = 2
-        }) { stage async throws in
+        }) { fixture async throws in
             let downloads = try (0..<6).map { number in
                 let url = try #require(URL(string: "https://origin\(number).example/\(number)"))
-                return stage.downloader.start(
-                    DownloadRequest(from: url, to: URL(fileURLWithPath: "\(stage.directory.path)/\(number).bin")))
+                return fixture.downloader.start(
+                    DownloadRequest(from: url, to: URL(fileURLWithPath: "\(fixture.directory.path)/\(number).bin")))
             }
-            await stage.performEffects()
-            #expect(stage.transport.open.count == 6, "six hosts, one transfer each")
-            for exchange in stage.transport.open {
+            await fixture.waitUntilIdle()
+            #expect(fixture.transport.open.count == 6, "six hosts, one transfer each")
+            for exchange in fixture.transport.open {
                 exchange.refuse(302, ["Location": "https://target.example\(exchange.path)"])
             }
-            await stage.performEffects()
-            #expect(stage.transport.open.map(\.request.url.host) == ["target.example", "target.example"])
-            // The hosts that they have left are free.
+            await fixture.waitUntilIdle()
+            #expect(fixture.transport.open.map(\.request.url.host) == ["target.example", "target.example"])
+            // The previous hosts have capacity again.
             let url = try #require(URL(string: "https://origin0.example/more"))
-            let more = stage.downloader.start(
-                DownloadRequest(from: url, to: URL(fileURLWithPath: "\(stage.directory.path)/more.bin")))
-            await stage.performEffects()
-            #expect(stage.transport.open.count == 3)
-            for download in downloads + [more] { await stage.finish(download, Moment.object) }
+            let more = fixture.downloader.start(
+                DownloadRequest(from: url, to: URL(fileURLWithPath: "\(fixture.directory.path)/more.bin")))
+            await fixture.waitUntilIdle()
+            #expect(fixture.transport.open.count == 3)
+            for download in downloads + [more] { await fixture.finish(download, InterruptionPoint.object) }
             #expect(downloads.allSatisfy { $0.state == .completed })
         }
     }
 
-    @Test func `a timer that nobody waits for any more is let go of`() async throws {
-        try await LifecycleStage.with { stage async throws in
-            let download = stage.downloader.start(try stage.request())
-            try await Moment.backingOff.reach(on: stage)
-            #expect(stage.time.pendingCount > 0)
+    @Test func `a timer that is no longer needed is canceled`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            let download = fixture.downloader.start(try fixture.request())
+            try await InterruptionPoint.backingOff.reach(on: fixture)
+            #expect(fixture.time.pendingCount > 0)
             download.pause()
-            await stage.performEffects()
+            await fixture.waitUntilIdle()
             #expect(download.state == .paused)
-            #expect(stage.time.delays.allSatisfy { $0 <= .seconds(1) }, "\(stage.time.delays)")
+            #expect(fixture.time.delays.allSatisfy { $0 <= .seconds(1) }, "\(fixture.time.delays)")
         }
     }
 
-    @Test func `subscribers are forgotten with their handles`() async throws {
-        try await LifecycleStage.with { stage async throws in
-            let first = stage.downloader.start(try stage.request())
-            try await Moment.receiving.reach(on: stage)
+    @Test func `subscribers are removed when their handles are released`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            let first = fixture.downloader.start(try fixture.request())
+            try await InterruptionPoint.receiving.reach(on: fixture)
             for number in 0..<1000 {
-                let download = stage.downloader.start(try stage.request(to: "\(number).bin"))
+                let download = fixture.downloader.start(try fixture.request(to: "\(number).bin"))
                 if number % 2 == 0 { download.pause() }
                 download.cancel()
                 #expect(download.state == .cancelled)
             }
-            let transfer = try #require(stage.downloader.liveTransfers.first)
+            let transfer = try #require(fixture.downloader.liveTransfers.first)
             #expect(transfer.withState { $0.subscribers.all.count } == 1)
-            let held = stage.downloader.start(try stage.request(to: "held.bin"))
+            let held = fixture.downloader.start(try fixture.request(to: "held.bin"))
             let events = held.events
             held.cancel()
             #expect(await EventLog(events).error?.code == .cancelled)
             #expect(held.state == .cancelled)
-            await stage.finish(first, Moment.object)
+            await fixture.finish(first, InterruptionPoint.object)
         }
     }
 }

@@ -1,18 +1,20 @@
-/// Ties one exchange of an engine to its transfer, under the number that the state machine gave it.
+/// The handler of one exchange, which forwards its callbacks to the transfer with the exchange's identifier.
 ///
-/// A transfer never sees an end while one of the exchange's callbacks is in progress, whatever the engine does: an end
-/// that is reported then is held until the callback has returned. So the partial file is not closed while a callback
-/// still uses it.
+/// A transfer never receives an end while another callback of the exchange is in progress, even if the engine reports
+/// it then: the end is held until the callback has returned. So the partial file is not closed while a callback still
+/// uses it.
 final class ExchangeReceiver: ExchangeHandler {
     private struct State {
         var exchange: (any Exchange)?
         var isCancelled = false
         var gate: Gate?
-        /// How many callbacks are in progress: 0 or 1 with an engine that keeps the port's contract.
+        /// The number of callbacks and held ends in progress.
+        ///
+        /// An engine that keeps the port's contract has at most one callback in progress.
         var callbackCount = 0
         /// The first end that was reported.
         var end: ExchangeEnd?
-        /// Whether the transfer was given the end.
+        /// Whether the end was passed to the transfer.
         var hasEnded = false
     }
 
@@ -25,7 +27,7 @@ final class ExchangeReceiver: ExchangeHandler {
         self.id = id
     }
 
-    /// Takes the engine's handle, which may come after the exchange's first callbacks.
+    /// Stores the engine's handle, which may arrive after the exchange's first callbacks.
     func started(_ exchange: any Exchange) {
         let cancelNow = state.withLock { state in
             guard state.end == nil else { return false }
@@ -35,7 +37,7 @@ final class ExchangeReceiver: ExchangeHandler {
         if cancelNow { exchange.cancel() }
     }
 
-    /// Cancels the exchange, also when the engine has not handed it over yet.
+    /// Cancels the exchange, even if the engine has not returned its handle yet.
     func cancel() {
         let exchange = state.withLock { state in
             state.isCancelled = true
@@ -44,14 +46,14 @@ final class ExchangeReceiver: ExchangeHandler {
         exchange?.cancel()
     }
 
-    /// Holds the body back from now on.
+    /// Creates the gate that holds back the body from now on.
     func shutGate() -> Gate {
         let gate = Gate()
         state.withLock { $0.gate = gate }
         return gate
     }
 
-    /// Lets the body flow.
+    /// Opens the gate, so that the body is delivered.
     func openGate() {
         let gate = state.withLock { state in
             defer { state.gate = nil }
@@ -74,36 +76,37 @@ final class ExchangeReceiver: ExchangeHandler {
 
     func exchangeEnded(_ end: ExchangeEnd) {
         state.withLock { state in
-            // The port promises one end; an engine that breaks the promise must not reach the next exchange.
+            // The port promises a single end; an engine that breaks the promise must not affect the next exchange.
             if state.end == nil { state.end = end }
             state.exchange = nil
         }
         passEndOn()
     }
 
-    /// Holds the end until what is returned is released, for work that a callback has left to another thread.
+    /// Holds the end until the returned value is released, for work that a callback continues on another thread.
     ///
-    /// Called inside the callback, so that the end has not passed yet, whether or not it was reported.
+    /// This method is called inside the callback, when the end cannot have been passed on yet, whether or not it was
+    /// reported.
     func holdEnd() -> HeldEnd {
         state.withLock { $0.callbackCount += 1 }
         return HeldEnd { [self] in leaveCallback() }
     }
 
-    /// An end that is not given to the transfer yet.
+    /// An end that is not passed to the transfer yet.
     struct HeldEnd: Sendable {
         fileprivate let body: @Sendable () -> Void
 
-        /// Lets the end pass; to be called once.
+        /// Allows the end to be passed on; must be called once.
         func release() { body() }
     }
 
-    /// What the state machine needs to know of the callbacks for its periodic check.
+    /// The status of the callbacks, for the state machine's periodic check.
     var callbackStatus: TransferStateMachine.CallbackStatus {
         let (exchange, isInCallback) = state.withLock { ($0.exchange, $0.callbackCount > 0) }
         return .init(callbackTime: exchange?.callbackTime, isInCallback: isInCallback)
     }
 
-    /// Counts a callback as in progress; false after the end, when nothing more is taken.
+    /// Counts a callback as in progress, or returns false after the end, when callbacks are ignored.
     private func enterCallback() -> Bool {
         state.withLock { state in
             guard state.end == nil else { return false }
@@ -117,7 +120,7 @@ final class ExchangeReceiver: ExchangeHandler {
         passEndOn()
     }
 
-    /// Gives the transfer the end, once, when no callback is in progress.
+    /// Passes the end to the transfer, once, when no callback is in progress.
     private func passEndOn() {
         let end = state.withLock { state -> ExchangeEnd? in
             guard let end = state.end, state.callbackCount == 0, !state.hasEnded else { return nil }
@@ -125,7 +128,8 @@ final class ExchangeReceiver: ExchangeHandler {
             return end
         }
         guard let end else { return }
-        // Nothing is left to be held back; and what waits at a gate, the engine's part of this exchange, lives until then.
+        // Nothing is left to be held back, and an engine that waits at the gate keeps its part of the exchange until it
+        // opens.
         openGate()
         transfer.exchangeEnded(end, exchange: id)
     }

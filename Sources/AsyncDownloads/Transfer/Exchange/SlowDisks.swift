@@ -1,11 +1,11 @@
-/// The volumes whose disk takes long to write, so that no engine's thread should wait for it.
+/// The volumes that take long to write to, so that no engine's thread should wait for them.
 ///
-/// Bytes are written on the thread that delivers them, which is fastest; but other exchanges of that thread stand still
-/// meanwhile. While a write takes long, and for a while after it, the bytes for that volume are copied and written on the
-/// queues of their transfers.
+/// Bytes are written on the thread that delivers them, which is fastest, but blocks the other exchanges of that thread.
+/// While a write takes long, and for some time after it, the bytes for that volume are copied and written on the queues
+/// of their transfers.
 final class SlowDisks: Sendable {
     private struct Volume {
-        /// When the calls began that have not ended.
+        /// The start times of the calls in progress.
         var running: [Int: Duration] = [:]
         var slowUntil: Duration?
     }
@@ -15,14 +15,14 @@ final class SlowDisks: Sendable {
         var lastNumber = 0
     }
 
-    /// How long a write may take on an engine's thread.
+    /// The duration from which a write counts as slow.
     private static let longestWrite = Duration.milliseconds(100)
-    /// For how long a volume counts as slow after its last slow write.
+    /// The time for which a volume counts as slow after its last slow write.
     private static let memory = Duration.seconds(60)
 
     private let state = Mutex(State())
 
-    /// Whether bytes for `volume` should not be written on an engine's thread; false for nil.
+    /// Returns whether bytes for `volume` should not be written on an engine's thread; false for nil.
     func contains(_ volume: UInt64?, at now: Duration) -> Bool {
         guard let volume else { return false }
         return state.withLock { state in
@@ -32,7 +32,7 @@ final class SlowDisks: Sendable {
         }
     }
 
-    /// Runs `body`, which waits for the disk of `volume`, and takes note of how long it does.
+    /// Runs `body`, which waits for the disk of `volume`, and records its duration.
     func measure<Value>(_ volume: UInt64?, _ time: any TimeSource, _ body: () -> Value) -> Value {
         guard let volume else { return body() }
         let start = time.now

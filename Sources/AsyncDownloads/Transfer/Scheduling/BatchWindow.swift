@@ -1,26 +1,27 @@
-/// The downloads of one batch that run, or have ended and wait for their outcome to be taken.
+/// The downloads of one batch that are running, or that have ended and have an outcome to be taken.
 ///
-/// The running downloads are canceled when the window is released, and when the task that waits in ``next()`` is canceled.
+/// The running downloads are canceled when the window is released, and when the task that waits in ``next()`` is
+/// canceled.
 final class BatchWindow: Sendable {
-    /// Something that a batch can continue with.
+    /// An event with which a batch can continue.
     enum Event: Sendable {
         case outcome(BatchOutcome)
-        /// A request that was taken from an asynchronous source, or the end of the source.
+        /// A request from an asynchronous source, nil at the end of the source, or the error that it threw.
         case request(Result<DownloadRequest?, any Error>)
-        /// The task is canceled.
+        /// The waiting task was canceled.
         case cancelled
-        /// Nothing runs, nothing is being taken, and nothing waits to be taken.
+        /// No download is running, no request is being taken, and no event is waiting to be taken.
         case idle
     }
 
     private struct State {
         var running: [Int: Download] = [:]
-        /// Outcomes and requests in the order in which they came.
+        /// Outcomes and requests in the order of their arrival.
         var events: [Event] = []
-        /// How many of ``events`` are outcomes.
+        /// The number of outcomes in ``events``.
         var outcomeCount = 0
         var startedCount = 0
-        /// What takes the next request.
+        /// The task that takes the next request.
         var taking: Task<Void, Never>?
         var waiter: CheckedContinuation<Event, Never>?
         var isLeft = false
@@ -36,7 +37,7 @@ final class BatchWindow: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// Limits below 1 are taken as 1.
+    /// Creates a window without downloads; a limit below 1 counts as 1.
     init(_ downloader: Downloader, limit: Int) {
         self.downloader = downloader
         self.limit = max(1, limit)
@@ -46,10 +47,10 @@ final class BatchWindow: Sendable {
         leave()
     }
 
-    /// Whether one more download may start.
+    /// Whether another download may start.
     var hasRoom: Bool { state.withLock { $0.running.count + $0.outcomeCount < limit } }
 
-    /// Starts a download.
+    /// Starts a download, or cancels it at once if the batch was canceled.
     func start(_ request: DownloadRequest) {
         let download = downloader.start(request)
         let index: Int? = state.withLock { state in
@@ -64,10 +65,10 @@ final class BatchWindow: Sendable {
         }
     }
 
-    /// Takes one request from `source`, unless one is being taken.
+    /// Takes one request from `source`, unless one is being taken or waits to be handled.
     ///
-    /// This needs a task, since ``next()`` may return with an outcome before the request is there. The task only takes the
-    /// request; the next call of ``next()`` starts its download.
+    /// This needs a task, since ``next()`` may return with an outcome before the request arrives. The task only takes
+    /// the request; the next call of ``next()`` starts its download.
     func take<Iterator: SendableMetatype>(from source: RequestSource<Iterator>) {
         state.withLock { state in
             let isTaken = state.events.contains { if case .request = $0 { true } else { false } }
@@ -79,7 +80,7 @@ final class BatchWindow: Sendable {
         }
     }
 
-    /// The next event; waits while there is something to wait for.
+    /// Returns the next event, and waits for it as long as one may arrive.
     func next() async -> Event {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -104,7 +105,7 @@ final class BatchWindow: Sendable {
     private func put(_ event: Event) {
         let (download, waiter, next) = state.withLock {
             state -> (Download?, CheckedContinuation<Event, Never>?, Event) in
-            // Released outside the lock, since the release of a handle is an input of its transfer.
+            // Released outside the lock, since the release of a handle is an input to its transfer.
             var download: Download?
             switch event {
             case .outcome(let outcome): download = state.running.removeValue(forKey: outcome.index)
@@ -122,7 +123,7 @@ final class BatchWindow: Sendable {
         withExtendedLifetime(download) {}
     }
 
-    /// Cancels what runs, and takes nothing more.
+    /// Cancels the running downloads, and stops taking requests.
     private func leave() {
         let (downloads, taking, waiter) = state.withLock { state in
             defer {
@@ -146,7 +147,7 @@ where Iterator.Element == DownloadRequest {
         self.iterator = iterator
     }
 
-    /// The next request, the end, or the error that the requests end with.
+    /// Returns the next request, nil at the end, or the error that the source threw.
     func next() async -> Result<DownloadRequest?, any Error> {
         do {
             return .success(try await iterator.next())

@@ -1,16 +1,17 @@
 internal import Dispatch
 
-/// Which destinations are taken: no two transfers of one downloader put different resources at one path.
+/// The destinations that are in use, so that no two transfers of one downloader place different resources at one path.
 ///
-/// A path that a request names is reserved until its last subscriber has left. Where the transfer may be placing the file
-/// at that moment, the path is closing: the next resource's transfer may start, and waits with placing its own file.
+/// A path that a request names is reserved until its last subscriber is detached. If the transfer may be placing the
+/// file at that moment, the path is closing: the transfer of the next resource may start, and waits before it places
+/// its own file.
 final class DestinationReservations: Sendable {
     private struct Reservation {
         let key: TransferKey
-        /// How many subscribers, and how many that have left while their file was being placed.
+        /// The number of subscribers, and of those that were detached while their file was being placed.
         var count = 1
         var closingCount = 0
-        /// The resource that has reserved the path after this one, and how often.
+        /// The resource for which the path was reserved after this one, and its number of subscribers.
         var next: (key: TransferKey, count: Int)?
         var waiters: [DispatchSemaphore] = []
 
@@ -23,7 +24,9 @@ final class DestinationReservations: Sendable {
 
     private let state = Mutex(State())
 
-    /// Reserves `path` for one more subscriber of `key`; the answer is the key of another transfer that has it, or nil.
+    /// Reserves `path` for one more subscriber of `key`.
+    ///
+    /// - Returns: Nil if the path was reserved, or the key of the other transfer that has reserved it.
     func reserve(_ path: String, for key: TransferKey) -> TransferKey? {
         state.withLock { state in
             guard var present = state.reservations[path] else {
@@ -44,7 +47,9 @@ final class DestinationReservations: Sendable {
         }
     }
 
-    /// One subscriber of `key` has left while its file may be placed; ``release(_:for:wasClosing:)`` follows.
+    /// Records that a subscriber of `key` was detached while its file may be placed.
+    ///
+    /// A call of ``release(_:for:wasClosing:)`` must follow.
     func close(_ path: String, for key: TransferKey) {
         state.withLock { state in
             if state.reservations[path]?.key == key { state.reservations[path]?.closingCount += 1 }
@@ -53,7 +58,7 @@ final class DestinationReservations: Sendable {
 
     /// Releases one reservation.
     ///
-    /// - Parameter wasClosing: Whether it is one for which ``close(_:for:)`` was called.
+    /// - Parameter wasClosing: Whether ``close(_:for:)`` was called for this reservation.
     func release(_ path: String, for key: TransferKey, wasClosing: Bool) {
         let waiters: [DispatchSemaphore] = state.withLock { state in
             guard var present = state.reservations[path] else { return [] }
@@ -75,7 +80,7 @@ final class DestinationReservations: Sendable {
         for waiter in waiters { waiter.signal() }
     }
 
-    /// Waits until no other transfer may still place a file at `path`; blocks for as long as a disk takes.
+    /// Waits until no other transfer can place a file at `path`; blocks for the duration of a disk operation.
     func waitUntilFree(_ path: String, for key: TransferKey) {
         while true {
             let semaphore = state.withLock { state -> DispatchSemaphore? in
@@ -91,7 +96,7 @@ final class DestinationReservations: Sendable {
         }
     }
 
-    /// Whether no request for another resource has reserved `path`.
+    /// Returns whether no request for another resource has reserved `path`.
     func isFree(_ path: String, for key: TransferKey) -> Bool {
         state.withLock { state in state.reservations[path].map { $0.key == key } ?? true }
     }

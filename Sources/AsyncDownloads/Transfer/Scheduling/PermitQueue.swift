@@ -1,19 +1,20 @@
-/// Decides which transfers may run, and which of them is next (rule 58): a value without effects.
+/// A value without effects that decides which transfers may run, and which one is next (rule 58).
 ///
-/// At most `limit` transfers have a permit, and at most `limitPerHost` of them run at one host. The highest priority goes
-/// first, and within one priority the lowest place in line. Every eighth permit goes to the oldest request whose host has
-/// room, so that a stream of urgent requests starves nobody. A host at its limit holds back only its own requests.
+/// At most `limit` transfers have a permit, and at most `limitPerHost` of them use one host. The highest priority goes
+/// first, and within one priority the lowest place in line. Every eighth permit goes to the oldest request whose host
+/// is below its limit, so that a stream of urgent requests does not starve the others. A host at its limit delays only
+/// its own requests.
 ///
 /// Every operation and every single grant takes O(log n) steps for n requests in the queue.
 struct PermitQueue: Sendable {
-    /// Names one request for a permit; tickets rise and never repeat.
+    /// Identifies one request for a permit; tickets increase and are never reused.
     typealias Ticket = Int
 
-    /// What a request has.
+    /// The stage of a request.
     enum Stage: Sendable {
-        /// It waits for a permit.
+        /// The request waits for a permit.
         case waiting
-        /// It has a permit, and runs at its host.
+        /// The request has a permit, and runs at its host.
         case running
     }
 
@@ -23,50 +24,51 @@ struct PermitQueue: Sendable {
         var stage = Stage.waiting
     }
 
-    /// What waits for or runs at one host; none is kept of a host without either.
+    /// The requests of one host that wait or run; there is no value for a host without requests.
     private struct Host: Sendable {
         var runningCount = 0
         var line = Line<Ticket>()
-        /// How often in a row the host was filled up, and its oldest request still waited.
+        /// The number of times in succession that the host reached its limit while its oldest request still waited.
         var passedOver = 0
 
         var isIdle: Bool { runningCount == 0 && line.isEmpty }
     }
 
-    /// One grant in so many goes by age instead of priority.
+    /// The interval, in grants, at which one goes by age instead of by priority.
     private static let period = 8
 
     private let limit: Int
     private let limitPerHost: Int
     private var requests: [Ticket: Request] = [:]
     private var hosts: [String: Host] = [:]
-    /// What is first in the line of each host that has room.
+    /// The first requests in line, one for each host below its limit.
     private var heads = Line<String>()
     private var lastTicket = 0
     private var permitCount = 0
-    /// The next permit goes by age.
+    /// Whether the next permit goes by age.
     private var isOldestDue = false
-    /// The last grant went by age.
+    /// Whether the last grant went by age.
     private var wasByAge = false
 
-    /// How many have a permit.
+    /// The number of requests that have a permit.
     private(set) var holderCount = 0
 
-    /// How many wait for a permit.
+    /// The number of requests that wait for a permit.
     var waitingCount: Int { requests.count - holderCount }
 
-    /// Limits below 1 are taken as 1.
+    /// Creates an empty queue; limits below 1 count as 1.
     init(limit: Int, limitPerHost: Int) {
         self.limit = max(1, limit)
         self.limitPerHost = max(1, limitPerHost)
     }
 
-    /// What a ticket has; nil for a ticket that is not in the queue.
+    /// Returns the stage of a request, or nil for a ticket that is not in the queue.
     func stage(of ticket: Ticket) -> Stage? { requests[ticket]?.stage }
 
-    /// Asks for a permit, which comes through ``grant()``.
+    /// Adds a request for a permit, which ``grant()`` grants.
     ///
-    /// The place in line is the ticket. A retry keeps the place of its transfer: `place` is the transfer's first ticket.
+    /// The ticket is the place in line. A retry keeps the place of its transfer: `place` is the transfer's first
+    /// ticket.
     mutating func enqueue(host: String, priority: DownloadRequest.Priority, place: Ticket? = nil) -> Ticket {
         lastTicket += 1
         let position = Position(rank: priority.rank, place: place ?? lastTicket, ticket: lastTicket)
@@ -74,14 +76,14 @@ struct PermitQueue: Sendable {
         return lastTicket
     }
 
-    /// Changes the priority of a request that waits.
+    /// Changes the priority of a waiting request.
     mutating func setPriority(_ priority: DownloadRequest.Priority, of ticket: Ticket) {
         guard var request = requests[ticket], request.stage == .waiting else { return }
         request.position.rank = priority.rank
         lineUp(request)
     }
 
-    /// Lets the holder of a permit go on at another host where that has room; otherwise the permit is given back.
+    /// Moves a permit to another host if that host is below its limit; otherwise releases the permit.
     ///
     /// - Returns: Whether the ticket still has a permit.
     mutating func move(_ ticket: Ticket, to name: String) -> Bool {
@@ -99,14 +101,14 @@ struct PermitQueue: Sendable {
         return true
     }
 
-    /// Gives a permit back, or leaves the queue; unknown tickets are no error.
+    /// Releases a permit or removes a waiting request; unknown tickets are ignored.
     mutating func release(_ ticket: Ticket) {
         guard let request = requests.removeValue(forKey: ticket) else { return }
         if request.stage == .running { holderCount -= 1 }
         leaveHost(request)
     }
 
-    /// Gives out everything that can be given out now, in this order.
+    /// Grants all permits that are available now, and returns their tickets in the order of the grants.
     mutating func grant() -> [Ticket] {
         var granted: [Ticket] = []
         while holderCount < limit, let ticket = next() {
@@ -116,11 +118,11 @@ struct PermitQueue: Sendable {
         return granted
     }
 
-    /// Chooses the next request to be granted.
+    /// Returns the ticket to which the next permit goes, or nil if no request can run.
     ///
-    /// Each host also counts on its own: its oldest request would starve if the host were full each time the oldest request
-    /// of all is due, as happens when hosts free up in a regular order. Two grants in a row never go by age, so that the
-    /// most urgent request is one of the next two.
+    /// Grants are also counted for each host: the oldest request of a host would starve if the host were at its limit
+    /// each time the oldest request of all is due, as happens when hosts become free in a regular order. Two successive
+    /// grants never go by age, so that the most urgent request gets one of the next two.
     private mutating func next() -> Ticket? {
         guard let urgent = heads.byPriority.first else { return nil }
         var chosen = urgent.order.ticket
@@ -179,7 +181,7 @@ struct PermitQueue: Sendable {
 }
 
 extension PermitQueue {
-    /// Where a request stands: by priority, then by its place in line.
+    /// The position of a request: by priority, then by its place in line.
     private struct Position: Comparable, Sendable {
         var rank: Int
         let place: Int
@@ -191,10 +193,10 @@ extension PermitQueue {
         }
     }
 
-    /// A line, in both of its orders.
+    /// A line of requests, in both of its orders.
     private struct Line<Key: Hashable & Sendable>: Sendable {
         var byPriority = Heap<Key, Position>()
-        /// All ranks are 0 here.
+        /// The same requests by place only, with all ranks set to 0.
         var byPlace = Heap<Key, Position>()
 
         var isEmpty: Bool { byPlace.isEmpty }

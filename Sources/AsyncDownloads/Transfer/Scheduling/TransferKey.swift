@@ -1,18 +1,22 @@
 internal import Foundation
 
-/// What makes two requests ask for the same resource: the URL without its fragment, or the name that the caller has
-/// given it, and the headers.
+/// A value that is equal for requests of the same resource, which can share one transfer.
+///
+/// It consists of the URL without its fragment, or the identity that the caller has set; the public headers; and the
+/// account or the secret headers.
 struct TransferKey: Sendable, Hashable {
-    /// The URL as it is sent: scheme and host in lower case, no port where it is the scheme's own, no fragment, a path at
-    /// least of `/` (RFC 9110, 4.2.3).
+    /// The URL in normal form (RFC 9110, 4.2.3).
+    ///
+    /// The scheme and the host are in lowercase, the path is at least `/`, and there is no default port and no
+    /// fragment.
     let url: String
-    /// The public headers in the order of their names, which says nothing in HTTP (RFC 9110, 5.3).
+    /// The public headers in the order of their names, which has no meaning in HTTP (RFC 9110, 5.3).
     let headers: HeaderFields
-    /// The other headers, in the order of their names.
+    /// The secret headers, in the order of their names.
     let secretHeaders: HeaderFields
     /// The caller's ``DownloadRequest/identity``.
     let identity: String?
-    /// The caller's ``DownloadRequest/account``, which stands for the secret headers.
+    /// The caller's ``DownloadRequest/account``, which is compared instead of the secret headers.
     let account: String?
 
     init(url: URL, headers: CallerHeaders, identity: String? = nil, account: String? = nil) {
@@ -36,7 +40,7 @@ struct TransferKey: Sendable, Hashable {
 }
 
 extension HeaderFields {
-    // Swift's sort keeps the order of equal names, which does say something.
+    // Swift's sort is stable, which keeps the significant order of fields with equal names.
     var sortedByName: Self { Self(sorted { $0.name.lowercased() < $1.name.lowercased() }) }
 }
 
@@ -46,7 +50,7 @@ extension TransferKey {
             url: request.url, headers: request.callerHeaders, identity: request.identity, account: request.account)
     }
 
-    /// What stands for the resource: its name where it has one, else the URL.
+    /// The identity of the resource if the caller has set one, otherwise its URL.
     var resource: String { RequestRecord.resource(url: url, identity: identity) }
 
     static func == (left: Self, right: Self) -> Bool {
@@ -63,6 +67,6 @@ extension TransferKey {
 }
 
 extension DownloadRequest {
-    /// The headers with the caller's word on which of them are no secret.
+    /// The headers, with the caller's declaration of which ones are not secret.
     var callerHeaders: CallerHeaders { CallerHeaders(headers, nonsecretNames: nonsecretHeaders) }
 }

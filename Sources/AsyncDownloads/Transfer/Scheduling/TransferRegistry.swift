@@ -1,21 +1,23 @@
 internal import Foundation
 
-/// The running and paused transfers, by what they fetch: looking up and adding is one critical section.
+/// The running and paused transfers by key, where lookup and insertion are one critical section.
 ///
-/// Locks are taken in one order only, the registry's before a transfer's and that one before the reservations', and none
-/// is held when anything is carried out.
+/// Locks are acquired in one order only: the registry's, then a transfer's, then the one of the reservations. No lock
+/// is held while effects are performed.
 final class TransferRegistry: Sendable {
     /// A request that has become a subscriber.
     struct Joined: Sendable {
         let transfer: Transfer
         let subscriber: SubscriberID
-        /// Whether the transfer was there already.
+        /// Whether the transfer existed before.
         let isCoalesced: Bool
     }
 
     private struct State {
         var byKey: [TransferKey: Transfer] = [:]
-        /// Also those that still put their file in place while a newer transfer has taken over their key.
+        /// All transfers that have not finished.
+        ///
+        /// They include those that place their file while a newer transfer has their key.
         var live: [ObjectIdentifier: Transfer] = [:]
         var lastNumber = 0
         var isShutDown = false
@@ -29,11 +31,11 @@ final class TransferRegistry: Sendable {
         self.destinations = destinations
     }
 
-    /// Joins the transfer of `key`, or the one that `make` creates, and reserves the destination that the request names.
+    /// Attaches a request to the transfer of its key, or to a new one, and reserves its destination.
     ///
     /// - Parameters:
-    ///   - isRunning: Whether the subscriber wants the transfer to run; one that does not begins paused.
-    ///   - make: Creates a transfer that has not begun, with the number that it is given.
+    ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
+    ///   - make: Creates a transfer that has not started, with the number that it is passed.
     func join(
         _ key: TransferKey, _ request: DownloadRequest, _ terms: SubscriberTerms, policy: DuplicatePolicy,
         isRunning: Bool = true, make: (Int) -> Transfer
@@ -72,7 +74,7 @@ final class TransferRegistry: Sendable {
         return result
     }
 
-    /// Reserves a path, if need be by ending paused subscribers that nobody can resume.
+    /// Reserves a path, if necessary by ending paused subscribers that no one can resume.
     private func reserve(
         _ path: String, for key: TransferKey, _ state: State, _ effects: inout [@Sendable () -> Void]
     ) -> Bool {
@@ -82,7 +84,7 @@ final class TransferRegistry: Sendable {
         return destinations.reserve(path, for: key) == nil
     }
 
-    /// Frees the key and the destinations of a transfer of which nothing is open any more.
+    /// Releases the key and the destinations of a transfer that no longer holds any resources.
     func free(_ transfer: Transfer) {
         state.withLock { state in
             if state.byKey[transfer.key] === transfer { state.byKey[transfer.key] = nil }
@@ -90,7 +92,7 @@ final class TransferRegistry: Sendable {
         transfer.releasePaths()
     }
 
-    /// Forgets a transfer that is over.
+    /// Removes a transfer that has finished.
     func remove(_ transfer: Transfer) {
         let waiters = state.withLock { state in
             state.live[ObjectIdentifier(transfer)] = nil
@@ -101,15 +103,15 @@ final class TransferRegistry: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Every live transfer, in the order in which they were started.
+    /// All live transfers, in the order in which they were started.
     var transfers: [Transfer] { state.withLock { $0.live.values.sorted { $0.number < $1.number } } }
 
-    /// Refuses whoever comes from now on.
+    /// Refuses all further requests.
     func close() {
         state.withLock { $0.isShutDown = true }
     }
 
-    /// Waits until nothing is live.
+    /// Waits until no transfer is live.
     func drained() async {
         await withCheckedContinuation { continuation in
             let isEmpty = state.withLock { state in

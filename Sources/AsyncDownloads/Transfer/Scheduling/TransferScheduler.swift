@@ -1,15 +1,16 @@
-/// Gives transfers their permits to run: at most so many at once, and so many at one host.
+/// Grants transfers their permits to run, within a limit in total and a limit for each host.
 ///
-/// A transfer calls it from any thread; what is granted is called outside of the lock. A grant that is under way on another
-/// thread may still arrive while the ticket is released or moved, so the caller compares which one it waits for.
+/// Its methods may be called on any thread, and grants are called outside the lock. A grant in progress on another
+/// thread may still arrive while the ticket is released or moved, so the caller checks whether it still waits for this
+/// grant.
 final class TransferScheduler: Sendable {
     private typealias Grant = @Sendable () -> Void
 
     private struct State {
         var queue: PermitQueue
-        /// What to call when a ticket is granted.
+        /// The closures to call when tickets are granted.
         var grants: [PermitQueue.Ticket: Grant] = [:]
-        /// Tickets that their requesters do not know yet; their grants have to wait.
+        /// The tickets that their requesters do not know yet, and whose grants are therefore delayed.
         var unreported: Set<PermitQueue.Ticket> = []
     }
 
@@ -19,10 +20,11 @@ final class TransferScheduler: Sendable {
         state = Mutex(State(queue: PermitQueue(limit: limit, limitPerHost: limitPerHost)))
     }
 
-    /// Asks for a permit.
+    /// Requests a permit.
     ///
-    /// `granted` is called once, after `ticket` returned, from any thread and perhaps before this returns, unless the
-    /// ticket is released before. A retry keeps its place in line when `place` is the first ticket of its transfer.
+    /// `granted` is called once, after `ticket` has returned, on any thread and possibly before this method returns,
+    /// unless the ticket is released first. A retry keeps its place in line if `place` is the first ticket of its
+    /// transfer.
     func request(
         host: String, priority: DownloadRequest.Priority, place: PermitQueue.Ticket? = nil,
         ticket: (PermitQueue.Ticket) -> Void, granted: @escaping @Sendable () -> Void
@@ -36,7 +38,8 @@ final class TransferScheduler: Sendable {
         ticket(number)
         let due = state.withLock { state in
             state.unreported.remove(number)
-            // Another thread's release may have granted it meanwhile, or the ticket was released and has no grant any more.
+            // Another thread's release may have granted it in the meantime, or the ticket was released and has no grant
+            // any more.
             let grantedMeanwhile =
                 state.queue.stage(of: number) == .running ? state.grants.removeValue(forKey: number) : nil
             return [grantedMeanwhile].compactMap(\.self) + Self.due(&state)
@@ -44,16 +47,17 @@ final class TransferScheduler: Sendable {
         for grant in due { grant() }
     }
 
-    /// Changes the priority of a request that waits.
+    /// Changes the priority of a waiting request.
     func setPriority(_ priority: DownloadRequest.Priority, of ticket: PermitQueue.Ticket) {
         state.withLock { $0.queue.setPriority(priority, of: ticket) }
     }
 
-    /// Lets the holder of a permit go on at another host where that has room; otherwise the permit is given back.
+    /// Moves a permit to another host if that host is below its limit; otherwise releases the permit.
     ///
-    /// It is not kept while the other host is full: the permits of transfers that wait there would be missing elsewhere.
+    /// The permit is not kept while the other host is at its limit, because permits of transfers that wait there would
+    /// be missing elsewhere.
     ///
-    /// - Returns: Whether the ticket still holds a permit.
+    /// - Returns: Whether the ticket still has a permit.
     func move(_ ticket: PermitQueue.Ticket, to host: String) -> Bool {
         let (isMoved, due) = state.withLock { state in
             let isMoved = state.queue.move(ticket, to: host)
@@ -63,7 +67,7 @@ final class TransferScheduler: Sendable {
         return isMoved
     }
 
-    /// Gives a permit back, or withdraws the request for it.
+    /// Releases a permit, or withdraws the request for it.
     func release(_ ticket: PermitQueue.Ticket) {
         let due = state.withLock { state in
             state.queue.release(ticket)

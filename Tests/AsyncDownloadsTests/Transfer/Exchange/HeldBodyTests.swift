@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Bodies that are held back until the bytes before them are gone.
+/// Bodies that are held back until earlier bytes are removed.
 @Suite(.endsWhenHung) struct HeldBodyTests {
-    @Test func `an exchange that ends while its body is held back leaves no gate shut`() async throws {
+    @Test func `an exchange that ends while its body is held back opens its gate`() async throws {
         let engine = AbruptEngine()
         var configuration = Downloader.Configuration()
         configuration.retryPolicy = RetryPolicy(baseDelay: .zero)
@@ -19,11 +19,13 @@ import Testing
         await downloader.shutdown()
         #expect(file.byteCount == 10)
         #expect(engine.gateCount == 1)
-        #expect(engine.shutGateCount == 0, "whoever waits for a gate that is never opened is never freed")
+        #expect(engine.shutGateCount == 0, "an engine that waits at a closed gate is never released")
     }
 }
 
-/// Breaks the first exchange off in its body, the second before the body that it is to hold back, and performs the third.
+/// An engine that completes only its third exchange.
+///
+/// The first exchange is cut off in its body, and the second ends before the body that is held back.
 private final class AbruptEngine: Transport {
     private struct State {
         var exchanges = 0
@@ -42,7 +44,7 @@ private final class AbruptEngine: Transport {
     var gateCount: Int { state.withLock { $0.gates } }
     var shutGateCount: Int { state.withLock { $0.gates - $0.opened } }
 
-    /// Reports everything before it returns: the transfer carries nothing out meanwhile.
+    /// Reports everything before it returns, so the transfer performs no actions in the meantime.
     func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
         let number = state.withLock { state in
             state.exchanges += 1

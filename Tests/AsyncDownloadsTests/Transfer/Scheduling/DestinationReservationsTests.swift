@@ -3,13 +3,14 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("DestinationReservations", .endsWhenHung)
+/// Reservations of destinations by transfers.
+@Suite(.endsWhenHung)
 struct DestinationReservationsTests {
     private let first = TransferKey(url: .sample("https://a.example/1"), headers: [:])
     private let second = TransferKey(url: .sample("https://a.example/2"), headers: [:])
 
-    @Test("a path belongs to one resource until its last subscriber has left")
-    func named() {
+    @Test
+    func `a path belongs to one resource until its last subscriber is detached`() {
         let reservations = DestinationReservations()
         #expect(reservations.reserve("/d/f", for: first) == nil)
         #expect(reservations.reserve("/d/f", for: first) == nil)
@@ -22,14 +23,14 @@ struct DestinationReservationsTests {
         #expect(reservations.reserve("/d/g", for: first) == second)
     }
 
-    @Test("a path that is closing is reserved for one next resource, which waits until it is free")
-    func closing() async {
+    @Test
+    func `a closing path can be reserved for one next resource, which waits until it is free`() async {
         let reservations = DestinationReservations()
         let third = TransferKey(url: .sample("https://a.example/3"), headers: [:])
         #expect(reservations.reserve("/d/f", for: first) == nil)
         #expect(reservations.reserve("/d/f", for: first) == nil)
         reservations.close("/d/f", for: first)
-        #expect(reservations.reserve("/d/f", for: second) == first, "another subscriber still wants its file there")
+        #expect(reservations.reserve("/d/f", for: second) == first, "another subscriber still uses the path")
         reservations.close("/d/f", for: first)
         #expect(reservations.reserve("/d/f", for: second) == nil)
         #expect(reservations.reserve("/d/f", for: second) == nil)
@@ -50,8 +51,8 @@ struct DestinationReservationsTests {
         #expect(reservations.reserve("/d/f", for: third) == nil)
     }
 
-    @Test("a reservation beside one that is closing keeps the path when that one is released")
-    func activeBesideClosing() {
+    @Test
+    func `an active reservation keeps the path when a closing one is released`() {
         let reservations = DestinationReservations()
         #expect(reservations.reserve("/d/f", for: first) == nil)
         reservations.close("/d/f", for: first)
@@ -62,8 +63,8 @@ struct DestinationReservationsTests {
         #expect(reservations.reserve("/d/f", for: second) == nil)
     }
 
-    @Test("a next resource that leaves before the path is free leaves no trace")
-    func nextLeaves() {
+    @Test
+    func `a next resource that is released before the path is free has no further effect`() {
         let reservations = DestinationReservations()
         #expect(reservations.reserve("/d/f", for: first) == nil)
         reservations.close("/d/f", for: first)
@@ -75,8 +76,8 @@ struct DestinationReservationsTests {
         #expect(reservations.reserve("/d/f", for: second) == third)
     }
 
-    @Test("a path is free for its own resource only, as long as it is reserved")
-    func free() {
+    @Test
+    func `a reserved path is free only for its own resource`() {
         let reservations = DestinationReservations()
         #expect(reservations.isFree("/d/f", for: second))
         #expect(reservations.reserve("/d/f", for: first) == nil)

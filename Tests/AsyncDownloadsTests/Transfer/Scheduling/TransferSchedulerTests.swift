@@ -3,10 +3,11 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferScheduler", .endsWhenHung)
+/// The scheduler of permits, including calls from several threads.
+@Suite(.endsWhenHung)
 struct TransferSchedulerTests {
-    @Test("a request that may run at once is granted before the call returns, after its ticket is known")
-    func atOnce() {
+    @Test
+    func `a request below the limits is granted before the call returns, after its ticket is known`() {
         let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
         let calls = Calls()
         _ = scheduler.request("a", calls)
@@ -14,8 +15,8 @@ struct TransferSchedulerTests {
         #expect(calls.all == ["a ticket 1", "a granted", "a ticket 2"])
     }
 
-    @Test("a release grants the next request, and each grant is called once")
-    func afterRelease() {
+    @Test
+    func `a release grants the next request, and each grant is called once`() {
         let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
         let calls = Calls()
         let first = scheduler.request("a", calls)
@@ -27,8 +28,8 @@ struct TransferSchedulerTests {
         #expect(calls.grants == ["a", "d", "c", "b"])
     }
 
-    @Test("a request that another thread's release grants is told its ticket first")
-    func grantedMeanwhile() {
+    @Test
+    func `a request that another thread's release grants receives its ticket first`() {
         let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
         let calls = Calls()
         let holder = scheduler.request("a", calls)
@@ -36,8 +37,8 @@ struct TransferSchedulerTests {
         #expect(calls.all == ["a ticket 1", "a granted", "b ticket 2", "b granted"])
     }
 
-    @Test("a request that is released as soon as its ticket is known is not granted, and keeps no permit")
-    func releasedMeanwhile() {
+    @Test
+    func `a request that is released as soon as its ticket is known gets no permit`() {
         let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
         let calls = Calls()
         _ = scheduler.request("a", calls) { scheduler.release($0) }
@@ -50,8 +51,8 @@ struct TransferSchedulerTests {
         #expect(calls.grants == ["b", "d"])
     }
 
-    @Test("a request can be changed as soon as its ticket is known")
-    func changedMeanwhile() {
+    @Test
+    func `a request can be changed as soon as its ticket is known`() {
         let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
         let calls = Calls()
         let holder = scheduler.request("a", calls)
@@ -62,8 +63,8 @@ struct TransferSchedulerTests {
         #expect(calls.grants == ["a", "c", "b"])
     }
 
-    @Test("a grant may call the scheduler")
-    func calledBack() {
+    @Test
+    func `a grant may call the scheduler`() {
         let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
         let calls = Calls()
         let holder = scheduler.request("a", calls)
@@ -75,8 +76,8 @@ struct TransferSchedulerTests {
         #expect(calls.grants == ["a", "c"])
     }
 
-    @Test("a transfer that moves makes room at its old host; one whose new host is full gives its permit back")
-    func moving() {
+    @Test
+    func `a move frees capacity at the old host, and a move to a host at its limit releases the permit`() {
         let scheduler = TransferScheduler(limit: 2, limitPerHost: 1)
         let calls = Calls()
         let mover = scheduler.request("a", calls)
@@ -84,15 +85,15 @@ struct TransferSchedulerTests {
         _ = scheduler.request("a", calls)
         #expect(scheduler.move(mover, to: "a"))
         #expect(scheduler.move(mover, to: "c"))
-        #expect(calls.grants == ["a", "b"], "there is room at the first host, and no permit")
+        #expect(calls.grants == ["a", "b"], "the first host is below its limit, but no permit is available")
         #expect(!scheduler.move(mover, to: "b"))
         #expect(calls.grants == ["a", "b", "a"])
         scheduler.release(holder)
         #expect(!scheduler.move(holder, to: "c"))
     }
 
-    @Test("from many threads, all are granted, each knows its ticket by then, and the limits hold")
-    func concurrently() async {
+    @Test
+    func `requests from many threads are all granted within the limits, after their tickets are known`() async {
         let scheduler = TransferScheduler(limit: 4, limitPerHost: 2)
         let load = Load(limit: 4, limitPerHost: 2)
         await withTaskGroup { group in
@@ -127,7 +128,7 @@ struct TransferSchedulerTests {
 }
 
 extension TransferScheduler {
-    /// Requests a permit for `host`, records what is called, and returns the ticket.
+    /// Requests a permit for `host`, records the calls, and returns the ticket.
     fileprivate func request(
         _ host: String, _ calls: Calls, priority: DownloadRequest.Priority = .normal,
         place: PermitQueue.Ticket? = nil, ticket: (PermitQueue.Ticket) -> Void = { _ in }
@@ -145,19 +146,19 @@ extension TransferScheduler {
     }
 }
 
-/// What a scheduler called, in order.
+/// The calls of a scheduler, in order.
 private final class Calls: Sendable {
     private let calls = Mutex<[String]>([])
 
     var all: [String] { calls.withLock { $0 } }
 
-    /// Whose grants were called.
+    /// The requests whose grants were called.
     var grants: [String] { all.filter { $0.hasSuffix("granted") }.map { String($0.dropLast(" granted".count)) } }
 
     func add(_ call: String) { calls.withLock { $0.append(call) } }
 }
 
-/// Counts who runs at which host, and how often that was more than the limits allow.
+/// The number of running requests for each host, and how often it exceeded the limits.
 private final class Load: Sendable {
     private let state = Mutex((running: [String: Int](), violations: 0))
     private let limit: Int

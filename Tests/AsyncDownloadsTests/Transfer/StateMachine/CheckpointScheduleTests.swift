@@ -3,10 +3,11 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("CheckpointSchedule", .endsWhenHung)
+/// The schedule of checkpoints.
+@Suite(.endsWhenHung)
 struct CheckpointScheduleTests {
-    @Test("rule 54: the first checkpoint comes soon, later ones by size or by age, one at a time")
-    func schedule() {
+    @Test
+    func `rule 54: the first checkpoint is due soon, later ones by size or age, one at a time`() {
         var schedule = CheckpointSchedule()
         #expect(schedule.wrote(1 << 19, at: .zero) == false)
         #expect(schedule.wrote(1 << 19, at: .zero) == true)
@@ -21,16 +22,16 @@ struct CheckpointScheduleTests {
         #expect(schedule.wrote(64 << 20, at: .seconds(67)) == true)
     }
 
-    @Test("a checkpoint of an earlier run makes the next one less urgent")
-    func found() {
+    @Test
+    func `a checkpoint of an earlier run makes the next one less urgent`() {
         var schedule = CheckpointSchedule()
         schedule.found(at: .seconds(10))
         #expect(schedule.wrote(1 << 20, at: .seconds(11)) == false)
         #expect(schedule.wrote(1, at: .seconds(15)) == true)
     }
 
-    @Test("a new representation begins the schedule again")
-    func reset() {
+    @Test
+    func `a new representation restarts the schedule`() {
         var schedule = CheckpointSchedule()
         #expect(schedule.wrote(1 << 20, at: .zero) == true)
         schedule.saved()

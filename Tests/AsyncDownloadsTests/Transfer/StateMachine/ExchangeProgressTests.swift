@@ -3,14 +3,15 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ExchangeProgress", .endsWhenHung)
+/// The progress of one exchange: idle time and pending writes.
+@Suite(.endsWhenHung)
 struct ExchangeProgressTests {
     private func progress(at now: Duration = .zero) -> ExchangeProgress {
         ExchangeProgress(request: .everything, at: now)
     }
 
-    @Test("idle is the time since the last activity")
-    func idle() {
+    @Test
+    func `the idle time is the time since the last activity`() {
         var progress = progress()
         progress.check(at: .seconds(1), callbackTime: .zero)
         #expect(progress.idleTime == .seconds(1))
@@ -19,10 +20,10 @@ struct ExchangeProgressTests {
         #expect(progress.idleTime == .milliseconds(500))
     }
 
-    @Test("the time that the thread spends in callbacks is not the server's")
-    func busy() {
+    @Test
+    func `time that the thread spends in callbacks does not count as idle`() {
         var progress = progress()
-        // The thread has been busy before this exchange.
+        // The thread was busy before this exchange.
         progress.check(at: .seconds(1), callbackTime: .seconds(50))
         #expect(progress.idleTime == .seconds(1))
         progress.check(at: .seconds(5), callbackTime: .seconds(54))
@@ -36,8 +37,8 @@ struct ExchangeProgressTests {
         #expect(progress.idleTime == .seconds(15))
     }
 
-    @Test("a server is silent for long, whatever the callback time was before its last byte")
-    func silent() {
+    @Test
+    func `callback time before the last byte does not reduce the idle time`() {
         var progress = progress()
         for second in 1...20 { progress.check(at: .seconds(second), callbackTime: .seconds(second)) }
         #expect(progress.idleTime == .seconds(1))
@@ -45,8 +46,8 @@ struct ExchangeProgressTests {
         #expect(progress.idleTime == .seconds(21))
     }
 
-    @Test("what arrives while bytes are written belongs behind them, and nothing counts after a failure")
-    func pending() {
+    @Test
+    func `bytes that arrive during a write follow it, and none count after a failure`() {
         var progress = progress()
         progress.accept(skipping: 3, end: 20)
         #expect(progress.receive(13, limit: nil, at: .zero) == .init(skipped: 3, count: 10, offset: 0))
@@ -59,8 +60,8 @@ struct ExchangeProgressTests {
         #expect(progress.hasFailed)
     }
 
-    @Test("a callback time that nobody knows changes nothing")
-    func unknown() {
+    @Test
+    func `an unknown callback time does not change the idle time`() {
         var progress = progress()
         progress.check(at: .seconds(1), callbackTime: nil)
         #expect(progress.idleTime == .seconds(1))
@@ -72,8 +73,8 @@ struct ExchangeProgressTests {
         #expect(progress.idleTime == .seconds(40))
     }
 
-    @Test("a write that fails leaves what is written behind it out")
-    func gap() {
+    @Test
+    func `bytes written after a failed write do not count`() {
         var harness = StateMachineHarness.receiving()
         #expect(
             harness.machine.bytesArrived(10, exchange: 1, at: .zero) == .write(.init(skipped: 0, count: 10, offset: 50))
@@ -87,8 +88,8 @@ struct ExchangeProgressTests {
         #expect(harness.machine.bytes.count == 50)
     }
 
-    @Test("rule 59: a thread that is busy for others does not make a healthy exchange look stalled")
-    func machine() {
+    @Test
+    func `rule 59: a thread that is busy with other exchanges does not make an exchange look stalled`() {
         var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
         for second in 1...20 {
             harness.feed(harness.machine.tick(at: .seconds(second), [1: .init(callbackTime: .seconds(second))]))
@@ -100,8 +101,8 @@ struct ExchangeProgressTests {
         #expect(harness.log == ["retrying 1 timedOut"])
     }
 
-    @Test("rule 59: an exchange that is held up here is not stalled")
-    func heldUp() {
+    @Test
+    func `rule 59: an exchange that is held back locally is not stalled`() {
         var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
         for second in 1...20 {
             harness.feed(
@@ -110,8 +111,8 @@ struct ExchangeProgressTests {
         #expect(harness.log.isEmpty)
     }
 
-    @Test("a clock of callbacks counts the one in progress")
-    func clock() {
+    @Test
+    func `a callback clock includes the callback in progress`() {
         let clock = CallbackClock()
         #expect(clock.time == .zero)
         let inside = clock.measure {
@@ -122,6 +123,6 @@ struct ExchangeProgressTests {
         #expect(inside >= .milliseconds(2))
         let after = clock.time
         #expect(after >= inside)
-        #expect(clock.time == after, "it stands still between callbacks")
+        #expect(clock.time == after, "the clock stops between callbacks")
     }
 }

@@ -3,10 +3,11 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("MarkSchedule", .endsWhenHung)
+/// The schedule of marks in the checkpoint file.
+@Suite(.endsWhenHung)
 struct MarkScheduleTests {
-    @Test("the first bytes are marked at once, then each mebibyte or tenth of a second")
-    func schedule() {
+    @Test
+    func `the first bytes are marked at once, then every mebibyte or tenth of a second`() {
         var marks = MarkSchedule()
         #expect(marks.wrote(1, at: .zero, isReported: false) == .now)
         #expect(marks.wrote(16 << 10, at: .milliseconds(10), isReported: false) == .after(.milliseconds(90)))
@@ -16,15 +17,15 @@ struct MarkScheduleTests {
         #expect(marks.wrote(1, at: .milliseconds(130), isReported: false) == .now)
     }
 
-    @Test("bytes that a subscriber is told of are marked")
-    func told() {
+    @Test
+    func `bytes that are reported to a subscriber are marked`() {
         var marks = MarkSchedule()
         _ = marks.wrote(1, at: .zero, isReported: false)
         #expect(marks.wrote(1, at: .milliseconds(1), isReported: true) == .now)
     }
 
-    @Test("bytes after which nothing comes are marked by the timer, once")
-    func timer() {
+    @Test
+    func `the last bytes before a stall are marked once by the timer`() {
         var marks = MarkSchedule()
         _ = marks.wrote(1, at: .zero, isReported: false)
         #expect(marks.wrote(1, at: .milliseconds(40), isReported: false) == .after(.milliseconds(60)))
@@ -34,8 +35,8 @@ struct MarkScheduleTests {
         #expect(marks.wrote(1, at: .milliseconds(120), isReported: false) == nil)
     }
 
-    @Test("a transfer marks by the schedule, also what a stalled server has sent last, and nothing after its end")
-    func transfer() {
+    @Test
+    func `a transfer marks bytes by the schedule, including the last before a stall, but not after its end`() {
         var harness = StateMachineHarness.connecting { $0.progressInterval = .seconds(60) }
         harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
         harness.bytes(10)

@@ -1,59 +1,61 @@
 @testable import AsyncDownloads
 
-/// What comes of the machine's actions: the scheduler's and the engine's part at once, the store's and time's in their turn.
+/// The results of the machine's actions.
+///
+/// Those of the scheduler and the engine are immediate; those of the store and the clock come later.
 extension ModelRun {
     mutating func perform(_ action: TransferAction) {
         switch action {
         case .requestPermit(_, let number):
             check(permit == .none, "a second permit")
-            check(!store.isOpen, "waits with an open partial")
+            check(!store.isOpen, "waits for a permit with an open partial file")
             permit = .requested
             (permitNumber, movingHost) = (number, nil)
         case .movePermit(let host, let number):
             (permitNumber, movingHost) = (number, host)
             check(permit == .held, "a move without a permit")
-            check(exchange == nil, "a move beside an exchange")
+            check(exchange == nil, "a move during an exchange")
             permit = .requested
         case .releasePermit:
-            check(exchange == nil, "the permit went before the exchange")
-            check(!store.isOpen || permit == .none, "the permit went before the partial")
+            check(exchange == nil, "the permit was released before the end of the exchange")
+            check(!store.isOpen || permit == .none, "the permit was released before the partial file")
             permit = .none
         case .startExchange(let number, let request):
             check(exchange == nil, "two exchanges at once")
             check(permit == .held, "an exchange without a permit")
-            check(store.isOpen, "an exchange without a partial")
+            check(store.isOpen, "an exchange without a partial file")
             exchange = Exchange(number: number, request: request)
         case .cancelExchange(let number):
             if exchange?.number == number { exchange?.isCancelled = true }
         case .abandonExchange(let number):
-            // Its end may have come first.
+            // Its end may have arrived first.
             guard exchange?.number == number else { break }
-            check(exchange?.isCancelled == true, "abandoned what was not cancelled")
+            check(exchange?.isCancelled == true, "abandoned an exchange that was not canceled")
             end(.cancelled)
         case .openGate(let number):
             if exchange?.number == number { exchange?.isHeldBack = false }
         case .refreshURL(_, let number):
-            check((permit == .held) == store.isOpen, "a permit without an open partial, or the reverse")
-            check(exchange == nil, "a fresh URL beside an exchange")
+            check((permit == .held) == store.isOpen, "a permit without an open partial file, or the reverse")
+            check(exchange == nil, "a refresh during an exchange")
             refreshes.append(number)
-        // The answer may be on the way.
+        // The result may already be on its way.
         case .cancelRefresh: if Bool.random(using: &generator) { refreshes = [] }
         case .scheduleRetry(let delay, let timer): retries.append((now + delay, timer))
         case .scheduleTick(let delay):
-            check(tick == nil, "two ticks at once")
+            check(tick == nil, "two ticks at the same time")
             tick = now + delay
         case .scheduleMark(let delay): mark = now + delay
         case .markPartial(let received): check(store.mark(received), "marked bytes that were never written")
         case .emit, .removeImportedFile, .useCredentials: break
         case .end(let ending):
             check(self.ending == nil, "two ends")
-            check(!store.isOpen, "ended with an open partial")
+            check(!store.isOpen, "ended with an open partial file")
             check(actions.isEmpty, "actions after the end")
             self.ending = ending
             if case .failed(let error) = ending {
                 check(error.retainedByteCount <= store.keptCount, "rule 44: failed with more than is kept")
             }
-            if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, and bytes are left") }
+            if case .discarded = ending { check(store.isEmpty || store.hasRefused, "discarded, but bytes remain") }
             (retries, tick, mark, refreshes) = ([], nil, nil, [])
         case .openPartial, .startPartial, .updateRepresentation, .recordPartial, .rollBackPartial, .savePartial,
             .closePartial,
@@ -87,7 +89,7 @@ extension ModelRun {
             let isChecked = representation.unverifiedFrom != nil && checksum != nil
             let error = store.finish(length: length, checked: isChecked)
             take("finished", machine.finished(error.map(Result.failure) ?? .success([:]), at: now))
-        default: preconditionFailure("\(action) is not the store's")
+        default: preconditionFailure("\(action) is not an action for the store")
         }
     }
 

@@ -1,12 +1,12 @@
 @testable import AsyncDownloads
 
-/// The engine: a head, then the body in parts, then one end, with faults anywhere.
+/// The engine: a head, then the body in parts, then one end, with faults at any point.
 extension ModelRun {
     mutating func engineReports() {
         guard let current = exchange else { return }
         if current.isCancelled, Int.random(in: 0..<3, using: &generator) > 0 { return end(.cancelled) }
         if networkFails() { return }
-        // Nothing is read while the body is held back, but an engine may know that there is none.
+        // Nothing is read while the body is held back, but an engine may know that the body is empty.
         if current.isHeldBack { return current.response?.body.isEmpty == true ? end(.complete) : () }
         if current.response == nil { return head(current) }
         body()
@@ -21,7 +21,7 @@ extension ModelRun {
             exchange?.isStalled = true
         case 1 where !isPassing: end(.failed(DownloadError(.secureConnectionFailed)))
         case 2 where exchange?.response?.isFramed == true && exchange?.response?.headers["Content-Length"] != nil:
-            // Engines that do not count call a truncated body complete.
+            // Engines that do not count bytes report a truncated body as complete.
             end(.complete)
         default: end(.failed(DownloadError(.connectionLost)))
         }
@@ -47,15 +47,15 @@ extension ModelRun {
         }
         interrupt()
         let result = store.begin(representation, using: &generator)
-        take("began at once", machine.partialStarted(result, exchange: current.number, at: now))
+        take("partial file started at once", machine.partialStarted(result, exchange: current.number, at: now))
     }
 
     private mutating func body() {
         guard let current = exchange, let response = current.response else { return }
         let left = response.body.dropFirst(current.position)
         guard !left.isEmpty else {
-            // A body whose length nobody has told cannot be too long.
-            if server.faults > 0, !isPassing, response.tellsLength, response.headers["Content-Encoding"] == nil,
+            // A body of undeclared length cannot be too long.
+            if server.faults > 0, !isPassing, response.declaresLength, response.headers["Content-Encoding"] == nil,
                 Int.random(in: 0..<20, using: &generator) == 0
             {
                 server.faults -= 1
@@ -83,7 +83,7 @@ extension ModelRun {
         }
         interrupt()
         let wanted = bytes.dropFirst(part.skipped).prefix(part.count)
-        check(wanted.count == part.count, "more to write than arrived")
+        check(wanted.count == part.count, "more bytes to write than arrived")
         guard store.write(wanted, at: part.offset, using: &generator) else {
             return take("not written", machine.writeFailed(DownloadError(.diskFull), exchange: number, at: now))
         }

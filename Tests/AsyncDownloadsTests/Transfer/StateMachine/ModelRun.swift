@@ -2,14 +2,14 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// Drives one state machine against a model of everything round it, in an order and with faults drawn from a seed.
+/// A run of one state machine against a model of its environment, in an order and with faults drawn from a seed.
 ///
-/// As in ``Transfer``, decisions are made at once and carried out later, one action after another, while anything else
-/// may happen in between: callers, the engine's callbacks, timers, the store's answers.
+/// As in ``Transfer``, decisions are made at once and performed later, one action after another. Anything else may
+/// happen in between: commands, callbacks of the engine, timers, and results of the store.
 struct ModelRun {
     enum Permit { case none, requested, held }
 
-    /// An exchange of the engine's.
+    /// An exchange of the engine.
     struct Exchange {
         let number: ExchangeID
         let request: ExchangeRequest
@@ -18,13 +18,13 @@ struct ModelRun {
         var isCancelled = false
         var isHeldBack = false
         var isStalled = false
-        /// Whether one of its callbacks is in progress, during which no end reaches the machine.
+        /// Whether one of its callbacks is in progress, during which the machine receives no end.
         var isInCallback = false
         /// The end that is held until the callback returns.
         var heldEnd: ExchangeEnd?
     }
 
-    /// What may happen next.
+    /// An event that can happen next.
     enum Move: CaseIterable {
         case action, scheduler, store, engine, time, caller, object, refresh
     }
@@ -38,21 +38,21 @@ struct ModelRun {
     var commands: Int
     let isPassing: Bool
     private(set) var violations: [String] = []
-    /// What happened, for whoever has to find out why.
+    /// A description of what happened, for failure messages.
     var history: [String] = []
     var ending: TransferEnding?
-    /// Why bytes were given up.
+    /// The reasons for which bytes were discarded.
     private(set) var restarts: Set<RestartReason> = []
 
     var permit = Permit.none
     var permitNumber = PermitRequestID(rawValue: 0)
-    /// The other host that a permit is to be used for.
+    /// The host to which the permit is being moved.
     var movingHost: String?
     var actions: [TransferAction] = []
     var storeQueue: [TransferAction] = []
-    /// The timers of every delay, also of those that were cut short.
+    /// The timers of all delays, including those that were canceled.
     var retries: [(due: Duration, timer: TimerID)] = []
-    /// The fresh URLs that were asked for, also those that nobody waits for any more.
+    /// The refreshes that were requested, including those that are no longer needed.
     var refreshes: [RefreshID] = []
     var tick: Duration?
     var mark: Duration?
@@ -61,10 +61,12 @@ struct ModelRun {
     private var lastPhase = TransferStateMachine.Phase.ready
     private var lastProgress: Int64 = 0
 
+    /// Creates a run.
+    ///
     /// - Parameters:
-    ///   - faults: How often server, network and disk may fail.
-    ///   - commands: How often callers may intervene.
-    ///   - passing: Whether only such faults happen as a transfer with retries enough survives, and nobody leaves.
+    ///   - faults: How often the server, the network, and the disk may fail.
+    ///   - commands: How often commands may interrupt the transfer.
+    ///   - passing: Whether a transfer with enough retries can survive every fault, and no command ends the transfer.
     init(seed: UInt64, faults: Int, commands: Int, passing: Bool = false) {
         var generator = SplitMix64(seed: seed)
         var settings = TransferSettings(url: .sample("https://a.example/file"))
@@ -93,11 +95,11 @@ struct ModelRun {
         take("run", machine.run(at: now))
         for _ in 0..<20_000 {
             let moves = Move.allCases.filter(isPossible)
-            // Timers go off, callers intervene and objects change now and then, and where nothing else is to be done.
+            // Timers fire, commands are given, and objects change now and then, and when nothing else can happen.
             let usual = moves.filter { ![.time, .caller, .object].contains($0) }
             let isUnusual = Int.random(in: 0..<12, using: &generator) == 0
             guard let move = (usual.isEmpty || isUnusual ? moves : usual).randomElement(using: &generator) else {
-                return checkRest()
+                return checkFinalState()
             }
             make(move)
             if !violations.isEmpty || !store.violations.isEmpty { return }
@@ -108,7 +110,7 @@ struct ModelRun {
     private func isPossible(_ move: Move) -> Bool {
         switch move {
         case .action: !actions.isEmpty
-        // A permit that crosses its withdrawal is another story, told by a scenario.
+        // A permit that is granted while it is being released is covered by a separate test.
         case .scheduler: permit == .requested && actions.isEmpty
         case .store: !storeQueue.isEmpty
         case .engine: exchange.map { !$0.isStalled || $0.isCancelled } ?? false
@@ -126,7 +128,7 @@ struct ModelRun {
             permit = .held
             if let host = movingHost, Bool.random(using: &generator) {
                 permit = .none
-                take("no room at \(host)", machine.moveRefused(permitNumber, at: now))
+                take("\(host) is at its limit", machine.moveRefused(permitNumber, at: now))
             } else {
                 take("permit", machine.permitGranted(permitNumber, at: now))
             }
@@ -142,19 +144,19 @@ struct ModelRun {
         }
     }
 
-    /// Notes what was decided: events are told at once, everything else waits its turn.
+    /// Records a decision: events are emitted at once, and other actions are performed in order.
     mutating func take(_ input: String, _ decided: [TransferAction]) {
         history.append("\(now) \(input): \(decided.map(\.summary)), \(machine.phase)")
         if machine.phase != lastPhase { exits[lastPhase, default: []].insert(machine.phase) }
         lastPhase = machine.phase
         check(ending == nil || decided.isEmpty, "actions after the end")
         for action in decided {
-            if case .emit(let event) = action { hear(event) } else { actions.append(action) }
+            if case .emit(let event) = action { recordEvent(event) } else { actions.append(action) }
         }
-        check(!store.isOpen || store.holds(machine.bytes.intervals), "more received than written")
+        check(!store.isOpen || store.holds(machine.bytes.intervals), "more bytes are received than written")
     }
 
-    private mutating func hear(_ event: DownloadEvent) {
+    private mutating func recordEvent(_ event: DownloadEvent) {
         switch event {
         case .restarted(let reason, _):
             lastProgress = 0
@@ -166,7 +168,7 @@ struct ModelRun {
             check(received >= lastProgress, "rule 56: progress went backwards")
             if case .paused = event { check(received <= store.keptCount, "rule 54: paused with more than is kept") }
         case .verifying:
-            check(lastProgress == machine.bytes.count, "rule 57: the last progress was not told")
+            check(lastProgress == machine.bytes.count, "rule 57: the last progress was not emitted")
         default:
             break
         }
@@ -178,7 +180,7 @@ struct ModelRun {
         case 0..<6: take("pause", machine.stop(.pause, at: now))
         case 6..<16: take("run", machine.run(at: now))
         case 16, 17: take("replace", machine.replaceAddress(freshAddress(), at: now))
-        case 18: take("park", machine.stop(.abandon, at: now))
+        case 18: take("abandon", machine.stop(.abandon, at: now))
         default: take("discard", machine.stop(.discard, at: now))
         }
     }
@@ -198,12 +200,12 @@ struct ModelRun {
             isFailure ? .failure(DownloadError(.urlRefreshFailed)) : .success(freshAddress())
         let before = machine.phase
         let actions = machine.refreshed(result, number, at: now)
-        check(isAwaited || actions.isEmpty && machine.phase == before, "a superseded fresh URL was taken")
+        check(isAwaited || actions.isEmpty && machine.phase == before, "the result of a superseded refresh was used")
         take("refreshed \(number)", actions)
-        if isAwaited { check(machine.state.refresh != number, "a fresh URL was not taken") }
+        if isAwaited { check(machine.state.refresh != number, "the result of a refresh was not used") }
     }
 
-    /// Lets somebody else come between two steps of a callback.
+    /// Lets another event happen between two steps of a callback.
     mutating func interrupt() {
         if server.faults > 0, !isPassing, Int.random(in: 0..<10, using: &generator) == 0 {
             history.append("an end inside a callback")
@@ -218,14 +220,14 @@ struct ModelRun {
         if !condition { violations.append(violation) }
     }
 
-    /// Nothing can happen any more: the transfer must be over, or paused, with nothing open.
-    private mutating func checkRest() {
-        check(machine.phase == .ended || machine.phase == .paused, "rests in \(machine.phase)")
-        check((ending != nil) == (machine.phase == .ended), "an end without an ending")
-        check(permit == .none, "rests with a permit")
-        check(!store.isOpen, "rests with an open partial")
-        check(exchange == nil, "rests with an exchange")
-        check(machine.intent != .run || ending != nil, "rests although it should run")
+    /// Checks the state when nothing more can happen: the transfer must have ended or be paused, with nothing open.
+    private mutating func checkFinalState() {
+        check(machine.phase == .ended || machine.phase == .paused, "came to rest in \(machine.phase)")
+        check((ending != nil) == (machine.phase == .ended), "the phase and the end action differ")
+        check(permit == .none, "came to rest with a permit")
+        check(!store.isOpen, "came to rest with an open partial file")
+        check(exchange == nil, "came to rest with an exchange")
+        check(machine.intent != .run || ending != nil, "came to rest although it should run")
         guard ending != nil else { return }
         for intent in [TransferStateMachine.Intent.pause, .abandon, .discard] {
             take("late", machine.stop(intent, at: now))
@@ -242,7 +244,7 @@ struct ModelRun {
 }
 
 extension TransferStateMachine.State {
-    /// The fresh URL that is awaited.
+    /// The refresh that is awaited.
     fileprivate var refresh: RefreshID? {
         switch self {
         case .refreshing(let id, _), .closing(.refreshing(let id)): id

@@ -1,33 +1,33 @@
 @testable import AsyncDownloads
 
-/// One byte of one version of the model's object: enough to see whether bytes of two versions were mixed.
+/// One byte of one version of the model's object, which shows whether the bytes of two versions were mixed.
 struct ModelByte: Sendable, Hashable {
     let version: Int
     let isCoded: Bool
     let position: Int64
 }
 
-/// What a response of the model's server is, and what its body will be.
+/// A response of the model's server, with its body.
 struct ModelResponse {
     var status: Int
     var headers: HeaderFields = [:]
     var body: [ModelByte] = []
-    /// Whether the head says where the body ends.
-    var tellsLength: Bool { headers["Content-Length"] != nil || headers["Content-Range"] != nil }
-    /// Whether the framing tells where the body ends, so that a cut does not pass for an end.
+    /// Whether the head declares the end of the body.
+    var declaresLength: Bool { headers["Content-Length"] != nil || headers["Content-Range"] != nil }
+    /// Whether the framing declares the end of the body, so that a truncated body is recognized.
     var isFramed = true
 }
 
-/// A server with one object that changes, and with faults; it never lies about what its bytes are.
+/// A server with one object that changes, and with faults; what it declares about its bytes is always true.
 struct ModelServer {
     enum Proof: CaseIterable { case tag, weakTag, date, none }
 
     private(set) var version = 1
-    /// The nodes that serve it have tags of their own for the same bytes.
+    /// The node that responds; nodes have different tags for the same bytes.
     private var node = 1
     private(set) var length: Int64
     private(set) var proof: Proof
-    /// How often the server may still misbehave, or the object change.
+    /// The number of faults, or changes of the object, that may still happen.
     var faults: Int
     private let isPassing: Bool
 
@@ -46,7 +46,7 @@ struct ModelServer {
         if Bool.random(using: &generator) { proof = Proof.allCases.randomElement(using: &generator) ?? .tag }
     }
 
-    /// The length of a version's body, which the last bytes of a file have to reach.
+    /// Returns the length of a version's body.
     func length(isCoded: Bool) -> Int64 { isCoded ? length / 2 : length }
 
     var tag: String { "\"v\(version).\(node)\"" }
@@ -65,13 +65,13 @@ struct ModelServer {
         (proof == .tag && validator == tag) || (proof == .date && validator == date)
     }
 
-    /// Whether what the request makes its condition holds.
+    /// Returns whether the condition of the request is true.
     private func isCurrent(_ request: ExchangeRequest) -> Bool {
         let fields = ["If-Match", "If-Unmodified-Since", "If-Range"]
         return fields.compactMap { request.headers[$0] }.allSatisfy(proves)
     }
 
-    /// Whether a part sent in spite of the condition says itself that it is of another version (rule 21).
+    /// Returns whether a part that is sent in spite of the condition declares that it is of another version (rule 21).
     private func revealsChange(_ request: ExchangeRequest) -> Bool {
         guard let condition = request.headers["If-Match"] ?? request.headers["If-Range"] else { return false }
         return condition.hasPrefix("\"") && (proof == .tag || proof == .weakTag)
@@ -81,7 +81,7 @@ struct ModelServer {
         range.map { ModelByte(version: version, isCoded: isCoded, position: $0) }
     }
 
-    /// Answers, with one of the faults if there is one left.
+    /// Returns a response, with one of the faults if any are left.
     mutating func answer(
         _ request: ExchangeRequest, engineDecodes: Bool, using generator: inout SplitMix64
     ) -> ModelResponse {

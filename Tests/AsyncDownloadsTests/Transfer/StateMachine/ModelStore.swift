@@ -1,10 +1,10 @@
 @testable import AsyncDownloads
 
-/// The model's disk with one partial on it: it holds bytes, forgets what was not saved, and notices misuse.
+/// The model's disk with one partial file, which forgets bytes that were not saved and reports misuse.
 struct ModelStore {
     private(set) var isOpen = false
     private(set) var bytes: [Int64: ModelByte] = [:]
-    /// Whether it could not be opened the last time.
+    /// Whether the last attempt to open the partial file failed.
     private(set) var hasRefused = false
     private(set) var violations: [String] = []
     var faults: Int
@@ -32,7 +32,7 @@ struct ModelStore {
             isOpen = true
             return .success(.unusable(.checkpointCorrupt, discarded: lost))
         case 4:
-            // Somebody else has removed it.
+            // Another process has removed the file.
             wipe()
             isOpen = true
             return .success(.nothing)
@@ -45,7 +45,7 @@ struct ModelStore {
             representation = checkpoint.representation
             bytes = bytes.filter { checkpoint.received.contains($0.key) }
             var found = checkpoint.representation
-            // As if another process had received them, under other credentials.
+            // As if another process had received the bytes with other credentials.
             found.hasUnverifiedCredentials = Int.random(in: 0..<3, using: &generator) == 0
             return .success(.bytes(found, checkpoint.received))
         }
@@ -54,7 +54,7 @@ struct ModelStore {
     mutating func begin(
         _ new: Representation, using generator: inout SplitMix64
     ) -> Result<Void, DownloadError> {
-        check(isOpen, "begun while closed")
+        check(isOpen, "started while closed")
         if fault(1, in: 10, &generator) { return .failure(DownloadError(.diskFull)) }
         wipe()
         representation = new
@@ -62,12 +62,12 @@ struct ModelStore {
     }
 
     mutating func updateRepresentation(_ new: Representation) {
-        check(isOpen, "adopted while closed")
-        check(representation?.validator == new.validator, "adopted another representation")
+        check(isOpen, "updated while closed")
+        check(representation?.validator == new.validator, "updated to another representation")
         representation = new
     }
 
-    /// Answers whether the write succeeded.
+    /// Writes bytes, and returns whether the write succeeded.
     mutating func write(_ new: ArraySlice<ModelByte>, at offset: Int64, using generator: inout SplitMix64) -> Bool {
         check(isOpen, "written while closed")
         if fault(1, in: 30, &generator) { return false }
@@ -86,7 +86,7 @@ struct ModelStore {
         !isOpen || received.ranges.allSatisfy { $0.allSatisfy { bytes[$0] != nil } }
     }
 
-    /// Saves what must be on record before anything follows.
+    /// Saves what must be recorded before the transfer continues.
     mutating func record(
         _ received: IntervalSet, using generator: inout SplitMix64
     ) -> Result<Void, DownloadError> {
@@ -97,12 +97,12 @@ struct ModelStore {
     }
 
     mutating func rollBack(to received: IntervalSet) {
-        check(isOpen, "retracted while closed")
+        check(isOpen, "rolled back while closed")
         guard let representation, checkpoint != nil else { return }
         checkpoint = received.isEmpty ? nil : (representation, received)
     }
 
-    /// Answers what the next opening will find.
+    /// Closes the partial file, and returns what the next opening will find.
     mutating func close(saving received: IntervalSet?, using generator: inout SplitMix64) -> IntervalSet {
         check(isOpen, "closed twice")
         if let received, !received.isEmpty { save(received, using: &generator) }
@@ -110,7 +110,7 @@ struct ModelStore {
         return checkpoint?.received ?? IntervalSet()
     }
 
-    /// How many bytes the next opening will find, unless a fault comes between.
+    /// The number of bytes that the next opening will find without a fault.
     var keptCount: Int64 { checkpoint?.received.count ?? 0 }
 
     mutating func discard() {
@@ -119,7 +119,7 @@ struct ModelStore {
         isOpen = false
     }
 
-    /// Takes the file, which must be one version from its first byte to its last; or else a digest must be able to tell.
+    /// Accepts the file, whose bytes must all be of one version unless a digest is checked.
     mutating func finish(length: Int64, checked: Bool) -> DownloadError? {
         check(isOpen, "finished while closed")
         isOpen = false
@@ -137,15 +137,15 @@ struct ModelStore {
         return nil
     }
 
-    /// Whether no trace is left.
+    /// Whether neither bytes nor a checkpoint exist.
     var isEmpty: Bool { bytes.isEmpty && checkpoint == nil }
 
-    /// Whether the bytes at `offset` are these.
+    /// Returns whether these bytes are at `offset`.
     func holds(_ wanted: ArraySlice<ModelByte>, at offset: Int64) -> Bool {
         wanted.enumerated().allSatisfy { bytes[offset + Int64($0.offset)] == $0.element }
     }
 
-    /// Whether every byte of `received` was written.
+    /// Returns whether every byte of `received` was written.
     func holds(_ received: IntervalSet) -> Bool {
         received.count <= Int64(bytes.count) && received.ranges.allSatisfy { bytes[$0.upperBound - 1] != nil }
     }

@@ -3,11 +3,12 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ProgressMeter", .endsWhenHung)
+/// The meter that limits progress events and measures the speed (rule 57).
+@Suite(.endsWhenHung)
 struct ProgressMeterTests {
     private func meter(_ interval: Duration = .milliseconds(100)) -> ProgressMeter { ProgressMeter(interval: interval) }
 
-    /// Lets `bytes` arrive each tenth of a second, for some seconds, and answers the speeds that were told.
+    /// Adds `bytes` each tenth of a second for some seconds, and returns the speeds that were emitted.
     private func feed(
         _ meter: inout ProgressMeter, bytes: Int, from start: Duration, seconds: Int
     ) -> [Double] {
@@ -21,8 +22,8 @@ struct ProgressMeterTests {
         return speeds
     }
 
-    @Test("rule 57: progress is told once in each interval in which something arrived")
-    func coalescing() {
+    @Test
+    func `rule 57: progress is emitted once in each interval in which bytes arrived`() {
         var meter = meter()
         #expect(meter.shouldEmit(at: .zero) == false)
         meter.add(1)
@@ -35,20 +36,20 @@ struct ProgressMeterTests {
         #expect(meter.shouldEmit(at: .milliseconds(600)) == true)
     }
 
-    @Test("rule 57: a thousand parts in a second are ten events")
-    func rate() {
+    @Test
+    func `rule 57: a thousand parts in a second are ten events`() {
         var meter = meter()
-        var told = 0
+        var emitted = 0
         for millisecond in 0..<1000 {
             meter.add(1)
-            if meter.shouldEmit(at: .milliseconds(millisecond)) { told += 1 }
+            if meter.shouldEmit(at: .milliseconds(millisecond)) { emitted += 1 }
         }
-        #expect(told == 10)
+        #expect(emitted == 10)
         #expect(meter.fetched == 1000)
     }
 
-    @Test("a steady stream has its speed at once, and keeps it")
-    func steady() {
+    @Test
+    func `a steady stream has a constant speed from the start`() {
         var meter = meter()
         meter.start(at: .zero)
         let speeds = feed(&meter, bytes: 100, from: .zero, seconds: 3)
@@ -56,8 +57,8 @@ struct ProgressMeterTests {
         #expect(speeds.allSatisfy { abs($0 - 1000) < 0.001 })
     }
 
-    @Test("the speed follows a change within seconds, and not at once")
-    func change() throws {
+    @Test
+    func `the speed follows a change within seconds, but not at once`() throws {
         var meter = meter()
         meter.start(at: .zero)
         _ = feed(&meter, bytes: 100, from: .zero, seconds: 3)
@@ -67,8 +68,8 @@ struct ProgressMeterTests {
         #expect(abs(try #require(speeds.last) - 2000) < 100)
     }
 
-    @Test("a stall is told as a speed that falls to zero, and as an end that recedes")
-    func stall() throws {
+    @Test
+    func `during a stall, the speed falls to zero and the remaining time rises`() throws {
         var meter = meter()
         meter.start(at: .zero)
         _ = feed(&meter, bytes: 100, from: .zero, seconds: 3)
@@ -79,8 +80,8 @@ struct ProgressMeterTests {
         #expect(meter.progress(received: 1, expected: 2).timeRemaining == nil)
     }
 
-    @Test("the time between two exchanges is not measured")
-    func gap() throws {
+    @Test
+    func `the time between two exchanges is not measured`() throws {
         var meter = meter()
         meter.start(at: .zero)
         _ = feed(&meter, bytes: 100, from: .zero, seconds: 3)
@@ -92,8 +93,8 @@ struct ProgressMeterTests {
         #expect(meter.fetched == 4000)
     }
 
-    @Test("parts that come in one burst are no speed")
-    func burst() {
+    @Test
+    func `bytes that arrive in a single burst do not yield a speed`() {
         var meter = meter(.zero)
         meter.start(at: .zero)
         for millisecond in 1..<50 {
@@ -103,8 +104,8 @@ struct ProgressMeterTests {
         }
     }
 
-    @Test("the time that remains follows from the speed, where length and speed are known")
-    func remaining() {
+    @Test
+    func `the remaining time is known if length and speed are known`() {
         var meter = meter()
         #expect(meter.progress(received: 0, expected: 100).timeRemaining == nil)
         meter.start(at: .zero)

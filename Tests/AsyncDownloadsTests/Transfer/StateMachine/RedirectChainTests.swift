@@ -4,7 +4,8 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Route", .endsWhenHung)
+/// The chain of redirects, and the headers that are sent along it.
+@Suite(.endsWhenHung)
 struct RedirectChainTests {
     private let own = CallerHeaders(
         ["Authorization": "a", "Cookie": "b", "Proxy-Authorization": "c", "X": "d"], nonsecretNames: ["X"])
@@ -12,16 +13,16 @@ struct RedirectChainTests {
 
     private func redirects() -> RedirectChain { RedirectChain(origin: .sample("https://a.example/file")) }
 
-    @Test("rule 6: every request asks for the identity, and says who asks")
-    func defaults() {
+    @Test
+    func `rule 6: every request asks for the identity coding and names the user agent`() {
         let headers = redirects().headers([:], adding: [:])
         #expect(headers["Accept-Encoding"] == "identity")
         #expect(headers["Accept"] == "*/*")
         #expect(headers["User-Agent"] == "async-downloads")
     }
 
-    @Test("the caller's headers are kept, but for the identity and what the range needs")
-    func callersHeaders() {
+    @Test
+    func `the caller's headers are kept except Accept-Encoding and Range`() {
         let headers = redirects().headers(
             ["accept": "text/csv", "user-agent": "me", "Accept-Encoding": "gzip", "Range": "bytes=1-"],
             adding: ["Range": "bytes=5-"])
@@ -31,8 +32,8 @@ struct RedirectChainTests {
         #expect(headers["Range"] == "bytes=5-")
     }
 
-    @Test("rule 11: credentials go along within the origin, relative or absolute")
-    func sameOrigin() {
+    @Test
+    func `rule 11: credentials are sent within the origin, for relative and absolute redirects`() {
         var redirects = redirects()
         #expect(redirects.follow("/b") == nil)
         #expect(redirects.follow("https://a.example:443/c") == nil)
@@ -40,10 +41,9 @@ struct RedirectChainTests {
         for name in Self.credentials { #expect(redirects.headers(own, adding: [:])[name] != nil) }
     }
 
-    @Test(
-        "rule 11: credentials stay behind when scheme, host or port changes, and do not come back",
-        arguments: ["https://b.example/", "https://a.example:8443/", "https://a.example.b.example/", "//b.example/"])
-    func otherOrigin(_ location: String) {
+    @Test(arguments: ["https://b.example/", "https://a.example:8443/", "https://a.example.b.example/", "//b.example/"])
+    func `rule 11: credentials are dropped when the scheme, host, or port changes, and stay dropped`(_ location: String)
+    {
         var redirects = redirects()
         #expect(redirects.follow(location) == nil)
         #expect(redirects.follow("https://a.example/file") == nil)
@@ -51,8 +51,8 @@ struct RedirectChainTests {
         #expect(redirects.headers(own, adding: [:])["X"] == "d")
     }
 
-    @Test("rule 10: a new attempt begins at the origin, with credentials and all hops")
-    func reset() {
+    @Test
+    func `rule 10: a new attempt starts at the original URL with credentials and all redirects left`() {
         var redirects = redirects()
         for _ in 0..<20 { #expect(redirects.follow("https://b.example/") == nil) }
         #expect(redirects.follow("https://b.example/")?.code == .tooManyRedirects)
@@ -62,67 +62,11 @@ struct RedirectChainTests {
         #expect(redirects.follow("https://b.example/") == nil)
     }
 
-    @Test(
-        "a hop that is refused leads nowhere",
-        arguments: [nil, "http://a.example/", "ftp://a.example/", "https://u@a.example/"])
-    func refused(_ location: String?) {
+    @Test(arguments: [nil, "http://a.example/", "ftp://a.example/", "https://u@a.example/"])
+    func `a refused redirect does not change the current URL`(_ location: String?) {
         var redirects = redirects()
         #expect(redirects.follow(location)?.code == .redirectRefused)
         #expect(redirects.follow(location)?.isRetryable == false)
         #expect(redirects.current == redirects.origin)
-    }
-}
-
-@Suite("TransferKey", .endsWhenHung)
-struct TransferKeyTests {
-    private func key(_ url: String, _ headers: CallerHeaders = [:]) throws -> TransferKey {
-        TransferKey(url: try #require(URL(string: url)), headers: headers)
-    }
-
-    @Test(
-        "rule 51: spellings of one URL are one key",
-        arguments: [
-            ("https://a.example/x", "https://a.example/x#fragment"),
-            ("HTTPS://A.Example/x", "https://a.example/x"),
-            ("https://a.example", "https://a.example/"),
-            ("https://a.example?q", "https://a.example/?q"),
-            ("https://[::A]/x", "https://[::a]/x"),
-            ("https://bücher.example/", "https://xn--bcher-kva.example/"),
-            ("https://a.example:443/x", "https://a.example/x"),
-            ("HTTP://a.example:80", "http://a.example/"),
-            ("https://a.example:/x", "https://a.example/x"),
-            ("https://[::a]:443/x", "https://[::a]/x"),
-        ])
-    func same(_ left: String, _ right: String) throws {
-        #expect(try key(left) == key(right))
-        #expect(try Set([key(left), key(right)]).count == 1)
-    }
-
-    @Test(
-        "rule 51: URLs that may be different resources are different keys",
-        arguments: [
-            ("https://a.example/x", "http://a.example/x"), ("https://a.example/x", "https://a.example/X"),
-            ("https://a.example/x", "https://a.example/x/"), ("https://a.example/x", "https://a.example/x?"),
-            ("https://a.example/?a&b", "https://a.example/?b&a"), ("https://a.example/%2F", "https://a.example//"),
-            ("https://a.example/x", "https://a.example:8443/x"), ("https://a.example/%61", "https://a.example/%C3%A1"),
-            ("https://a.example/x", "https://a.example:80/x"), ("http://a.example/x", "http://a.example:443/x"),
-        ])
-    func different(_ left: String, _ right: String) throws {
-        #expect(try key(left) != key(right))
-    }
-
-    @Test("rule 51: headers are part of the key: their names in any case and order, their values as they are")
-    func headers() throws {
-        let reference = try key("https://a.example/", ["Accept": "x", "Authorization": "y"])
-        #expect(try reference == key("https://a.example/", ["authorization": "y", "ACCEPT": "x"]))
-        #expect(try reference != key("https://a.example/", ["Accept": "X", "Authorization": "y"]))
-        #expect(try reference != key("https://a.example/", ["Accept": "x"]))
-        #expect(
-            try key("https://a.example/", ["A": "1", "A": "2"]) != key("https://a.example/", ["A": "2", "A": "1"]))
-    }
-
-    @Test("the key's URL is one that can be asked for")
-    func url() throws {
-        #expect(try key("HTTPS://A.example?q=%20#f").url == "https://a.example/?q=%20")
     }
 }

@@ -2,39 +2,39 @@ internal import Foundation
 
 @testable import AsyncDownloads
 
-/// Everything round a state machine, played by a test: a scheduler, a store, an engine and a clock.
+/// A simulated environment of a state machine: a scheduler, a store, an engine, and a clock.
 ///
-/// What the scheduler and the store have to answer they answer at once, and well, unless a test holds them back; the
-/// engine says what the test makes it say; the clock moves when the test moves it.
+/// The scheduler and the store respond at once and successfully, unless a test holds them back. The engine reports what
+/// the test provides, and the clock moves only when the test moves it.
 struct StateMachineHarness {
-    /// What is answered without the test's doing.
+    /// A response that is given automatically.
     enum Answer: CaseIterable {
         case permit, opening, beginning, saving, closing, finishing, cancelling
     }
 
     var machine: TransferStateMachine
     var automatic = Set(Answer.allCases)
-    /// What the store finds when it opens the partial.
+    /// The result when the store opens the partial file.
     var finding = Result<PartialFinding, DownloadError>.success(.nothing)
     var beginning = Result<Void, DownloadError>.success(())
-    /// Whether the host that a redirect leads to has room.
-    var hasRoom = true
-    /// What the store says it has kept when it closes the partial; nil for everything.
+    /// Whether the host of a redirect is below its limit.
+    var isBelowLimit = true
+    /// What the store reports as kept when it closes the partial file; nil for everything.
     var kept: IntervalSet?
-    /// What comes of the finished file.
+    /// The result of the finished file.
     var finishing = Result<Void, DownloadError>.success(())
     var now = Duration.zero
-    /// What was done, in order; see ``TransferAction/summary``.
+    /// The actions that were performed, in order; see ``TransferAction/summary``.
     private(set) var done: [String] = []
-    /// What the subscribers were told, in order.
-    private(set) var told: [String] = []
+    /// The events that were emitted, in order.
+    private(set) var emitted: [String] = []
     private(set) var requests: [ExchangeRequest] = []
-    /// What the last mark said to be written.
+    /// The intervals of the last mark.
     private(set) var marked = IntervalSet()
-    /// The exchange whose end was not reported yet.
+    /// The exchange that has not ended.
     private(set) var exchange: ExchangeID?
     private var retry: (due: Duration, timer: TimerID)?
-    /// What the callback of the last head had to do before it returned.
+    /// The reply to the last head.
     private(set) var reply = TransferStateMachine.HeadReply.proceed
     private var tick: Duration?
     private var mark: Duration?
@@ -47,7 +47,7 @@ struct StateMachineHarness {
         machine = TransferStateMachine(settings: settings, seed: 1)
     }
 
-    /// A transfer that waits for the answer to its first request.
+    /// Returns a transfer that waits for the response to its first request.
     static func connecting(_ change: (inout TransferSettings) -> Void = { _ in }) -> Self {
         var harness = Self(change)
         harness.run()
@@ -55,7 +55,7 @@ struct StateMachineHarness {
         return harness
     }
 
-    /// The same, with bytes from 0 to 50 on disk, of 100.
+    /// Returns a transfer that waits for the same response, with the first 50 of 100 bytes on disk.
     static func resuming(
         _ representation: Representation = .sample(), _ change: (inout TransferSettings) -> Void = { _ in }
     ) -> Self {
@@ -66,7 +66,7 @@ struct StateMachineHarness {
         return harness
     }
 
-    /// A transfer with 50 bytes of 100 from its first exchange, of an object with a validator.
+    /// Returns a transfer with 50 of 100 bytes from its first exchange, of an object with a validator.
     static func receiving(_ change: (inout TransferSettings) -> Void = { _ in }) -> Self {
         var harness = Self.connecting(change)
         harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
@@ -75,13 +75,13 @@ struct StateMachineHarness {
         return harness
     }
 
-    /// Forgets what was done and told so far.
+    /// Removes all recorded actions, events, and requests.
     mutating func forget() {
-        (done, told, requests) = ([], [], [])
+        (done, emitted, requests) = ([], [], [])
     }
 
-    /// What the subscribers were told but for progress.
-    var log: [String] { told.filter { !$0.hasPrefix("progress") } }
+    /// The events that were emitted, except for progress.
+    var log: [String] { emitted.filter { !$0.hasPrefix("progress") } }
 
     /// The error that ended the transfer.
     var failure: DownloadError? {
@@ -92,14 +92,12 @@ struct StateMachineHarness {
     private(set) var endings: [TransferAction] = []
 }
 
-// MARK: - Inputs
-
 extension StateMachineHarness {
     mutating func run() { feed(machine.run(at: now)) }
 
     mutating func stop(_ intent: TransferStateMachine.Intent) { feed(machine.stop(intent, at: now)) }
 
-    /// The head of the exchange under way.
+    /// Reports the head of the current exchange.
     mutating func head(_ status: Int, _ fields: HeaderFields = [:]) {
         let head = ResponseHead(status: StatusCode(status), headers: fields)
         let id = exchange ?? 0
@@ -109,7 +107,7 @@ extension StateMachineHarness {
         if case .start(let representation) = reply { feed([.startPartial(representation, exchange: id)]) }
     }
 
-    /// Bytes of the exchange under way, written at once; answers what was written, nil for nothing.
+    /// Reports and writes bytes of the current exchange; returns the written part, or nil for none.
     @discardableResult
     mutating func bytes(_ count: Int) -> Range<Int64>? {
         let number = exchange ?? 0
@@ -118,17 +116,17 @@ extension StateMachineHarness {
         return part.offset..<part.offset + Int64(part.count)
     }
 
-    /// The end of the exchange under way.
+    /// Reports the end of the current exchange.
     mutating func end(_ end: ExchangeEnd = .complete) {
         guard let number = exchange else { return }
         exchange = nil
         feed(machine.exchangeEnded(end, exchange: number, at: now))
     }
 
-    /// The end of the exchange under way by the loss of its connection.
+    /// Ends the current exchange with a lost connection.
     mutating func lose() { end(.failed(DownloadError(.connectionLost))) }
 
-    /// Carries out what the scheduler or the store was asked for while it was held back.
+    /// Performs the actions that were held back for the scheduler or the store.
     mutating func catchUp() {
         automatic = Set(Answer.allCases)
         while !unanswered.isEmpty {
@@ -136,7 +134,7 @@ extension StateMachineHarness {
         }
     }
 
-    /// Lets time pass, and every timer go off that becomes due.
+    /// Moves the clock, and fires every timer that becomes due.
     mutating func pass(_ duration: Duration) {
         let end = now + duration
         while let due = [tick, retry?.due, mark].compactMap({ $0 }).min(), due <= end {
@@ -155,14 +153,12 @@ extension StateMachineHarness {
         now = end
     }
 
-    /// The delay that is being waited for before the next attempt.
+    /// The current delay before the next attempt.
     var delay: Duration? { retry.map { $0.due - now } }
 }
 
-// MARK: - Actions
-
 extension StateMachineHarness {
-    /// Takes actions that the test got from the machine itself.
+    /// Performs actions that the test has received from the machine.
     mutating func feed(_ actions: [TransferAction]) {
         var pending = actions
         while !pending.isEmpty {
@@ -178,7 +174,7 @@ extension StateMachineHarness {
 
     private mutating func note(_ action: TransferAction) {
         switch action {
-        case .emit(let event): told.append(event.summary)
+        case .emit(let event): emitted.append(event.summary)
         case .scheduleTick(let delay): tick = now + delay
         case .scheduleRetry(let delay, let timer): retry = (now + delay, timer)
         case .scheduleMark(let delay): mark = now + delay
@@ -212,13 +208,13 @@ extension StateMachineHarness {
         switch action {
         case .requestPermit(_, let number): return machine.permitGranted(number, at: now)
         case .movePermit(_, let number):
-            return hasRoom ? machine.permitGranted(number, at: now) : machine.moveRefused(number, at: now)
+            return isBelowLimit ? machine.permitGranted(number, at: now) : machine.moveRefused(number, at: now)
         case .openPartial: return machine.opened(finding, at: now)
         case .startPartial(_, let id): return machine.partialStarted(beginning, exchange: id, at: now)
         case .recordPartial(_, let number): return machine.prepared(beginning, exchange: number, at: now)
         case .savePartial: return machine.saved()
         case .closePartial(let saved):
-            // What the next opening finds, unless the test says something else.
+            // The next opening finds this unless the test has set another result.
             if let saved, let representation = machine.bytes.representation {
                 let kept = kept ?? saved
                 finding = .success(kept.isEmpty ? .nothing : .bytes(representation, kept))
@@ -227,7 +223,7 @@ extension StateMachineHarness {
         case .discardPartial: return machine.closed(keeping: kept, at: now)
         case .finishPartial: return machine.finished(finishing.map { [:] }, at: now)
         case .cancelExchange(let number):
-            // An exchange that is cancelled twice has one end.
+            // An exchange that is canceled twice has one end.
             guard exchange == number else { return nil }
             exchange = nil
             return machine.exchangeEnded(.cancelled, exchange: number, at: now)
@@ -240,7 +236,7 @@ extension StateMachineHarness {
 }
 
 extension TransferStateMachine {
-    /// Changes whether a subscriber can be asked for a fresh URL.
+    /// Sets whether a subscriber can supply a fresh URL.
     mutating func setRefreshable(_ isRefreshable: Bool) {
         var demands = demands
         demands.isRefreshable = isRefreshable
@@ -249,7 +245,7 @@ extension TransferStateMachine {
 }
 
 extension TransferStateMachine.State {
-    /// The delay that is awaited.
+    /// The timer of the current delay.
     var timer: TimerID? {
         switch self {
         case .backingOff(let timer, _): timer
@@ -260,15 +256,17 @@ extension TransferStateMachine.State {
 }
 
 extension ExchangeSet {
-    /// The exchange of a transfer over one connection.
+    /// The exchange of a transfer with a single connection.
     var first: ExchangeProgress? { all.first?.exchange }
 }
 
 extension ExchangeID: ExpressibleByIntegerLiteral {
+    /// Creates an identifier from its number.
     public init(integerLiteral value: Int) { self.init(rawValue: value) }
 }
 
 extension TimerID: ExpressibleByIntegerLiteral {
+    /// Creates an identifier from its number.
     public init(integerLiteral value: Int) { self.init(rawValue: value) }
 }
 
@@ -281,12 +279,13 @@ extension WaiterID: ExpressibleByIntegerLiteral {
 }
 
 extension RefreshID: ExpressibleByIntegerLiteral {
+    /// Creates an identifier from its number.
     public init(integerLiteral value: Int) { self.init(rawValue: value) }
 }
 
 extension URL {
     static func sample(_ text: StaticString) -> URL {
-        guard let url = URL(string: "\(text)") else { preconditionFailure("\(text) is no URL") }
+        guard let url = URL(string: "\(text)") else { preconditionFailure("\(text) is not a valid URL") }
         return url
     }
 }
@@ -295,7 +294,7 @@ extension Duration {
     var wholeSeconds: Int64 { components.seconds }
 }
 
-/// What the one subscriber of these tests demands.
+/// The demands of the only subscriber in these tests.
 extension TransferSettings {
     var retryPolicy: RetryPolicy {
         get { demands.retryPolicy }

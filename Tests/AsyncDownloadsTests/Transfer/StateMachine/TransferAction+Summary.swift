@@ -1,10 +1,10 @@
 @testable import AsyncDownloads
 
 extension TransferAction {
-    /// The action in a few words, for comparison.
+    /// A short description of the action, for comparison.
     var summary: String {
         switch self {
-        case .requestPermit: "ask for a permit"
+        case .requestPermit: "request a permit"
         case .movePermit(let host, _): "move to \(host)"
         case .releasePermit: "release the permit"
         case .openPartial: "open"
@@ -15,7 +15,7 @@ extension TransferAction {
         case .confirmCredentials: "confirm the credentials"
         case .removeImportedFile: "remove the imported file"
         case .recordPartial(let received, let number): "record \(received.count) for \(number)"
-        case .rollBackPartial(let received): "retract to \(received.count)"
+        case .rollBackPartial(let received): "roll back to \(received.count)"
         case .markPartial(let received): "mark \(received.count)"
         case .savePartial(let received): "save \(received.count)"
         case .closePartial(let received): received.map { "close with \($0.count)" } ?? "close"
@@ -40,7 +40,7 @@ extension TransferAction {
 }
 
 extension DownloadEvent {
-    /// The event in a few words, for comparison.
+    /// A short description of the event, for comparison.
     var summary: String {
         switch self {
         case .waiting: "waiting"

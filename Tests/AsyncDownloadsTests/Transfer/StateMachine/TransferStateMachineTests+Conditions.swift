@@ -3,7 +3,8 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, servers that do not understand If-Range", .endsWhenHung)
+/// Servers that misunderstand If-Range (rule 34).
+@Suite(.endsWhenHung)
 struct TransferConditionTests {
     private static let whole: HeaderFields = ["Content-Length": "100", "ETag": "\"v1\""]
 
@@ -11,15 +12,15 @@ struct TransferConditionTests {
         ["Content-Range": "bytes \(first)-99/100", "ETag": "\"v1\""]
     }
 
-    /// A transfer whose condition was answered by the whole body under the same entity tag.
+    /// Returns a transfer whose condition got the whole body with the same entity tag as its response.
     private static func misunderstood() -> StateMachineHarness {
         var harness = StateMachineHarness.resuming()
         harness.head(200, whole)
         return harness
     }
 
-    @Test("rule 34: the same range is asked for once more, without a condition, before bytes are given up")
-    func probe() throws {
+    @Test
+    func `rule 34: the range is requested once without a condition before bytes are discarded`() throws {
         var harness = Self.misunderstood()
         #expect(harness.done == ["cancel 1", "exchange 2 bytes=50-"])
         #expect(harness.log.isEmpty)
@@ -32,8 +33,8 @@ struct TransferConditionTests {
         #expect(harness.log == ["started 100 resumable", "resumed 50", "verifying"])
     }
 
-    @Test("rule 34: a server that answered it is asked in that way from then on")
-    func remembered() {
+    @Test
+    func `rule 34: a server that responded to a request without a condition gets such requests from then on`() {
         var harness = Self.misunderstood()
         harness.head(206, Self.part(from: 50))
         harness.bytes(10)
@@ -43,8 +44,8 @@ struct TransferConditionTests {
         #expect(harness.requests.last?.headers["If-Range"] == nil)
     }
 
-    @Test("rule 34: a second whole body is used from its first byte, and nothing is asked a third time")
-    func ignored() {
+    @Test
+    func `rule 34: a second whole body is used from its first byte, without a third request`() {
         var harness = Self.misunderstood()
         harness.forget()
         harness.head(200, Self.whole)
@@ -53,8 +54,8 @@ struct TransferConditionTests {
         #expect(harness.bytes(100) == 0..<100)
     }
 
-    @Test("rule 34: the condition is dropped once in the life of a transfer")
-    func once() {
+    @Test
+    func `rule 34: the condition is dropped once per transfer`() {
         var harness = Self.misunderstood()
         harness.head(200, Self.whole)
         harness.bytes(60)
@@ -67,8 +68,8 @@ struct TransferConditionTests {
         #expect(harness.log == ["restarted rangeIgnored 60"])
     }
 
-    @Test("rules 21 and 34: a part without a validator, in answer to no condition, proves nothing")
-    func unproven() {
+    @Test
+    func `rules 21 and 34: a part without a validator proves nothing if there was no condition`() {
         var harness = Self.misunderstood()
         harness.forget()
         harness.head(206, ["Content-Range": "bytes 50-99/100"])
@@ -76,8 +77,8 @@ struct TransferConditionTests {
         #expect(harness.done == ["cancel 2", "exchange 3 whole"])
     }
 
-    @Test("rule 34: a part of another object, in answer to no condition, is not put to the bytes at hand")
-    func changed() {
+    @Test
+    func `rule 34: a part of another object is not added to the received bytes if there was no condition`() {
         var harness = Self.misunderstood()
         harness.forget()
         harness.head(206, ["Content-Range": "bytes 50-99/100", "ETag": "\"v2\""])

@@ -3,23 +3,24 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, more bytes than promised", .endsWhenHung)
+/// Responses with more bytes than their head declares (rule 30).
+@Suite(.endsWhenHung)
 struct TransferExcessTests {
     private static let part: HeaderFields = ["Content-Range": "bytes 50-59/100"]
 
-    @Test("rule 30: nothing is written beyond the promised end, and the response proves nothing")
-    func wholeBody() {
+    @Test
+    func `rule 30: nothing is written beyond the promised end, and the response is not trusted`() {
         var harness = StateMachineHarness.receiving()
         #expect(harness.bytes(80) == 50..<100)
         #expect(harness.machine.bytes.intervals.isEmpty)
-        #expect(harness.done == ["retract to 0", "cancel 1", "close", "release the permit"])
+        #expect(harness.done == ["roll back to 0", "cancel 1", "close", "release the permit"])
         #expect(harness.log == ["restarted excessBytes 100", "retrying 1 malformedResponse"])
         harness.pass(.seconds(60))
         #expect(harness.done.last == "exchange 2 whole")
     }
 
-    @Test("rule 30: what earlier responses brought is kept, and the same range asked for again")
-    func part() {
+    @Test
+    func `rule 30: bytes of earlier responses are kept, and the same range is requested again`() {
         var harness = StateMachineHarness.resuming()
         harness.head(206, Self.part)
         harness.bytes(4)
@@ -34,8 +35,8 @@ struct TransferExcessTests {
         #expect(harness.done.last == "end finished")
     }
 
-    @Test("rule 30: parts that are too long time and again are not asked for any more")
-    func habit() {
+    @Test
+    func `rule 30: parts are no longer requested after repeated ones that are too long`() {
         var harness = StateMachineHarness.resuming()
         for _ in 0..<2 {
             harness.head(206, Self.part)
@@ -46,8 +47,8 @@ struct TransferExcessTests {
         #expect(harness.done.last == "exchange 3 whole")
     }
 
-    @Test("rule 30: windows that are too long are given up for one stream, with nothing to lose")
-    func windows() {
+    @Test
+    func `rule 30: after segments that are too long, the file is requested as one stream`() {
         var harness = StateMachineHarness.connecting { $0.windowLength = 40 }
         for _ in 0..<2 {
             harness.head(206, ["Content-Range": "bytes 0-39/100", "ETag": "\"v1\""])
@@ -58,8 +59,8 @@ struct TransferExcessTests {
         #expect(!harness.log.contains("restarted invalidPartialResponse 0"))
     }
 
-    @Test("rule 30: a body that is too long every time is an error in the end, and nothing of it is on record")
-    func everyTime() {
+    @Test
+    func `rule 30: a body that is always too long is an error, and no bytes of it are recorded`() {
         var harness = StateMachineHarness.connecting()
         for _ in 0..<3 {
             harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
@@ -71,15 +72,15 @@ struct TransferExcessTests {
         #expect(harness.done.suffix(3) == ["close", "release the permit", "end malformedResponse, 0 kept"])
     }
 
-    @Test("rule 30: a stop that crosses the excess keeps nothing of it either")
-    func crossingStop() {
+    @Test
+    func `rule 30: a stop during an excess does not keep its bytes`() {
         var harness = StateMachineHarness.resuming()
         harness.head(206, Self.part)
         guard
             case .write(.init(skipped: 0, count: 10, offset: 50)) = harness.machine.bytesArrived(
                 11, exchange: 1, at: harness.now)
         else {
-            Issue.record("the promised bytes are written")
+            Issue.record("the promised bytes were not written")
             return
         }
         harness.automatic.remove(.cancelling)

@@ -3,18 +3,19 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine against a model of its surroundings", .endsWhenHung(minutes: 12))
+/// Random runs of the state machine against a model of its environment.
+@Suite(.endsWhenHung(minutes: 12))
 struct TransferModelTests {
-    @Test("rules 52 to 56: whatever comes in whatever order, it comes to rest and mixes nothing", arguments: 0..<8)
-    func everything(_ share: UInt64) {
+    @Test(arguments: 0..<8)
+    func `rules 52 to 56: in any order of inputs, the transfer comes to rest and mixes no versions`(_ share: UInt64) {
         for seed in share * 500..<(share + 1) * 500 {
             let run = Self.run(seed)
             Self.report(run, seed)
         }
     }
 
-    @Test("without faults every transfer that is left alone delivers its file", arguments: 0..<4)
-    func withoutFaults(_ share: UInt64) {
+    @Test(arguments: 0..<4)
+    func `without faults and commands, every transfer delivers its file`(_ share: UInt64) {
         for seed in share * 250..<(share + 1) * 250 {
             var run = ModelRun(seed: seed, faults: 0, commands: 0)
             run.run()
@@ -26,9 +27,8 @@ struct TransferModelTests {
         }
     }
 
-    @Test(
-        "a transfer with retries enough delivers its file after any faults that pass, and any pauses", arguments: 0..<4)
-    func persistence(_ share: UInt64) {
+    @Test(arguments: 0..<4)
+    func `a transfer with enough retries delivers its file after temporary faults and pauses`(_ share: UInt64) {
         for seed in share * 250..<(share + 1) * 250 {
             var run = ModelRun(seed: seed, faults: 12, commands: 8, passing: true)
             run.run()
@@ -44,8 +44,8 @@ struct TransferModelTests {
         }
     }
 
-    @Test("the model reaches every ending and every reason to begin again, or it would prove little")
-    func endings() {
+    @Test
+    func `the model reaches every ending and every restart reason`() {
         var reached: Set<String> = []
         var restarts: Set<RestartReason> = []
         for seed in 0..<12_000 as Range<UInt64> {
@@ -54,13 +54,13 @@ struct TransferModelTests {
             switch run.ending {
             case .finished: reached.insert("finished")
             case .failed(let error): reached.insert(error.code.name)
-            case .abandoned: reached.insert("parked")
+            case .abandoned: reached.insert("abandoned")
             case .discarded: reached.insert("discarded")
             case nil: reached.insert("paused")
             }
         }
         let expected: Set = [
-            "finished", "parked", "discarded", "paused", "bodyTooLarge", "connectionLost", "contentChanged",
+            "finished", "abandoned", "discarded", "paused", "bodyTooLarge", "connectionLost", "contentChanged",
             "diskFull", "httpStatus", "malformedResponse", "secureConnectionFailed",
             "storageFailure", "timedOut",
         ]
@@ -72,7 +72,7 @@ struct TransferModelTests {
         #expect(restarts.isSuperset(of: reasons), "missing: \(reasons.subtracting(restarts))")
     }
 
-    /// From calm to stormy.
+    /// Runs a seed with few to many faults and commands.
     private static func run(_ seed: UInt64) -> ModelRun {
         var run = ModelRun(seed: seed, faults: 2 + Int(seed % 17), commands: Int(seed % 9))
         run.run()

@@ -4,13 +4,13 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Requests that are answered by less than they asked for, again and again.
-@Suite("TransferStateMachine, pacing", .endsWhenHung)
-struct PacingTests {
+/// Requests whose responses repeatedly contain less than was requested.
+@Suite(.endsWhenHung)
+struct TransferPacingTests {
     private static let length: Int64 = 1 << 30
     private static let burst = 8
 
-    /// A transfer with the first byte of a large object, whose next request is under way.
+    /// Returns a transfer with the first byte of a large object, whose next request was sent.
     private static func harness(_ change: (inout TransferSettings) -> Void = { _ in }) -> StateMachineHarness {
         var harness = StateMachineHarness(change)
         harness.finding = .success(.bytes(.sample(length: length), IntervalSet(0..<1)))
@@ -19,7 +19,7 @@ struct PacingTests {
         return harness
     }
 
-    /// Answers the request under way with a part of `count` bytes.
+    /// Responds to the current request with a part of `count` bytes.
     private static func deliver(_ count: Int, of length: String = "\(length)", to harness: inout StateMachineHarness) {
         let first = harness.machine.bytes.intervals.prefixEnd
         let last = first + Int64(count) - 1
@@ -28,15 +28,15 @@ struct PacingTests {
         harness.end()
     }
 
-    /// Delivers short parts until one is followed by a delay.
+    /// Returns a transfer after short parts until one is followed by a delay.
     private static func slowed(_ change: (inout TransferSettings) -> Void = { _ in }) -> StateMachineHarness {
         var harness = harness(change)
         for _ in 0..<burst { deliver(1, to: &harness) }
         return harness
     }
 
-    @Test("boundary 14: after eight short parts in a row each next request waits, up to a second")
-    func delays() {
+    @Test
+    func `boundary 14: after eight successive short parts, each request is delayed by up to a second`() {
         var harness = Self.harness()
         var delays: [Duration?] = []
         for _ in 0..<14 {
@@ -52,19 +52,19 @@ struct PacingTests {
         #expect(harness.machine.bytes.count == 15)
     }
 
-    @Test("boundary 14: the delay is no failure: no retry is used or told, and the permit and the partial are kept")
-    func noFailure() {
+    @Test
+    func `boundary 14: the delay uses and emits no retry, and the permit and the partial file are kept`() {
         let harness = Self.slowed { $0.retryPolicy = .never }
         #expect(harness.machine.awaitsTimer)
         #expect(harness.machine.isPartialOpen)
         #expect(harness.machine.permit.host != nil)
         #expect(harness.machine.budget.retriesUsed == 0)
-        #expect(!harness.told.contains { $0.hasPrefix("retrying") })
+        #expect(!harness.emitted.contains { $0.hasPrefix("retrying") })
         #expect(!harness.done.contains { $0.hasPrefix("release") || $0.hasPrefix("close") })
     }
 
-    @Test("boundary 14: parts of an unknown length are paced as well")
-    func unknownLength() {
+    @Test
+    func `boundary 14: parts of a file of unknown length are paced too`() {
         var harness = StateMachineHarness()
         harness.finding = .success(.bytes(.sample(length: nil), IntervalSet(0..<1)))
         harness.run()
@@ -72,8 +72,8 @@ struct PacingTests {
         #expect(harness.machine.awaitsTimer)
     }
 
-    @Test("boundary 14: bytes that were there already do not count as brought")
-    func overlapping() {
+    @Test
+    func `boundary 14: repeated bytes do not count as new`() {
         var harness = StateMachineHarness()
         harness.finding = .success(.bytes(.sample(length: Self.length), IntervalSet(0..<200_000)))
         harness.run()
@@ -86,10 +86,8 @@ struct PacingTests {
         #expect(harness.machine.awaitsTimer)
     }
 
-    @Test(
-        "boundary 14: a part of 64 KiB, even a short one, ends the series",
-        arguments: [(65_535, true), (65_536, false)])
-    func enough(_ count: Int, _ isPaced: Bool) {
+    @Test(arguments: [(65_535, true), (65_536, false)])
+    func `boundary 14: a part of 64 KiB ends the series, even a short one`(_ count: Int, _ isPaced: Bool) {
         var harness = Self.harness()
         for _ in 0..<Self.burst - 1 { Self.deliver(1, to: &harness) }
         Self.deliver(count, to: &harness)
@@ -101,8 +99,8 @@ struct PacingTests {
         #expect(harness.machine.awaitsTimer)
     }
 
-    @Test("boundary 14: windows that bring what was asked for are never paced, however small")
-    func windows() {
+    @Test
+    func `boundary 14: segments that contain what was requested are never paced, however small`() {
         var harness = Self.harness { $0.windowLength = 10 }
         for _ in 0..<100 {
             Self.deliver(10, to: &harness)
@@ -110,14 +108,14 @@ struct PacingTests {
         }
     }
 
-    @Test("boundary 14: windows that bring less than was asked for are paced")
-    func shortWindows() {
+    @Test
+    func `boundary 14: segments that contain less than was requested are paced`() {
         let harness = Self.slowed { $0.windowLength = 10 }
         #expect(harness.machine.awaitsTimer)
     }
 
-    @Test("boundary 14: a failure between short parts does not end the series")
-    func failureBetween() {
+    @Test
+    func `boundary 14: a failure between short parts does not end the series`() {
         var harness = Self.harness()
         for _ in 0..<Self.burst - 1 { Self.deliver(1, to: &harness) }
         harness.lose()
@@ -127,8 +125,8 @@ struct PacingTests {
         #expect(harness.delay == .milliseconds(100))
     }
 
-    @Test("boundary 14: the target of a redirect is still asked after a delay")
-    func redirected() {
+    @Test
+    func `boundary 14: after a delay, the next request still goes to the target of a redirect`() {
         var harness = Self.harness()
         harness.head(302, ["Location": "https://a.example/elsewhere", "Content-Length": "0"])
         harness.end()
@@ -138,8 +136,8 @@ struct PacingTests {
         #expect(harness.requests.map(\.url.path) == ["/elsewhere"])
     }
 
-    @Test("boundary 14: a part that brings the last byte ends the download at once")
-    func last() {
+    @Test
+    func `boundary 14: a part with the last byte ends the download at once`() {
         var harness = StateMachineHarness()
         harness.finding = .success(.bytes(.sample(length: 9), IntervalSet(0..<1)))
         harness.run()
@@ -147,8 +145,8 @@ struct PacingTests {
         #expect(harness.done.last == "end finished")
     }
 
-    @Test("boundary 14: a pause, a cancellation and another URL are taken up during the delay")
-    func stopping() {
+    @Test
+    func `boundary 14: a pause, a cancellation, and a new URL take effect during the delay`() {
         var paused = Self.slowed()
         paused.stop(.pause)
         #expect(paused.machine.phase == .paused)

@@ -4,7 +4,8 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, redirects", .endsWhenHung)
+/// Redirects and the credentials that are sent along them (rules 10 and 11).
+@Suite(.endsWhenHung)
 struct TransferRedirectTests {
     private static func harness() -> StateMachineHarness {
         .connecting {
@@ -12,8 +13,8 @@ struct TransferRedirectTests {
         }
     }
 
-    @Test("a redirect is followed under the same permit and by a new exchange")
-    func followed() throws {
+    @Test
+    func `a redirect is followed with the same permit in a new exchange`() throws {
         var harness = Self.harness()
         harness.head(302, ["Location": "/other"])
         #expect(harness.done == ["cancel 1", "exchange 2 whole"])
@@ -22,8 +23,8 @@ struct TransferRedirectTests {
         #expect(request.headers["Authorization"] == "Bearer x")
     }
 
-    @Test("rule 11: credentials do not cross origins, and no later hop brings them back")
-    func credentials() throws {
+    @Test
+    func `rule 11: credentials are not sent to other origins, nor after a redirect back`() throws {
         var harness = Self.harness()
         harness.head(302, ["Location": "https://b.example/"])
         harness.head(302, ["Location": "https://a.example/file"])
@@ -34,8 +35,8 @@ struct TransferRedirectTests {
         }
     }
 
-    @Test("rules 10 and 11: a resumption is redirected with its condition and without credentials")
-    func resumption() throws {
+    @Test
+    func `rules 10 and 11: a redirected resumption keeps its condition but not its credentials`() throws {
         var harness = StateMachineHarness.resuming { $0.headers = ["Cookie": "x"] }
         harness.head(307, ["Location": "https://b.example/"])
         let request = try #require(harness.requests.last)
@@ -44,8 +45,8 @@ struct TransferRedirectTests {
         #expect(request.headers["Cookie"] == nil)
     }
 
-    @Test("a short body of a redirect is left to run out, a long one is cut off")
-    func bodies() {
+    @Test
+    func `a short body of a redirect is drained, and a long one is canceled`() {
         var harness = Self.harness()
         harness.head(302, ["Location": "/b", "Content-Length": "100"])
         #expect(harness.done.isEmpty)
@@ -56,8 +57,8 @@ struct TransferRedirectTests {
         #expect(harness.done == ["exchange 2 whole", "cancel 2", "exchange 3 whole"])
     }
 
-    @Test("a redirect that leads nowhere, or goes on for ever, fails")
-    func refusals() {
+    @Test
+    func `an invalid redirect and a redirect loop fail the transfer`() {
         var harness = Self.harness()
         harness.head(302, ["Location": "http://a.example/"])
         #expect(harness.failure?.code == .redirectRefused)
@@ -73,8 +74,8 @@ struct TransferRedirectTests {
         #expect(harness.failure?.code == .tooManyRedirects)
     }
 
-    @Test("rule 10: a retry begins at the URL that was asked for, with its credentials")
-    func retry() {
+    @Test
+    func `rule 10: a retry starts at the requested URL with its credentials`() {
         var harness = Self.harness()
         harness.head(302, ["Location": "https://b.example/signed"])
         harness.lose()
@@ -83,8 +84,8 @@ struct TransferRedirectTests {
         #expect(harness.requests.last?.headers["Authorization"] == "Bearer x")
     }
 
-    @Test("rule 10: a resumption after a pause begins at the URL that was asked for")
-    func afterPause() {
+    @Test
+    func `rule 10: a resumption after a pause starts at the requested URL`() {
         var harness = Self.harness()
         harness.head(302, ["Location": "https://b.example/signed"])
         harness.stop(.pause)
@@ -93,8 +94,8 @@ struct TransferRedirectTests {
         #expect(harness.requests.last?.headers["Authorization"] == "Bearer x")
     }
 
-    @Test("the rest of a short part comes from where the part came from")
-    func windows() {
+    @Test
+    func `the rest of a short part is requested from the URL that sent the part`() {
         var harness = StateMachineHarness.resuming()
         harness.head(302, ["Location": "https://b.example/signed"])
         harness.head(206, ["Content-Range": "bytes 50-59/100"])

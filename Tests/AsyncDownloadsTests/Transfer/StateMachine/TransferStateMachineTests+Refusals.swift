@@ -3,25 +3,26 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, what the disk refuses", .endsWhenHung)
+/// Failures of the disk.
+@Suite(.endsWhenHung)
 struct TransferRefusalTests {
-    @Test("descriptors that have run out are waited for like a lost connection")
-    func noDescriptors() {
+    @Test
+    func `a lack of descriptors is retried like a lost connection`() {
         var harness = StateMachineHarness()
         harness.finding = .failure(DownloadError(.tooManyOpenFiles))
         harness.run()
         #expect(harness.log == ["waiting", "retrying 1 tooManyOpenFiles"])
-        #expect(harness.done == ["ask for a permit", "open", "release the permit"])
+        #expect(harness.done == ["request a permit", "open", "release the permit"])
         harness.pass(.seconds(8))
         #expect(harness.log.last == "retrying 2 tooManyOpenFiles")
         harness.finding = .success(.nothing)
         harness.forget()
         harness.pass(.seconds(16))
-        #expect(harness.done == ["ask for a permit", "open", "exchange 1 whole"])
+        #expect(harness.done == ["request a permit", "open", "exchange 1 whole"])
     }
 
-    @Test("descriptors that never come back fail the transfer")
-    func neverDescriptors() {
+    @Test
+    func `a permanent lack of descriptors fails the transfer`() {
         var harness = StateMachineHarness()
         harness.finding = .failure(DownloadError(.tooManyOpenFiles))
         harness.run()
@@ -30,21 +31,21 @@ struct TransferRefusalTests {
         #expect(harness.requests.isEmpty)
     }
 
-    @Test("nothing is saved while a partial cannot be opened again")
-    func nothingToSave() {
+    @Test
+    func `nothing is saved while a partial file cannot be reopened`() {
         var harness = StateMachineHarness.receiving()
         harness.stop(.pause)
         harness.finding = .failure(DownloadError(.tooManyOpenFiles))
         harness.forget()
         harness.run()
-        #expect(harness.done == ["ask for a permit", "open", "release the permit"])
+        #expect(harness.done == ["request a permit", "open", "release the permit"])
         harness.stop(.pause)
         #expect(harness.machine.phase == .paused)
         #expect(harness.log.last == "paused 50")
     }
 
-    @Test("a partial that cannot be made for want of descriptors is made later")
-    func noPartial() {
+    @Test
+    func `a partial file that cannot be created for lack of descriptors is created later`() {
         var harness = StateMachineHarness.connecting()
         harness.beginning = .failure(DownloadError(.tooManyOpenFiles))
         harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
@@ -57,8 +58,8 @@ struct TransferRefusalTests {
         #expect(harness.done.last == "end finished")
     }
 
-    @Test("rule 56: a pause whose checkpoint is refused tells of the loss, then of what is kept")
-    func pause() {
+    @Test
+    func `rule 56: a pause whose checkpoint fails emits a restart, then the retained byte count`() {
         var harness = StateMachineHarness.receiving()
         harness.kept = IntervalSet(0..<20)
         harness.stop(.pause)
@@ -66,12 +67,12 @@ struct TransferRefusalTests {
         harness.finding = .success(.bytes(.sample(), IntervalSet(0..<20)))
         harness.forget()
         harness.run()
-        #expect(harness.log == ["waiting"], "the loss is told once")
+        #expect(harness.log == ["waiting"], "the restart is emitted once")
         #expect(harness.requests.last?.headers["Range"] == "bytes=20-")
     }
 
-    @Test("rule 44: an error says how many bytes are kept, not how many were received")
-    func failure() {
+    @Test
+    func `rule 44: an error has the number of retained bytes, not of received bytes`() {
         var harness = StateMachineHarness.receiving()
         harness.kept = IntervalSet(0..<20)
         harness.feed(harness.machine.writeFailed(DownloadError(.diskFull), exchange: 1, at: .zero))

@@ -3,24 +3,25 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, failures that may pass", .endsWhenHung)
+/// Temporary failures and retries (rules 36 and 37).
+@Suite(.endsWhenHung)
 struct TransferRetryTests {
-    @Test("rule 36: a lost connection is retried from where it broke, without a permit or an open partial meanwhile")
-    func lost() {
+    @Test
+    func `rule 36: a lost connection is retried from its last byte, without a permit or an open partial meanwhile`() {
         var harness = StateMachineHarness.receiving()
         harness.lose()
         #expect(harness.done == ["close with 50", "release the permit"])
         #expect(harness.log == ["retrying 1 connectionLost"])
         harness.forget()
         harness.pass(.seconds(8))
-        #expect(harness.done == ["ask for a permit", "open", "exchange 2 bytes=50-"])
+        #expect(harness.done == ["request a permit", "open", "exchange 2 bytes=50-"])
         #expect(harness.log == ["waiting"])
         harness.head(206, ["Content-Range": "bytes 50-99/100"])
         #expect(harness.log == ["waiting", "resumed 50"])
     }
 
-    @Test("where the policy draws short delays only, the permit and the open partial are kept")
-    func shortDelay() {
+    @Test
+    func `if the policy has short delays only, the permit and the open partial file are kept`() {
         var harness = StateMachineHarness.receiving { $0.retryPolicy.baseDelay = .milliseconds(100) }
         harness.lose()
         #expect(harness.done.isEmpty)
@@ -32,7 +33,7 @@ struct TransferRetryTests {
         #expect(harness.done == ["close with 50", "release the permit"], "there is something to give back")
     }
 
-    /// A transfer with 50 bytes whose URL was refused, and a caller that looks for another one.
+    /// Returns a transfer with 50 bytes whose URL was refused, and that waits for a fresh one.
     private func refreshing() -> StateMachineHarness {
         var harness = StateMachineHarness.resuming()
         harness.machine.setRefreshable(true)
@@ -43,8 +44,8 @@ struct TransferRetryTests {
 
     private static let fresh = SourceAddress.Replacement(url: .sample("https://a.example/fresh"))
 
-    @Test("a fresh URL that comes soon is used at once, with the permit and the partial that are there")
-    func soon() {
+    @Test
+    func `a fresh URL that arrives soon is used at once with the present permit and partial file`() {
         var harness = refreshing()
         harness.pass(.seconds(1))
         harness.feed(harness.machine.refreshed(.success(Self.fresh), 1, at: harness.now))
@@ -53,8 +54,8 @@ struct TransferRetryTests {
         #expect(harness.machine.phase == .connecting)
     }
 
-    @Test("a caller that takes long to find a fresh URL keeps no permit, and may be asked again after the wait for one")
-    func long() {
+    @Test
+    func `a slow refresh holds no permit, and the URL may be refreshed again after the next permit`() {
         var harness = refreshing()
         harness.pass(.seconds(2))
         #expect(harness.done == ["close with 50", "release the permit"])
@@ -62,14 +63,13 @@ struct TransferRetryTests {
         harness.feed(harness.machine.refreshed(.success(Self.fresh), 1, at: harness.now))
         harness.pass(.seconds(600))
         harness.catchUp()
-        #expect(harness.done.suffix(3) == ["ask for a permit", "open", "exchange 2 bytes=50-"])
+        #expect(harness.done.suffix(3) == ["request a permit", "open", "exchange 2 bytes=50-"])
         harness.head(403)
         #expect(harness.done.last == "refresh 2 status(403)" || harness.done.contains { $0.hasPrefix("refresh 2") })
     }
 
-    @Test(
-        "a fresh URL, or none, that comes while the partial is closed is taken up when it is", arguments: [true, false])
-    func whileClosing(_ isFound: Bool) {
+    @Test(arguments: [true, false])
+    func `the result of a refresh that arrives while the partial file closes is applied afterwards`(_ isFound: Bool) {
         var harness = refreshing()
         harness.automatic.remove(.closing)
         harness.pass(.seconds(2))
@@ -87,24 +87,23 @@ struct TransferRetryTests {
         }
     }
 
-    @Test(
-        "a redirect to a host without room waits there, without a permit; a target that has expired is asked for anew")
-    func redirectedToFullHost() {
+    @Test
+    func `a redirect to a host at its limit waits without a permit, and an expired target restarts the chain`() {
         var harness = StateMachineHarness.connecting()
-        harness.hasRoom = false
+        harness.isBelowLimit = false
         harness.automatic.remove(.permit)
         harness.head(302, ["Location": "https://b.example/signed"])
         #expect(harness.done.suffix(1) == ["move to b.example"])
         harness.catchUp()
-        #expect(harness.done.suffix(4) == ["close", "ask for a permit", "open", "exchange 2 whole"])
+        #expect(harness.done.suffix(4) == ["close", "request a permit", "open", "exchange 2 whole"])
         #expect(harness.requests.last?.url == .sample("https://b.example/signed"))
-        harness.hasRoom = true
+        harness.isBelowLimit = true
         harness.head(403)
         #expect(harness.requests.last?.url == .sample("https://a.example/file"))
     }
 
-    @Test("a pause that comes while the partial is closed for a delay is obeyed when it is closed")
-    func pauseWhileClosing() {
+    @Test
+    func `a pause that arrives while the partial file closes for a delay takes effect afterwards`() {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.closing)
         harness.lose()
@@ -115,8 +114,8 @@ struct TransferRetryTests {
         #expect(harness.delay == nil)
     }
 
-    @Test("the time that closing takes is part of the delay")
-    func slowClosing() throws {
+    @Test
+    func `the time for closing is part of the delay`() throws {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.closing)
         harness.end(.failed(DownloadError(.httpStatus, isRetryable: true, retryAfter: .seconds(30))))
@@ -125,30 +124,29 @@ struct TransferRetryTests {
         #expect(harness.delay == .seconds(10))
     }
 
-    @Test("rules 20 and 29: a body that ends in order but short is a failure like a lost connection")
-    func truncated() {
+    @Test
+    func `rules 20 and 29: a body that ends early is retried like a lost connection`() {
         var harness = StateMachineHarness.receiving()
         harness.end(.complete)
         #expect(harness.log == ["retrying 1 connectionLost"])
     }
 
-    @Test("an exchange that ends without a head is a failure like a lost connection")
-    func headless() {
+    @Test
+    func `an exchange that ends without a head is retried like a lost connection`() {
         var harness = StateMachineHarness.connecting()
         harness.end(.complete)
         #expect(harness.log == ["retrying 1 connectionLost"])
     }
 
-    @Test(
-        "a failure that will not pass is final", arguments: [DownloadError.Code.secureConnectionFailed, .unsupported])
-    func final(_ code: DownloadError.Code) {
+    @Test(arguments: [DownloadError.Code.secureConnectionFailed, .unsupported])
+    func `a permanent failure is final`(_ code: DownloadError.Code) {
         var harness = StateMachineHarness.receiving()
         harness.end(.failed(DownloadError(code)))
         #expect(harness.done == ["close with 50", "release the permit", "end \(code), 50 kept"])
     }
 
-    @Test("the retries are counted, and the last failure is the one that is reported")
-    func exhausted() {
+    @Test
+    func `the number of retries is limited, and the last failure is reported`() {
         var harness = StateMachineHarness.connecting()
         for _ in 0..<3 {
             harness.lose()
@@ -160,8 +158,8 @@ struct TransferRetryTests {
         #expect(harness.failure?.isRetryable == true)
     }
 
-    @Test("rule 37: an attempt that brings new bytes gives the retries back")
-    func budget() {
+    @Test
+    func `rule 37: an attempt with new bytes resets the retries`() {
         var harness = StateMachineHarness.resuming { $0.retryPolicy = RetryPolicy(maximumRetries: 1) }
         for start in stride(from: 50, to: 90, by: 10) {
             harness.head(206, ["Content-Range": "bytes \(start)-99/100"])
@@ -175,8 +173,8 @@ struct TransferRetryTests {
         #expect(harness.failure?.code == .connectionLost)
     }
 
-    @Test("rule 37: the same bytes once more do not give the retries back")
-    func noNewBytes() {
+    @Test
+    func `rule 37: repeated bytes do not reset the retries`() {
         var harness = StateMachineHarness.connecting { $0.retryPolicy = RetryPolicy(maximumRetries: 1) }
         for _ in 0..<3 where harness.failure == nil {
             harness.head(200, ["Content-Length": "100"])
@@ -188,8 +186,8 @@ struct TransferRetryTests {
         #expect(harness.machine.meter.fetched == 60)
     }
 
-    @Test("rule 37: bytes that were there before this run are no news")
-    func oldBytes() {
+    @Test
+    func `rule 37: bytes of an earlier run do not count as new`() {
         var harness = StateMachineHarness.resuming { $0.retryPolicy = RetryPolicy(maximumRetries: 1) }
         for _ in 0..<2 {
             harness.head(206, ["Content-Range": "bytes 50-99/100"])
@@ -200,17 +198,15 @@ struct TransferRetryTests {
         #expect(harness.failure?.retainedByteCount == 50)
     }
 
-    @Test(
-        "rule 37: Retry-After is waited for, up to the policy's limit",
-        arguments: [("30", 30), ("600", 600), ("86400", 600)])
-    func retryAfter(_ value: String, _ seconds: Int64) {
+    @Test(arguments: [("30", 30), ("600", 600), ("86400", 600)])
+    func `rule 37: Retry-After is observed up to the policy's limit`(_ value: String, _ seconds: Int64) {
         var harness = StateMachineHarness.connecting()
         harness.head(503, ["Retry-After": value])
         #expect(harness.delay == .seconds(seconds))
     }
 
-    @Test("rule 37: without Retry-After the delay is drawn from zero to the policy's bound")
-    func drawn() throws {
+    @Test
+    func `rule 37: without Retry-After, the delay is random between zero and the policy's bound`() throws {
         for seed in 0..<50 as Range<UInt64> {
             let settings = TransferSettings(url: .sample("https://a.example/"))
             var harness = StateMachineHarness()
@@ -225,8 +221,8 @@ struct TransferRetryTests {
         }
     }
 
-    @Test("rule 31: a status that will not pass is final, and its body never reaches the file")
-    func refused() {
+    @Test
+    func `rule 31: a permanent status is final, and its body is never written to the file`() {
         var harness = StateMachineHarness.resuming()
         harness.head(404, ["Content-Length": "9"])
         #expect(harness.bytes(9) == nil)
@@ -235,40 +231,40 @@ struct TransferRetryTests {
         #expect(harness.failure?.statusCode == 404)
     }
 
-    @Test("another process's partial is waited for, without a count and without a permit")
-    func ownedElsewhere() {
+    @Test
+    func `a partial file of another process is waited for without a limit on retries and without a permit`() {
         var harness = StateMachineHarness()
         harness.finding = .failure(DownloadError(.partialInUse))
         harness.run()
         harness.forget()
         for _ in 0..<10 {
             harness.pass(.milliseconds(250))
-            #expect(harness.done == ["ask for a permit", "open", "release the permit"])
+            #expect(harness.done == ["request a permit", "open", "release the permit"])
             harness.forget()
         }
         harness.finding = .success(.nothing)
         harness.pass(.milliseconds(250))
-        #expect(harness.done == ["ask for a permit", "open", "exchange 1 whole"])
+        #expect(harness.done == ["request a permit", "open", "exchange 1 whole"])
     }
 
-    @Test("another process's partial is not waited for where the settings say so")
-    func notWaitedFor() {
+    @Test
+    func `a partial file of another process is not waited for if the settings say so`() {
         var harness = StateMachineHarness { $0.waitsForOwner = false }
         harness.finding = .failure(DownloadError(.partialInUse))
         harness.run()
         #expect(harness.failure?.code == .partialInUse)
     }
 
-    @Test("a partial that cannot be opened fails the transfer")
-    func unopened() {
+    @Test
+    func `a partial file that cannot be opened fails the transfer`() {
         var harness = StateMachineHarness()
         harness.finding = .failure(DownloadError(.permissionDenied))
         harness.run()
-        #expect(harness.done == ["ask for a permit", "open", "release the permit", "end permissionDenied, 0 kept"])
+        #expect(harness.done == ["request a permit", "open", "release the permit", "end permissionDenied, 0 kept"])
     }
 
-    @Test("checkpoints begin when an object without a validator gets one")
-    func checkpointsAfterRestart() {
+    @Test
+    func `checkpoints start when an object without a validator gets one`() {
         var harness = StateMachineHarness.connecting()
         harness.head(200, ["Content-Length": "9000000"])
         harness.bytes(2_000_000)

@@ -3,10 +3,11 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, stopping", .endsWhenHung)
+/// Pauses, abandonment, and discards in each state.
+@Suite(.endsWhenHung)
 struct TransferStoppingTests {
-    @Test("rule 54: a pause ends the exchange, saves, closes, and then is told")
-    func pause() {
+    @Test
+    func `rule 54: a pause ends the exchange, saves, closes, and is then emitted`() {
         var harness = StateMachineHarness.receiving()
         harness.stop(.pause)
         #expect(harness.done == ["cancel 1", "close with 50", "release the permit"])
@@ -14,43 +15,43 @@ struct TransferStoppingTests {
         #expect(harness.machine.phase == .paused)
     }
 
-    @Test("rule 54: a resumption goes on from what the pause saved")
-    func resumeAfterPause() {
+    @Test
+    func `rule 54: a resumption continues from what the pause saved`() {
         var harness = StateMachineHarness.receiving()
         harness.stop(.pause)
         harness.finding = .success(.bytes(.sample(), IntervalSet(0..<50)))
         harness.forget()
         harness.run()
-        #expect(harness.done == ["ask for a permit", "open", "exchange 2 bytes=50-"])
+        #expect(harness.done == ["request a permit", "open", "exchange 2 bytes=50-"])
         #expect(harness.log == ["waiting"])
     }
 
-    @Test("rule 54: a pause during a delay is no different")
-    func pauseDuringDelay() {
+    @Test
+    func `rule 54: a pause during a delay takes effect in the same way`() {
         var harness = StateMachineHarness.receiving()
         harness.lose()
         harness.forget()
         harness.stop(.pause)
-        #expect(harness.done.isEmpty, "the partial is closed and the permit given back during a delay")
+        #expect(harness.done.isEmpty, "the partial file is closed and the permit released during a delay")
         harness.pass(.seconds(60))
         #expect(harness.log == ["paused 50"])
         #expect(harness.machine.phase == .paused)
     }
 
-    @Test("a pause before the permit came leaves the queue")
-    func pauseWhileWaiting() {
+    @Test
+    func `a pause before the permit is granted releases the request for it`() {
         var harness = StateMachineHarness()
         harness.automatic.remove(.permit)
         harness.run()
         harness.stop(.pause)
-        #expect(harness.done == ["ask for a permit", "release the permit"])
+        #expect(harness.done == ["request a permit", "release the permit"])
         harness.catchUp()
         #expect(harness.machine.phase == .paused)
         #expect(harness.requests.isEmpty)
     }
 
-    @Test("a pause that is taken back while the exchange ends costs one exchange and nothing else")
-    func takenBack() {
+    @Test
+    func `a pause that is canceled while the exchange ends costs only that exchange`() {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.cancelling)
         harness.stop(.pause)
@@ -61,8 +62,8 @@ struct TransferStoppingTests {
         #expect(harness.log.isEmpty)
     }
 
-    @Test("a pause that is taken back while the store closes opens it again")
-    func takenBackWhileClosing() {
+    @Test
+    func `a pause that is canceled while the partial file closes opens it again`() {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.closing)
         harness.stop(.pause)
@@ -70,11 +71,11 @@ struct TransferStoppingTests {
         #expect(harness.done == ["cancel 1", "close with 50"])
         harness.finding = .success(.bytes(.sample(), IntervalSet(0..<50)))
         harness.catchUp()
-        #expect(harness.done.suffix(3) == ["ask for a permit", "open", "exchange 2 bytes=50-"])
+        #expect(harness.done.suffix(3) == ["request a permit", "open", "exchange 2 bytes=50-"])
     }
 
-    @Test("rule 55: bytes and heads that come after a stop are dropped; a write under way counts")
-    func late() throws {
+    @Test
+    func `rule 55: bytes and heads after a stop are dropped, and a write in progress counts`() throws {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.cancelling)
         let decision = harness.machine.bytesArrived(10, exchange: 1, at: harness.now)
@@ -84,11 +85,11 @@ struct TransferStoppingTests {
         #expect(harness.bytes(10) == nil)
         harness.end(.complete)
         #expect(harness.done.suffix(2) == ["close with 60", "release the permit"])
-        #expect(harness.told.last == "paused 60")
+        #expect(harness.emitted.last == "paused 60")
     }
 
-    @Test("rule 55: a head that crosses a stop is dropped")
-    func lateHead() {
+    @Test
+    func `rule 55: a head that arrives after a stop is dropped`() {
         var harness = StateMachineHarness.connecting()
         harness.automatic.remove(.cancelling)
         harness.stop(.pause)
@@ -97,8 +98,8 @@ struct TransferStoppingTests {
         #expect(harness.log.isEmpty)
     }
 
-    @Test("what is reported of an exchange that is not under way is dropped")
-    func superseded() {
+    @Test
+    func `callbacks of an earlier exchange are dropped`() {
         var harness = StateMachineHarness.receiving()
         harness.lose()
         harness.pass(.seconds(60))
@@ -115,8 +116,8 @@ struct TransferStoppingTests {
         #expect(harness.machine.bytes.count == 50)
     }
 
-    @Test("a delay that a pause cut short does not cut short the next one")
-    func supersededDelay() {
+    @Test
+    func `the timer of a delay that a pause ended does not end the next delay`() {
         var harness = StateMachineHarness.connecting()
         harness.lose()
         #expect(harness.machine.state.timer == 1)
@@ -130,8 +131,8 @@ struct TransferStoppingTests {
         #expect(harness.machine.phase == .connecting)
     }
 
-    @Test("a stop while the store makes room lets the held body go, and the store's late answer is dropped")
-    func whilePreparing() {
+    @Test
+    func `a stop while the store prepares opens the gate, and the store's late result is dropped`() {
         var harness = StateMachineHarness.connecting()
         harness.automatic.remove(.beginning)
         harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
@@ -142,8 +143,8 @@ struct TransferStoppingTests {
         #expect(harness.machine.phase == .paused)
     }
 
-    @Test("a stop after an early end, while the store makes room, needs no cancelling")
-    func whilePreparingAfterTheEnd() {
+    @Test
+    func `a stop after an early end, while the store prepares, cancels no exchange`() {
         var harness = StateMachineHarness.connecting()
         harness.automatic.remove(.beginning)
         harness.head(200, ["Content-Length": "0"])
@@ -153,8 +154,8 @@ struct TransferStoppingTests {
         #expect(harness.machine.phase == .paused)
     }
 
-    @Test("a stop cuts off a body that was left to run out")
-    func whileDraining() {
+    @Test
+    func `a stop cancels an exchange that is being drained`() {
         var harness = StateMachineHarness.connecting()
         harness.head(503, ["Content-Length": "9"])
         #expect(harness.done.isEmpty)
@@ -163,15 +164,15 @@ struct TransferStoppingTests {
         #expect(harness.machine.phase == .paused)
     }
 
-    @Test("parking keeps the bytes and ends the transfer")
-    func park() {
+    @Test
+    func `abandoning keeps the bytes and ends the transfer`() {
         var harness = StateMachineHarness.receiving()
         harness.stop(.abandon)
         #expect(harness.done == ["cancel 1", "close with 50", "release the permit", "end abandoned"])
     }
 
-    @Test("a paused transfer is abandoned without further ado")
-    func parkPaused() {
+    @Test
+    func `a paused transfer is abandoned at once`() {
         var harness = StateMachineHarness.receiving()
         harness.stop(.pause)
         harness.forget()
@@ -179,8 +180,8 @@ struct TransferStoppingTests {
         #expect(harness.done == ["end abandoned"])
     }
 
-    @Test("discarding leaves nothing, whatever the state")
-    func discard() {
+    @Test
+    func `discarding removes the bytes in every state`() {
         var harness = StateMachineHarness.receiving()
         harness.stop(.discard)
         #expect(harness.done == ["cancel 1", "discard", "release the permit", "end discarded"])
@@ -191,8 +192,8 @@ struct TransferStoppingTests {
         #expect(harness.done == ["open", "discard", "end discarded"])
     }
 
-    @Test("discarding while a pause closes the partial opens it again to remove it")
-    func discardWhileClosing() {
+    @Test
+    func `discarding while a pause closes the partial file opens it again to remove it`() {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.closing)
         harness.stop(.pause)
@@ -203,8 +204,8 @@ struct TransferStoppingTests {
         #expect(harness.log.isEmpty)
     }
 
-    @Test("discarding while the transfer is about to fail leaves nothing either")
-    func discardWhileFailing() {
+    @Test
+    func `discarding while the transfer is about to fail removes the bytes`() {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.cancelling)
         harness.feed(harness.machine.writeFailed(DownloadError(.diskFull), exchange: 1, at: .zero))
@@ -219,18 +220,16 @@ struct TransferStoppingTests {
         #expect(harness.done.suffix(2) == ["discard", "end discarded"])
     }
 
-    @Test("discarding what cannot be opened ends all the same")
-    func discardUnopened() {
+    @Test
+    func `discarding a partial file that cannot be opened ends the transfer`() {
         var harness = StateMachineHarness()
         harness.finding = .failure(DownloadError(.partialInUse))
         harness.stop(.discard)
         #expect(harness.machine.phase == .ended)
     }
 
-    @Test(
-        "rule 54: a stop after the last byte comes too late",
-        arguments: [.pause, .abandon, .discard] as [TransferStateMachine.Intent])
-    func tooLate(_ intent: TransferStateMachine.Intent) {
+    @Test(arguments: [.pause, .abandon, .discard] as [TransferStateMachine.Intent])
+    func `rule 54: a stop after the last byte has no effect`(_ intent: TransferStateMachine.Intent) {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.finishing)
         harness.bytes(50)
@@ -240,8 +239,8 @@ struct TransferStoppingTests {
         #expect(harness.done.suffix(3) == ["finish 100", "release the permit", "end finished"])
     }
 
-    @Test("rule 56: bytes that are gone after a pause are a restart that is told")
-    func lostWhilePaused() {
+    @Test
+    func `rule 56: a restart is emitted if bytes were lost during a pause`() {
         var harness = StateMachineHarness.receiving()
         harness.stop(.pause)
         harness.forget()
@@ -257,8 +256,8 @@ struct TransferStoppingTests {
         #expect(harness.machine.bytes.count == 20)
     }
 
-    @Test("rule 27: a pause between a restart and its first byte does not make the restart the second")
-    func pauseAfterRestart() {
+    @Test
+    func `rule 27: a pause between a restart and its first byte does not count as a second restart`() {
         var harness = StateMachineHarness.resuming()
         harness.head(416)
         harness.stop(.pause)

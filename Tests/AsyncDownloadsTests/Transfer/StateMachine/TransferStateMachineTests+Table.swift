@@ -3,14 +3,15 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, every state and every input", .endsWhenHung)
+/// Every combination of a state with an input.
+@Suite(.endsWhenHung)
 struct TransferStateTableTests {
-    /// What callers and the clock may do at any time.
+    /// An input that is possible at any time.
     enum Input: String, CaseIterable, Sendable {
         case run, pause, abandon, discard, tick
     }
 
-    /// Each state, and where each of ``Input`` leads from there before anything else answers; "" for nowhere.
+    /// The states, and for each of ``Input`` the state that follows before any other result; "" for no change.
     static let successors: [(ReachableState, [String])] = [
         (.ready, ["waiting", "paused", "ended", "opening", ""]),
         (.waiting, ["", "paused", "ended", "opening", ""]),
@@ -34,23 +35,23 @@ struct TransferStateTableTests {
         (.ended, ["", "", "", "", ""]),
     ]
 
-    @Test("an input leads where the state's documentation says, and nowhere else", arguments: successors)
-    func successor(_ standing: ReachableState, _ successors: [String]) {
+    @Test(arguments: successors)
+    func `each input leads to the documented state`(_ initial: ReachableState, _ successors: [String]) {
         for (input, successor) in zip(Input.allCases, successors) {
-            var harness = standing.harness()
-            #expect(harness.machine.name == standing.rawValue)
+            var harness = initial.harness()
+            #expect(harness.machine.name == initial.rawValue)
             harness.now = .seconds(11)
             Self.give(input, to: &harness)
-            let expected = successor.isEmpty ? standing.rawValue : successor
+            let expected = successor.isEmpty ? initial.rawValue : successor
             #expect(harness.machine.name == expected, "\(input)")
         }
     }
 
-    @Test("two inputs in a row trap in no state, and all comes to rest", arguments: ReachableState.allCases)
-    func pairs(_ standing: ReachableState) {
+    @Test(arguments: ReachableState.allCases)
+    func `no two successive inputs trap in any state, and the transfer comes to rest`(_ initial: ReachableState) {
         for first in Input.allCases {
             for second in Input.allCases {
-                var harness = standing.harness()
+                var harness = initial.harness()
                 harness.now = .seconds(11)
                 Self.give(first, to: &harness)
                 Self.give(second, to: &harness)
@@ -64,15 +65,15 @@ struct TransferStateTableTests {
         }
     }
 
-    @Test("who comes late may join while the file can still be his", arguments: ReachableState.allCases)
-    func joinable(_ standing: ReachableState) {
+    @Test(arguments: ReachableState.allCases)
+    func `a late subscriber can join as long as it can get the file`(_ initial: ReachableState) {
         let closed: Set<ReachableState> = [.drainingToFail, .closingToFail, .closingToDiscard, .ended]
-        #expect(standing.harness().machine.isJoinable == !closed.contains(standing))
+        #expect(initial.harness().machine.isJoinable == !closed.contains(initial))
     }
 
-    @Test("a discard is final: nobody joins it, and nothing takes it back", arguments: ReachableState.allCases)
-    func discardIsFinal(_ standing: ReachableState) {
-        var harness = standing.harness()
+    @Test(arguments: ReachableState.allCases)
+    func `a discard is final, and no subscriber can join`(_ initial: ReachableState) {
+        var harness = initial.harness()
         guard harness.machine.phase != .ended, harness.machine.phase != .finishing else { return }
         harness.stop(.discard)
         #expect(!harness.machine.isJoinable)
@@ -92,7 +93,7 @@ struct TransferStateTableTests {
     }
 }
 
-/// A state, reached by the shortest way, with nothing answered that was not needed for it.
+/// A state that is reached in the shortest way, with no result that was not necessary for it.
 enum ReachableState: String, CaseIterable, Sendable {
     case ready, waiting, opening, connecting, preparing, receiving
     case drainingToConnect = "draining advance"
@@ -158,7 +159,7 @@ enum ReachableState: String, CaseIterable, Sendable {
 }
 
 extension TransferStateMachine {
-    /// The state's name, without numbers.
+    /// The name of the state, without numbers.
     var name: String {
         switch state {
         case .closing(.retrying): "closing retrying"

@@ -3,10 +3,11 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, time and limits", .endsWhenHung)
+/// Idle exchanges, engines that do not end exchanges, and limits on the size of a body.
+@Suite(.endsWhenHung)
 struct TransferTimeTests {
-    @Test("rule 59: a stalled exchange is replaced, a slow one is not")
-    func idle() {
+    @Test
+    func `rule 59: a stalled exchange is replaced, but a slow one is not`() {
         var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
         for _ in 0..<10 {
             harness.pass(.seconds(3))
@@ -18,15 +19,15 @@ struct TransferTimeTests {
         #expect(harness.done.contains("cancel 1"))
     }
 
-    @Test("rule 59: a server that never answers is given up, too")
-    func silent() {
+    @Test
+    func `rule 59: an exchange with a server that never responds is replaced`() {
         var harness = StateMachineHarness.connecting { $0.idleTimeout = .seconds(4) }
         harness.pass(.seconds(5))
         #expect(harness.log == ["retrying 1 timedOut"])
     }
 
-    @Test("rule 59: the time that the disk takes is not the server's")
-    func slowDisk() {
+    @Test
+    func `rule 59: disk time does not count as idle`() {
         var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
         guard case .write = harness.machine.bytesArrived(10, exchange: 1, at: harness.now) else {
             Issue.record("nothing to write")
@@ -41,8 +42,8 @@ struct TransferTimeTests {
         #expect(harness.log == ["retrying 1 timedOut"])
     }
 
-    @Test("a body that is held back while the store makes room is not idle")
-    func preparing() {
+    @Test
+    func `a body that is held back while the store prepares is not idle`() {
         var harness = StateMachineHarness.connecting { $0.idleTimeout = .seconds(4) }
         harness.automatic.remove(.beginning)
         harness.head(200, ["Content-Length": "100"])
@@ -52,8 +53,8 @@ struct TransferTimeTests {
         #expect(harness.failure == nil)
     }
 
-    @Test("a body that is left to run out, and does not, is cut off")
-    func draining() {
+    @Test
+    func `an exchange that does not end while being drained is canceled`() {
         var harness = StateMachineHarness.connecting { $0.idleTimeout = .seconds(4) }
         harness.head(404, ["Content-Length": "9"])
         #expect(harness.done.isEmpty)
@@ -61,8 +62,8 @@ struct TransferTimeTests {
         #expect(harness.failure?.code == .httpStatus)
     }
 
-    @Test("rule 59: an exchange that the engine does not end is left behind, and nothing of it counts")
-    func abandoned() {
+    @Test
+    func `rule 59: an exchange that the engine does not end is abandoned, and its callbacks are dropped`() {
         var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
         harness.automatic.remove(.cancelling)
         harness.pass(.seconds(5))
@@ -73,8 +74,8 @@ struct TransferTimeTests {
         #expect(harness.machine.bytesArrived(10, exchange: 1, at: harness.now) == .ignore)
     }
 
-    @Test("rule 55: an exchange whose bytes are being written is not left behind")
-    func writing() {
+    @Test
+    func `rule 55: an exchange whose bytes are being written is not abandoned`() {
         var harness = StateMachineHarness.receiving { $0.idleTimeout = .seconds(4) }
         harness.automatic.remove(.cancelling)
         guard case .write = harness.machine.bytesArrived(10, exchange: 1, at: harness.now) else {
@@ -91,8 +92,8 @@ struct TransferTimeTests {
         #expect(harness.machine.bytes.count == 60)
     }
 
-    @Test("a stall is told as a speed that falls")
-    func stall() throws {
+    @Test
+    func `a falling speed is emitted during a stall`() throws {
         var harness = StateMachineHarness.receiving { $0.idleTimeout = nil }
         harness.bytes(20)
         harness.pass(.seconds(2))
@@ -102,8 +103,8 @@ struct TransferTimeTests {
         #expect(late < early / 100)
     }
 
-    @Test("a body that claims to be longer than allowed is not begun")
-    func claimedLength() {
+    @Test
+    func `a body that is declared longer than allowed is not received`() {
         var harness = StateMachineHarness.connecting { $0.maximumByteCount = 99 }
         harness.head(200, ["Content-Length": "100"])
         #expect(harness.failure?.code == .bodyTooLarge)
@@ -113,8 +114,8 @@ struct TransferTimeTests {
         #expect(harness.failure?.code == .bodyTooLarge)
     }
 
-    @Test("a body of unknown length is cut off at the limit")
-    func unknownLength() {
+    @Test
+    func `a body of unknown length is canceled at the limit`() {
         var harness = StateMachineHarness.connecting { $0.maximumByteCount = 60 }
         harness.head(200)
         #expect(harness.bytes(60) == 0..<60)
@@ -123,16 +124,16 @@ struct TransferTimeTests {
         #expect(harness.failure?.code == .bodyTooLarge)
     }
 
-    @Test("a body of exactly the limit is taken")
-    func exactLength() {
+    @Test
+    func `a body of exactly the limit is accepted`() {
         var harness = StateMachineHarness.receiving { $0.maximumByteCount = 100 }
         harness.bytes(50)
         harness.end()
         #expect(harness.done.last == "end finished")
     }
 
-    @Test("what is complete by record is held to the limit as well")
-    func recordedLength() {
+    @Test
+    func `the limit also applies to a file that is complete on disk`() {
         var harness = StateMachineHarness { $0.maximumByteCount = 49 }
         harness.finding = .success(.bytes(.sample(length: 50), IntervalSet(0..<50)))
         harness.run()

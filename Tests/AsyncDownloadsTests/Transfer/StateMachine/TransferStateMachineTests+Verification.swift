@@ -3,12 +3,13 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, other validators under a digest", .endsWhenHung)
-struct TransferNodeTests {
+/// Bytes with other validators that a digest verifies (rule 35).
+@Suite(.endsWhenHung)
+struct TransferVerificationTests {
     private static let other: HeaderFields = ["Content-Length": "100", "ETag": "\"v2\""]
     private static let otherPart: HeaderFields = ["Content-Range": "bytes 50-99/100", "ETag": "\"v2\""]
 
-    /// A transfer with 50 of 100 bytes that a digest will prove.
+    /// Returns a transfer with 50 of 100 bytes and an expected digest.
     private static func verifying(
         _ known: Representation = .sample(), _ change: (inout TransferSettings) -> Void = { _ in }
     ) -> StateMachineHarness {
@@ -19,7 +20,7 @@ struct TransferNodeTests {
         }
     }
 
-    /// The same after all bytes came, the last fifty of them from another node.
+    /// Returns the same transfer after all bytes were received, the last 50 of them from another node.
     private static func mixed() -> StateMachineHarness {
         var harness = Self.verifying()
         harness.head(206, otherPart)
@@ -27,13 +28,13 @@ struct TransferNodeTests {
         harness.bytes(50)
         harness.end()
         harness.forget()
-        // What has the wrong digest is removed.
+        // Bytes with a wrong digest are removed.
         harness.finding = .success(.nothing)
         return harness
     }
 
-    @Test("rule 35: the whole body of another node is not taken, the rest of it is")
-    func wholeBody() {
+    @Test
+    func `rule 35: of another node, the whole body is not used but the remaining range is`() {
         var harness = Self.verifying()
         harness.head(200, Self.other)
         #expect(harness.done == ["cancel 1", "exchange 2 bytes=50-"])
@@ -46,8 +47,8 @@ struct TransferNodeTests {
         #expect(harness.log == ["started 100 resumable", "resumed 50", "verifying"])
     }
 
-    @Test("rule 35: another node's part is taken, in answer to a condition too")
-    func part() {
+    @Test
+    func `rule 35: a part from another node is used, even in response to a condition`() {
         var harness = Self.verifying()
         harness.head(206, Self.otherPart)
         #expect(harness.done == ["updateRepresentation", "record 50 for 1", "gate 1"])
@@ -55,8 +56,8 @@ struct TransferNodeTests {
         #expect(harness.machine.bytes.representation?.validator == Representation.sample().validator)
     }
 
-    @Test("rule 35: a window that another node refuses is asked for without a condition, and those after it")
-    func windows() {
+    @Test
+    func `rule 35: a segment that another node refuses, and later ones, are requested without a condition`() {
         var harness = Self.verifying { $0.windowLength = 20 }
         #expect(harness.machine.exchanges.first?.request.fields["If-Match"] == "\"v1\"")
         harness.head(412)
@@ -69,12 +70,12 @@ struct TransferNodeTests {
         #expect(harness.requests.last?.headers["If-Match"] == nil)
         harness.forget()
         harness.head(206, ["Content-Range": "bytes 70-89/100", "ETag": "\"v3\""])
-        #expect(harness.done.isEmpty, "what is unproven already is not noted again")
+        #expect(harness.done.isEmpty, "bytes that are already unverified are not recorded again")
         #expect(harness.bytes(20) == 70..<90)
     }
 
-    @Test("rule 35: no byte is written before the record says that it is unproven")
-    func heldBack() {
+    @Test
+    func `rule 35: no byte is written before the checkpoint records it as unverified`() {
         var harness = Self.verifying()
         harness.automatic.remove(.beginning)
         harness.head(206, Self.otherPart)
@@ -84,8 +85,8 @@ struct TransferNodeTests {
         #expect(harness.bytes(10) == 50..<60)
     }
 
-    @Test("rule 35: where the record cannot be made to say it, the transfer fails and keeps what is proven")
-    func unrecorded() {
+    @Test
+    func `rule 35: if the checkpoint cannot be written, the transfer fails and keeps the verified bytes`() {
         var harness = Self.verifying()
         harness.beginning = .failure(DownloadError(.diskFull))
         harness.head(206, Self.otherPart)
@@ -93,8 +94,8 @@ struct TransferNodeTests {
         #expect(harness.failure?.retainedByteCount == 50)
     }
 
-    @Test("rule 35: a wrong digest leads back to the first byte, strictly and once")
-    func wrongDigest() {
+    @Test
+    func `rule 35: a wrong digest restarts the transfer once, with strict validators`() {
         var harness = Self.mixed()
         harness.finishing = .failure(DownloadError(.checksumMismatch))
         harness.catchUp()
@@ -112,8 +113,8 @@ struct TransferNodeTests {
         #expect(harness.failure?.code == .checksumMismatch)
     }
 
-    @Test("rule 35: a digest that is wrong for one object's bytes is final")
-    func wrongObject() {
+    @Test
+    func `rule 35: a wrong digest of the bytes of one object is final`() {
         var harness = Self.verifying()
         harness.finishing = .failure(DownloadError(.checksumMismatch))
         harness.head(206, ["Content-Range": "bytes 50-99/100", "ETag": "\"v1\""])
@@ -123,13 +124,14 @@ struct TransferNodeTests {
     }
 
     @Test(
-        "rule 35: a stop while the digest is computed is looked at when everything begins again",
         arguments: [
             (.pause, ["open", "close", "release the permit"]),
             (.abandon, ["open", "close", "release the permit", "end abandoned"]),
             (.discard, ["open", "discard", "release the permit", "end discarded"]),
         ] as [(TransferStateMachine.Intent, [String])])
-    func stopWhileVerifying(_ intent: TransferStateMachine.Intent, _ done: [String]) {
+    func `rule 35: a stop during verification takes effect if the transfer restarts`(
+        _ intent: TransferStateMachine.Intent, _ done: [String]
+    ) {
         var harness = Self.mixed()
         harness.finishing = .failure(DownloadError(.checksumMismatch))
         harness.stop(intent)
@@ -137,8 +139,8 @@ struct TransferNodeTests {
         #expect(harness.done == done)
     }
 
-    @Test("rule 35: a stop that is taken back while the digest is computed changes nothing")
-    func takenBackWhileVerifying() {
+    @Test
+    func `rule 35: a stop that is canceled during verification has no effect`() {
         var harness = Self.mixed()
         harness.finishing = .failure(DownloadError(.checksumMismatch))
         harness.stop(.pause)
@@ -147,47 +149,46 @@ struct TransferNodeTests {
         #expect(harness.done == ["open", "exchange 2 whole"])
     }
 
-    @Test("rule 35: without a checksum another validator is another object, whatever the policy")
-    func withoutChecksum() {
+    @Test
+    func `rule 35: without a checksum, another validator means another object under every policy`() {
         var harness = StateMachineHarness.resuming { $0.contentChangePolicy = .verify }
         harness.head(206, Self.otherPart)
         #expect(harness.log == ["restarted contentChanged 50"])
     }
 
-    @Test("rule 35: another validator is another object where nobody has said otherwise")
-    func strict() {
+    @Test
+    func `rule 35: another validator means another object by default`() {
         var harness = Self.verifying { $0.contentChangePolicy = .restart }
         harness.head(200, Self.other)
         #expect(harness.log == ["restarted contentChanged 50", "started 100 resumable"])
     }
 
     @Test(
-        "rule 35: another length is another object",
         arguments: [
             (200, ["Content-Length": "101", "ETag": "\"v2\""]), (200, ["ETag": "\"v2\""]),
             (206, ["Content-Range": "bytes 50-99/101", "ETag": "\"v2\""]),
             (206, ["Content-Range": "bytes 50-99/*", "ETag": "\"v2\""]),
         ] as [(Int, HeaderFields)])
-    func otherLength(_ status: Int, _ fields: HeaderFields) {
+    func `rule 35: another length means another object`(_ status: Int, _ fields: HeaderFields) {
         var harness = Self.verifying()
         harness.head(status, fields)
         #expect(harness.log.first == "restarted contentChanged 50")
     }
 
-    @Test("rule 35: unproven bytes of an earlier request are taken back where no digest is expected now")
-    func unprovenOnDisk() {
+    @Test
+    func `rule 35: unverified bytes of an earlier request are rolled back if no digest is expected`() {
         var representation = Representation.sample()
         representation.unverifiedFrom = 30
         var harness = StateMachineHarness()
         harness.finding = .success(.bytes(representation, IntervalSet(0..<100)))
         harness.run()
         #expect(harness.log == ["waiting", "restarted contentChanged 70"])
-        #expect(harness.done.suffix(3) == ["updateRepresentation", "retract to 30", "exchange 1 bytes=30-"])
+        #expect(harness.done.suffix(3) == ["updateRepresentation", "roll back to 30", "exchange 1 bytes=30-"])
         #expect(harness.requests.last?.headers["If-Range"] == "\"v1\"")
     }
 
-    @Test("rule 35: unproven bytes of an earlier request count where the digest is expected")
-    func unprovenOnDiskUnderDigest() {
+    @Test
+    func `rule 35: unverified bytes of an earlier request are kept if the digest is expected`() {
         var representation = Representation.sample()
         representation.unverifiedFrom = 30
         let harness = Self.verifying(representation)

@@ -3,16 +3,17 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine", .endsWhenHung)
+/// The basic course of a transfer: requests, continuation, restarts, and completion.
+@Suite(.endsWhenHung)
 struct TransferStateMachineTests {
     private let whole: HeaderFields = ["Content-Length": "100", "ETag": "\"v1\""]
     private let rest: HeaderFields = ["Content-Range": "bytes 50-99/100", "ETag": "\"v1\""]
 
-    @Test("a first download asks for a permit, the partial, the whole body, and finishes")
-    func fresh() {
+    @Test
+    func `a new download requests a permit, opens the partial file, requests the whole body, and finishes`() {
         var harness = StateMachineHarness()
         harness.run()
-        #expect(harness.done == ["ask for a permit", "open", "exchange 1 whole"])
+        #expect(harness.done == ["request a permit", "open", "exchange 1 whole"])
         harness.head(200, whole)
         #expect(harness.done.suffix(2) == ["begin 100 for 1", "gate 1"])
         #expect(harness.bytes(60) == 0..<60)
@@ -23,8 +24,8 @@ struct TransferStateMachineTests {
         #expect(harness.machine.phase == .ended)
     }
 
-    @Test("the subscribers hear of each step once")
-    func log() {
+    @Test
+    func `the subscribers receive each event once`() {
         var harness = StateMachineHarness()
         harness.run()
         harness.head(200, whole)
@@ -33,18 +34,18 @@ struct TransferStateMachineTests {
         #expect(harness.log == ["waiting", "started 100 resumable", "verifying"])
     }
 
-    @Test("rule 57: the last progress is told, however soon it comes after the one before")
-    func lastProgress() {
+    @Test
+    func `rule 57: the last progress is emitted, however soon it follows the previous one`() {
         var harness = StateMachineHarness.connecting()
         harness.head(200, whole)
         harness.bytes(60)
         harness.bytes(40)
         harness.end()
-        #expect(harness.told.suffix(2) == ["progress 100", "verifying"])
+        #expect(harness.emitted.suffix(2) == ["progress 100", "verifying"])
     }
 
-    @Test("rules 1, 4 and 6: what is on disk is continued under its validator")
-    func resume() throws {
+    @Test
+    func `rules 1, 4 and 6: bytes on disk are continued under their validator`() throws {
         var harness = StateMachineHarness()
         harness.finding = .success(.bytes(.sample(), IntervalSet(0..<50)))
         harness.run()
@@ -60,8 +61,8 @@ struct TransferStateMachineTests {
         #expect(harness.done == ["finish 100", "release the permit", "end finished"])
     }
 
-    @Test("what the server says of the same representation now is noted")
-    func adopted() {
+    @Test
+    func `newer metadata of the same representation is recorded`() {
         var representation = Representation.sample()
         representation.finalURL = "https://old.example/file"
         var harness = StateMachineHarness.resuming(representation)
@@ -69,8 +70,8 @@ struct TransferStateMachineTests {
         #expect(harness.done == ["updateRepresentation"])
     }
 
-    @Test("rule 22: a whole body in answer to a range begins again at zero, without another request")
-    func restart() {
+    @Test
+    func `rule 22: a whole body in response to a range restarts at zero without another request`() {
         var harness = StateMachineHarness.resuming()
         harness.head(200, ["Content-Length": "120", "ETag": "\"v2\""])
         #expect(harness.log == ["restarted contentChanged 50", "started 120 resumable"])
@@ -82,17 +83,17 @@ struct TransferStateMachineTests {
         #expect(harness.machine.phase == .ended)
     }
 
-    @Test("rule 12: what is complete by record is finished without a request")
-    func completeByRecord() {
+    @Test
+    func `rule 12: a file that is complete on disk is finished without a request`() {
         var harness = StateMachineHarness()
         harness.finding = .success(.bytes(.sample(length: 50), IntervalSet(0..<50)))
         harness.run()
-        #expect(harness.done == ["ask for a permit", "open", "finish 50", "release the permit", "end finished"])
+        #expect(harness.done == ["request a permit", "open", "finish 50", "release the permit", "end finished"])
         #expect(harness.requests.isEmpty)
     }
 
-    @Test("rule 5: bytes without a validator are given up before anything is asked")
-    func withoutValidator() {
+    @Test
+    func `rule 5: bytes without a validator are discarded before any request`() {
         var representation = Representation.sample()
         representation.validator = nil
         var harness = StateMachineHarness()
@@ -102,8 +103,8 @@ struct TransferStateMachineTests {
         #expect(harness.done.last == "exchange 1 whole")
     }
 
-    @Test("rule 28: bytes under a content coding are given up before anything is asked")
-    func coded() {
+    @Test
+    func `rule 28: bytes with a content coding are discarded before any request`() {
         var representation = Representation.sample()
         representation.contentCoding = "gzip"
         let harness = StateMachineHarness.resuming(representation)
@@ -111,8 +112,8 @@ struct TransferStateMachineTests {
         #expect(harness.machine.exchanges.first?.request == .everything)
     }
 
-    @Test("what was found and cannot be used is told, with its reason")
-    func unusable() {
+    @Test
+    func `unusable bytes on disk are emitted as a restart with its reason`() {
         var harness = StateMachineHarness()
         harness.finding = .success(.unusable(.checkpointCorrupt, discarded: 7))
         harness.run()
@@ -120,8 +121,8 @@ struct TransferStateMachineTests {
         #expect(harness.done.last == "exchange 1 whole")
     }
 
-    @Test("rule 27: 412 restarts from zero once, then it is reported")
-    func preconditionFailed() {
+    @Test
+    func `rule 27: 412 restarts from zero once, then it is an error`() {
         var harness = StateMachineHarness.resuming { $0.windowLength = 40 }
         #expect(harness.machine.exchanges.first?.request.fields["If-Match"] == "\"v1\"")
         harness.head(412)
@@ -129,22 +130,20 @@ struct TransferStateMachineTests {
         #expect(harness.done == ["cancel 1", "exchange 2 bytes=0-39"])
     }
 
-    @Test(
-        "rule 26: 416 completes, or restarts once",
-        arguments: [
-            ("bytes */50", ["cancel 1", "finish 50", "release the permit", "end finished"], []),
-            ("bytes */90", ["cancel 1", "exchange 2 whole"], ["restarted contentChanged 50"]),
-            ("nonsense", ["cancel 1", "exchange 2 whole"], ["restarted rangeNotSatisfiable 50"]),
-        ])
-    func unsatisfiable(_ contentRange: String, _ done: [String], _ log: [String]) {
+    @Test(arguments: [
+        ("bytes */50", ["cancel 1", "finish 50", "release the permit", "end finished"], []),
+        ("bytes */90", ["cancel 1", "exchange 2 whole"], ["restarted contentChanged 50"]),
+        ("nonsense", ["cancel 1", "exchange 2 whole"], ["restarted rangeNotSatisfiable 50"]),
+    ])
+    func `rule 26: 416 completes, or restarts once`(_ contentRange: String, _ done: [String], _ log: [String]) {
         var harness = StateMachineHarness.resuming(.sample(length: nil))
         harness.head(416, ["Content-Range": contentRange])
         #expect(harness.done == done)
         #expect(harness.log.filter { $0 != "verifying" } == log)
     }
 
-    @Test("rules 26 and 27: a server that gives cause for a second restart fails")
-    func secondRestart() {
+    @Test
+    func `rules 26 and 27: a second restart fails the transfer`() {
         var harness = StateMachineHarness.resuming()
         harness.head(416)
         harness.head(200, whole)
@@ -155,14 +154,14 @@ struct TransferStateMachineTests {
         #expect(harness.failure?.code == .contentChanged)
     }
 
-    @Test("rule 19: a shorter part is taken and the rest asked for, as often as it takes, without a retry")
-    func shorterParts() {
+    @Test
+    func `rule 19: a shorter part is used, and the rest is requested without a retry, any number of times`() {
         var harness = StateMachineHarness.resuming()
         for start in stride(from: 50, to: 100, by: 5) {
             harness.head(206, ["Content-Range": "bytes \(start)-\(start + 4)/100"])
             harness.bytes(5)
             harness.end()
-            // The last of them are paced.
+            // The last of these parts are paced.
             harness.pass(.seconds(1))
         }
         #expect(harness.requests.count == 9)
@@ -171,8 +170,8 @@ struct TransferStateMachineTests {
         #expect(!harness.log.contains { $0.hasPrefix("retrying") })
     }
 
-    @Test("rule 15: what a part repeats of the bytes at hand is left out")
-    func overlap() {
+    @Test
+    func `rule 15: bytes that a part repeats are skipped`() {
         var harness = StateMachineHarness.resuming()
         harness.head(206, ["Content-Range": "bytes 30-99/100"])
         #expect(harness.bytes(15) == 50..<50)
@@ -182,8 +181,8 @@ struct TransferStateMachineTests {
         #expect(harness.done.last == "end finished")
     }
 
-    @Test("rule 47: an unknown length is settled by an orderly end")
-    func unknownLength() {
+    @Test
+    func `rule 47: an orderly end determines an unknown length`() {
         var harness = StateMachineHarness.connecting()
         harness.head(200)
         harness.bytes(70)
@@ -192,8 +191,8 @@ struct TransferStateMachineTests {
         #expect(harness.done.suffix(3) == ["finish 70", "release the permit", "end finished"])
     }
 
-    @Test("rules 29 and 47: an unknown length is not settled by a lost connection")
-    func unknownLengthLost() {
+    @Test
+    func `rules 29 and 47: a lost connection does not determine an unknown length`() {
         var harness = StateMachineHarness.connecting()
         harness.head(200)
         harness.bytes(70)
@@ -203,16 +202,16 @@ struct TransferStateMachineTests {
         #expect(harness.log == ["started ?", "retrying 1 connectionLost", "waiting", "restarted noValidator 70"])
     }
 
-    @Test("rule 47: a file may be empty", arguments: [["Content-Length": "0"], [:]] as [HeaderFields])
-    func empty(_ fields: HeaderFields) {
+    @Test(arguments: [["Content-Length": "0"], [:]] as [HeaderFields])
+    func `rule 47: a file can be empty`(_ fields: HeaderFields) {
         var harness = StateMachineHarness.connecting()
         harness.head(200, fields)
         harness.end()
         #expect(harness.done.suffix(3) == ["finish 0", "release the permit", "end finished"])
     }
 
-    @Test("an empty partial begins at once; the body is held back only where bytes have to go first")
-    func beginning() {
+    @Test
+    func `the body is held back only if bytes have to be removed first`() {
         var harness = StateMachineHarness.connecting()
         harness.automatic.remove(.beginning)
         harness.head(200, whole)
@@ -230,8 +229,8 @@ struct TransferStateMachineTests {
         #expect(harness.reply.length == 100)
     }
 
-    @Test("an end that comes while the store makes room is kept until it has")
-    func earlyEnd() {
+    @Test
+    func `an end that arrives while the store prepares is held until the store has finished`() {
         var harness = StateMachineHarness.connecting()
         harness.automatic.remove(.beginning)
         harness.head(200, ["Content-Length": "0"])
@@ -241,8 +240,8 @@ struct TransferStateMachineTests {
         #expect(harness.done == ["begin 0 for 1", "finish 0", "release the permit", "end finished"])
     }
 
-    @Test("a store that cannot make room fails the transfer")
-    func beginningFails() {
+    @Test
+    func `a store that cannot prepare the partial file fails the transfer`() {
         var harness = StateMachineHarness.connecting()
         harness.beginning = .failure(DownloadError(.diskFull))
         harness.head(200, whole)
@@ -253,15 +252,15 @@ struct TransferStateMachineTests {
             ])
     }
 
-    @Test("a write that fails fails the transfer, and what was written before is kept")
-    func writingFails() {
+    @Test
+    func `a failed write fails the transfer, and earlier bytes are kept`() {
         var harness = StateMachineHarness.receiving()
         harness.feed(harness.machine.writeFailed(DownloadError(.diskFull), exchange: 1, at: .zero))
         #expect(harness.done == ["cancel 1", "close with 50", "release the permit", "end diskFull, 50 kept"])
     }
 
-    @Test("a file that cannot be placed fails the transfer")
-    func finishingFails() {
+    @Test
+    func `a file that cannot be placed fails the transfer`() {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.finishing)
         harness.bytes(50)
@@ -271,8 +270,8 @@ struct TransferStateMachineTests {
         #expect(harness.failure?.code == .permissionDenied)
     }
 
-    @Test("a transfer of an earlier process waits, paused, to be resumed")
-    func revived() {
+    @Test
+    func `a transfer of an earlier process is paused until it is resumed`() {
         var harness = StateMachineHarness()
         let location = PartialLocation(
             directory: "/d", baseName: "f", request: RequestRecord(url: "u", destination: "f"))
@@ -283,12 +282,12 @@ struct TransferStateMachineTests {
         #expect(harness.machine.progress.expectedByteCount == 100)
         harness.finding = .success(.bytes(.sample(), IntervalSet(0..<50)))
         harness.run()
-        #expect(harness.done == ["ask for a permit", "open", "exchange 1 bytes=50-"])
+        #expect(harness.done == ["request a permit", "open", "exchange 1 bytes=50-"])
     }
 }
 
 extension TransferStateMachine.HeadReply {
-    /// The length of the representation that is to begin.
+    /// The length of the representation that is to start.
     fileprivate var length: Int64? {
         if case .start(let representation) = self { representation.length } else { nil }
     }

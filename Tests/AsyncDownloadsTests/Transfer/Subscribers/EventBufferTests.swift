@@ -3,13 +3,14 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Mailbox", .endsWhenHung)
+/// The buffer between a download and a reader of its events (rule 57).
+@Suite(.endsWhenHung)
 struct EventBufferTests {
     private static func progress(_ count: Int64) -> DownloadEvent {
         .progress(DownloadProgress(receivedByteCount: count))
     }
 
-    /// What is in it, in order, and "end" or the error's code after that.
+    /// Returns the buffered events in order, followed by "end" or the error's code.
     private static func contents(_ buffer: inout EventBuffer) -> [String] {
         var contents: [String] = []
         while let delivery = buffer.take() {
@@ -22,8 +23,8 @@ struct EventBufferTests {
         return contents
     }
 
-    @Test("rule 57: the latest progress replaces one that nobody has taken")
-    func latest() {
+    @Test
+    func `rule 57: the latest progress replaces an unread one`() {
         var buffer = EventBuffer()
         for event in [
             DownloadEvent.waiting, Self.progress(1), Self.progress(2), .verifying, Self.progress(3), Self.progress(4),
@@ -34,29 +35,29 @@ struct EventBufferTests {
         #expect(Self.contents(&buffer) == ["waiting", "progress 2", "verifying", "progress 4"])
     }
 
-    @Test("rule 57: what is not progress is kept in order while fewer than a hundred events are unread")
-    func lifecycle() {
+    @Test
+    func `rule 57: events other than progress are kept in order up to a hundred unread events`() {
         var buffer = EventBuffer()
         buffer.isClaimed = true
         for offset in 0..<100 { _ = buffer.put(.resumed(fromOffset: Int64(offset))) }
         #expect(Self.contents(&buffer) == (0..<100).map { "resumed \($0)" })
     }
 
-    @Test(
-        "no consumer has more than a hundred unread events, and it learns how many were left out",
-        arguments: [true, false])
-    func bounded(_ isClaimed: Bool) {
+    @Test(arguments: [true, false])
+    func `no consumer has more than a hundred unread events, and the number of dropped events is emitted`(
+        _ isClaimed: Bool
+    ) {
         var buffer = EventBuffer()
         buffer.isClaimed = isClaimed
         for offset in 0..<20_000 { _ = buffer.put(.resumed(fromOffset: Int64(offset))) }
         #expect(Self.contents(&buffer) == ["omitted 19900"] + (19_900..<20_000).map { "resumed \($0)" })
-        // Told once: what comes after it has been read is complete again.
+        // The gap is emitted once: events after it are complete again.
         _ = buffer.put(.verifying)
         #expect(Self.contents(&buffer) == ["verifying"])
     }
 
-    @Test("a full buffer leaves out the oldest event of the kind that comes, and says so in its place")
-    func oneKind() {
+    @Test
+    func `a full buffer drops the oldest event of the new event's kind and emits a gap in its place`() {
         var buffer = Self.full()
         for offset in 50..<60 { _ = buffer.put(.resumed(fromOffset: Int64(offset))) }
         let restarts = (0..<48).map { "restarted contentChanged \($0)" }
@@ -65,8 +66,8 @@ struct EventBufferTests {
                 == ["waiting", "started 5 resumable"] + restarts + ["omitted 10"] + (10..<60).map { "resumed \($0)" })
     }
 
-    @Test("a full buffer leaves out its oldest event where it has none of the kind that comes")
-    func oldest() {
+    @Test
+    func `a full buffer without an event of the new event's kind drops its oldest event`() {
         var buffer = Self.full()
         _ = buffer.put(.paused(receivedByteCount: 5))
         _ = buffer.put(.verifying)
@@ -77,8 +78,8 @@ struct EventBufferTests {
         #expect(contents.count == 102)
     }
 
-    @Test("gaps that meet are told as one")
-    func meetingGaps() {
+    @Test
+    func `adjacent gaps are emitted as one`() {
         var buffer = EventBuffer()
         for _ in 0..<50 {
             _ = buffer.put(.resumed(fromOffset: 1))
@@ -94,8 +95,8 @@ struct EventBufferTests {
         #expect(contents.allSatisfy { !$0.hasSuffix(" 1") })
     }
 
-    @Test("progress that newer progress replaces is not counted")
-    func replacedProgress() {
+    @Test
+    func `progress that newer progress replaces is not counted`() {
         var buffer = EventBuffer()
         _ = buffer.put(Self.progress(1))
         for offset in 0..<99 { _ = buffer.put(.resumed(fromOffset: Int64(offset))) }
@@ -103,8 +104,8 @@ struct EventBufferTests {
         #expect(Self.contents(&buffer) == (0..<99).map { "resumed \($0)" } + ["progress 2"])
     }
 
-    @Test("the last event and the error are never left out", arguments: [nil, DownloadError(.timedOut)])
-    func terminal(_ error: DownloadError?) {
+    @Test(arguments: [nil, DownloadError(.timedOut)])
+    func `the terminal event and the error are never dropped`(_ error: DownloadError?) {
         var buffer = Self.full()
         if error == nil {
             _ = buffer.put(
@@ -121,15 +122,15 @@ struct EventBufferTests {
         #expect(contents.first == (error == nil ? "omitted 1" : "waiting"))
     }
 
-    @Test("a gap that is told leaves the event after it for the next call")
-    func gapFirst() throws {
+    @Test
+    func `a gap is delivered in a separate call before the event after it`() throws {
         var buffer = EventBuffer()
         for offset in 0..<101 { _ = buffer.put(.resumed(fromOffset: Int64(offset))) }
         #expect(try buffer.take()?.get()?.summary == "omitted 1")
         #expect(try buffer.take()?.get()?.summary == "resumed 1")
     }
 
-    /// A mailbox of a hundred unread events of four kinds.
+    /// Returns a buffer with a hundred unread events of four kinds.
     private static func full() -> EventBuffer {
         var buffer = EventBuffer()
         _ = buffer.put(.waiting)
@@ -139,8 +140,8 @@ struct EventBufferTests {
         return buffer
     }
 
-    @Test("the end comes after what is in it, and for ever")
-    func orderlyEnd() {
+    @Test
+    func `the end is delivered after the buffered events, and repeatedly`() {
         var buffer = EventBuffer()
         _ = buffer.put(.verifying)
         #expect(buffer.finish(nil).count == 0)
@@ -148,15 +149,15 @@ struct EventBufferTests {
         #expect(Self.contents(&buffer) == ["end"])
     }
 
-    @Test("an error is thrown once, and then the stream has ended")
-    func error() {
+    @Test
+    func `an error is thrown once, and then the stream has ended`() {
         var buffer = EventBuffer()
         _ = buffer.finish(DownloadError(.timedOut))
         #expect(Self.contents(&buffer) == ["timedOut", "end"])
     }
 
-    @Test("after the end nothing is taken in, and no other end")
-    func afterTheEnd() {
+    @Test
+    func `after the end, no event and no other end is accepted`() {
         var buffer = EventBuffer()
         _ = buffer.finish(nil)
         _ = buffer.put(.waiting)
@@ -164,14 +165,14 @@ struct EventBufferTests {
         #expect(Self.contents(&buffer) == ["end"])
     }
 
-    @Test("an empty buffer has nothing to deliver until it ends")
-    func empty() {
+    @Test
+    func `an empty buffer has nothing to deliver until it ends`() {
         var buffer = EventBuffer()
         #expect(buffer.take() == nil)
     }
 
-    @Test("who waits gets the next event, and no one else does")
-    func waiting() async throws {
+    @Test
+    func `only the waiting consumer gets the next event`() async throws {
         var buffer = EventBuffer()
         let delivery = await withCheckedContinuation { continuation in
             _ = buffer.wait(continuation)
@@ -182,8 +183,8 @@ struct EventBufferTests {
         #expect(buffer.put(.waiting).count == 0)
     }
 
-    @Test("who waits gets the end, or the error, once")
-    func waitingForTheEnd() async throws {
+    @Test
+    func `a waiting consumer gets the end or the error once`() async throws {
         for error in [nil, DownloadError(.timedOut)] {
             var buffer = EventBuffer()
             let delivery = await withCheckedContinuation { continuation in
@@ -198,8 +199,8 @@ struct EventBufferTests {
         }
     }
 
-    @Test("of two that wait the earlier gets the end, and the later the event")
-    func twoWaiters() async throws {
+    @Test
+    func `of two waiting consumers, the earlier gets the end and the later gets the event`() async throws {
         let buffer = Held(EventBuffer())
         await withCheckedContinuation { waits in
             let task = Task {
@@ -220,7 +221,7 @@ struct EventBufferTests {
         #expect(try later.get()?.summary == "verifying")
     }
 
-    /// A mailbox that two tasks can reach.
+    /// A buffer that two tasks can access.
     private final class Held: Sendable {
         let value: Mutex<EventBuffer>
         let task = Mutex<Task<EventBuffer.Delivery, Never>?>(nil)

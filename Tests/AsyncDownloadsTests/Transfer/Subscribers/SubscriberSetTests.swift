@@ -4,7 +4,8 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Subscribers", .endsWhenHung)
+/// The set of subscribers of a transfer.
+@Suite(.endsWhenHung)
 struct SubscriberSetTests {
     private static func request(_ name: String, _ priority: DownloadRequest.Priority = .normal) -> DownloadRequest {
         DownloadRequest(
@@ -18,28 +19,28 @@ struct SubscriberSetTests {
 
     private static func heard(_ subscribers: inout SubscriberSet, _ number: SubscriberID) -> [String] {
         subscribers.update(number) { subscriber in
-            var heard: [String] = []
+            var received: [String] = []
             for id in subscriber.buffers.keys {
-                while case .success(let event?)? = subscriber.buffers[id]?.take() { heard.append(event.summary) }
+                while case .success(let event?)? = subscriber.buffers[id]?.take() { received.append(event.summary) }
             }
-            return heard
+            return received
         } ?? []
     }
 
-    @Test("everyone who waits hears of everything, the paused not of progress")
-    func telling() {
+    @Test
+    func `active subscribers receive every event, and paused ones receive no progress`() {
         var subscribers = SubscriberSet()
         let first = subscribers.add(Self.request("a"))
         let second = subscribers.add(Self.request("b"))
         _ = subscribers.setPaused(true, second, at: .zero)
         #expect(subscribers.emit(.verifying).count == 0)
         #expect(subscribers.emit(.progress(DownloadProgress(receivedByteCount: 5))).count == 0)
-        #expect(Self.heard(&subscribers, first) == ["verifying", "progress 5"])
-        #expect(Self.heard(&subscribers, second) == ["verifying"])
+        #expect(Self.received(&subscribers, first) == ["verifying", "progress 5"])
+        #expect(Self.received(&subscribers, second) == ["verifying"])
     }
 
-    @Test("all are paused when each who still waits is")
-    func pausing() {
+    @Test
+    func `the set is paused if every active subscriber is paused`() {
         var subscribers = SubscriberSet()
         #expect(!subscribers.arePaused)
         let numbers = ["a", "b", "c"].map { subscribers.add(Self.request($0)) }
@@ -54,8 +55,8 @@ struct SubscriberSetTests {
         #expect(subscribers.isEmpty)
     }
 
-    @Test("callers are active until their outcome is known, in the order in which they came")
-    func active() {
+    @Test
+    func `subscribers are active until their outcome is known, in the order in which they were added`() {
         var subscribers = SubscriberSet()
         let numbers = (0..<20).map { subscribers.add(Self.request("\($0)")) }
         #expect(subscribers.active.map(\.id) == numbers)
@@ -66,8 +67,8 @@ struct SubscriberSetTests {
         #expect(subscribers.all[numbers[3]] != nil)
     }
 
-    @Test("the priority is that of the most urgent who still waits")
-    func priority() {
+    @Test
+    func `the priority is that of the most urgent active subscriber`() {
         var subscribers = SubscriberSet()
         #expect(subscribers.priority == .low)
         _ = subscribers.add(Self.request("a", .normal))
@@ -77,8 +78,8 @@ struct SubscriberSetTests {
         #expect(subscribers.priority == .normal)
     }
 
-    @Test("each caller gets its own result of a finished transfer, and one without a result an error")
-    func finished() throws {
+    @Test
+    func `each subscriber of a finished transfer gets its own result, or an error if it has none`() throws {
         var subscribers = SubscriberSet()
         let numbers = ["a", "b", "c"].map { subscribers.add(Self.request($0)) }
         _ = subscribers.end(
@@ -86,11 +87,11 @@ struct SubscriberSetTests {
         #expect(try subscribers.all[numbers[0]]?.outcome?.get() == Self.file)
         #expect(Self.code(subscribers, numbers[1]) == .checksumMismatch)
         #expect(Self.code(subscribers, numbers[2]) == .storageFailure)
-        #expect(Self.heard(&subscribers, numbers[0]) == ["finished 7"])
+        #expect(Self.received(&subscribers, numbers[0]) == ["finished 7"])
     }
 
-    @Test("an error speaks of the URL that its caller asked for")
-    func errors() throws {
+    @Test
+    func `an error has the URL that its subscriber requested`() throws {
         var subscribers = SubscriberSet()
         let numbers = ["a", "b"].map { subscribers.add(Self.request($0)) }
         _ = subscribers.end(.failed(DownloadError(.timedOut, retainedByteCount: 9)))
@@ -106,8 +107,8 @@ struct SubscriberSetTests {
         }
     }
 
-    @Test("a transfer that was left or discarded is cancelled for whoever is still there")
-    func cancelled() {
+    @Test
+    func `an abandoned or discarded transfer ends with a cancellation for its subscribers`() {
         for ending in [TransferEnding.abandoned, .discarded] {
             var subscribers = SubscriberSet()
             let number = subscribers.add(Self.request("a"))
@@ -116,19 +117,19 @@ struct SubscriberSetTests {
         }
     }
 
-    @Test("an outcome is final")
-    func final() {
+    @Test
+    func `an outcome is final`() {
         var subscribers = SubscriberSet()
         let number = subscribers.add(Self.request("a"))
         _ = subscribers.end(number, .failure(DownloadError(.superseded)))
         _ = subscribers.end(.finished([number: .success(Self.file)]))
         _ = subscribers.emit(.verifying)
         #expect(Self.code(subscribers, number) == .superseded)
-        #expect(Self.heard(&subscribers, number).isEmpty)
+        #expect(Self.received(&subscribers, number).isEmpty)
     }
 
-    @Test("whoever awaits the outcome is woken with it, once")
-    func waiters() async throws {
+    @Test
+    func `each waiter receives the outcome once`() async throws {
         var subscribers = SubscriberSet()
         let number = subscribers.add(Self.request("a"))
         let outcome = await withCheckedContinuation { continuation in
@@ -140,8 +141,8 @@ struct SubscriberSetTests {
         #expect(subscribers.all[number]?.waiters.isEmpty == true)
     }
 
-    @Test("a caller is heard while a stream was handed out or an outcome is awaited")
-    func consumers() {
+    @Test
+    func `a subscriber has consumers while a stream is open or its outcome is awaited`() {
         var subscribers = SubscriberSet()
         let number = subscribers.add(Self.request("a"))
         #expect(subscribers.all[number]?.hasConsumers == false)
@@ -151,8 +152,8 @@ struct SubscriberSetTests {
         #expect(subscribers.all[number]?.hasConsumers == true)
     }
 
-    @Test("who is unknown cannot be changed")
-    func unknown() {
+    @Test
+    func `an unknown subscriber cannot be changed`() {
         var subscribers = SubscriberSet()
         #expect(subscribers.update(7) { _ in 1 } == nil)
     }

@@ -4,9 +4,9 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Pausing, leaving and coming back: no byte is fetched twice (rules 54 and 55).
+/// Pauses, cancellations, and continuation without fetching a byte twice (rules 54 and 55).
 @Suite(.endsWhenHung)
-struct PausingTests {
+struct PauseTests {
     private let content = Content(seed: 4, length: 3_000_000)
     private let stalled: Int64 = 1_200_000
 
@@ -14,7 +14,7 @@ struct PausingTests {
         environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.stall(after: stalled)]]), at: "/one")
     }
 
-    /// Listens until `count` bytes are there.
+    /// Reads events until `count` bytes have been received.
     private func received(_ count: Int64, _ events: AsyncThrowingStream<DownloadEvent, any Error>) async throws {
         for try await event in events {
             if case .progress(let progress) = event, progress.receivedByteCount >= count { return }
@@ -22,7 +22,7 @@ struct PausingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a paused download goes on from its bytes, and its stream stays open`(_ engine: Engine) async throws {
+    func `a paused download continues from its bytes, and its stream stays open`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             stall(environment)
             let download = environment.downloader.start(environment.request("/one"))
@@ -42,7 +42,7 @@ struct PausingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `resuming at once after pausing never begins at zero`(_ engine: Engine) async throws {
+    func `resuming immediately after pausing never restarts from zero`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             stall(environment)
             let download = environment.downloader.start(environment.request("/one"))
@@ -59,7 +59,7 @@ struct PausingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a cancelled task surfaces as cancelled, and asking again continues`(_ engine: Engine) async throws {
+    func `a canceled task throws a cancellation error, and a new request continues`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             stall(environment)
             let download = environment.downloader.start(environment.request("/one"))
@@ -77,7 +77,7 @@ struct PausingTests {
     }
 
     @Test
-    func `a task that is cancelled in the loop leaves the download`() async throws {
+    func `canceling the task that reads events cancels the download`() async throws {
         try await TestEnvironment.with { environment async throws in
             stall(environment)
             let download = environment.downloader.start(environment.request("/one"))
@@ -89,7 +89,8 @@ struct PausingTests {
             }
             for await count in progress where count >= stalled { break }
             task.cancel()
-            // Where it is not waiting for an event at that moment, the loop merely ends, as of any stream.
+            // If the task is not waiting for an event when it is canceled, the loop ends without an error, as with any
+            // stream.
             if case .failure(let error as DownloadError) = await task.result {
                 #expect(error.code == .cancelled)
                 #expect(error.retainedByteCount == stalled)
@@ -102,7 +103,7 @@ struct PausingTests {
     }
 
     @Test
-    func `leaving the loop changes nothing`() async throws {
+    func `exiting the event loop does not affect the download`() async throws {
         try await TestEnvironment.with { environment async throws in
             stall(environment)
             let download = environment.downloader.start(environment.request("/one"))
@@ -114,7 +115,7 @@ struct PausingTests {
     }
 
     @Test
-    func `discarding leaves no trace`() async throws {
+    func `discarding removes all files of the download`() async throws {
         try await TestEnvironment.with { environment async throws in
             stall(environment)
             let download = environment.downloader.start(environment.request("/one"))
@@ -126,7 +127,7 @@ struct PausingTests {
     }
 
     @Test
-    func `one handle's pause does not pause the others`() async throws {
+    func `pausing one download does not pause the others`() async throws {
         try await TestEnvironment.with { environment async throws in
             stall(environment)
             let pausing = environment.downloader.start(environment.request("/one", to: "a"))
@@ -142,7 +143,7 @@ struct PausingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `another downloader continues what one has left, and lists it`(_ engine: Engine) async throws {
+    func `another downloader lists and continues unfinished downloads`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             stall(environment)
             let download = environment.downloader.start(environment.request("/one"))
@@ -166,7 +167,7 @@ struct PausingTests {
     }
 
     @Test
-    func `everything can be paused and resumed at once`() async throws {
+    func `pauseAll and resumeAll apply to every download`() async throws {
         try await TestEnvironment.with { environment async throws in
             for path in ["/a", "/b", "/c"] {
                 environment.server.serve(

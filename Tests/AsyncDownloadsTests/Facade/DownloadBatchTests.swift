@@ -5,9 +5,9 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Many downloads in one task group.
+/// Batches of downloads.
 @Suite(.endsWhenHung)
-struct BatchingTests {
+struct DownloadBatchTests {
     private let content = Content(seed: 10, length: 100_000)
 
     private func requests(_ count: Int, _ environment: TestEnvironment) -> [DownloadRequest] {
@@ -15,7 +15,7 @@ struct BatchingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `one failure does not stop the rest`(_ engine: Engine) async throws {
+    func `one failure does not stop the other downloads`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             for number in 0..<20 where number != 7 { environment.server.serve(Resource(content), at: "/\(number)") }
             var outcomes: [Int: Result<DownloadedFile, DownloadError>] = [:]
@@ -34,7 +34,7 @@ struct BatchingTests {
     }
 
     @Test
-    func `no more than the limit are asked for at a time`() async throws {
+    func `no more downloads than the limit run at the same time`() async throws {
         try await TestEnvironment.with(configure: { $0.maximumConcurrentTransfers = 50 }) { environment async throws in
             for number in 0..<9 {
                 environment.server.serve(Resource(content, script: [[.holdHead]]), at: "/\(number)")
@@ -52,7 +52,7 @@ struct BatchingTests {
     }
 
     @Test
-    func `a cancelled batch is no complete one, and its bytes are kept`() async throws {
+    func `a canceled batch throws, and its bytes are kept`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(content, entityTag: "\"a\"", script: [[.stall(after: 60_000)]]), at: "/0")
@@ -69,7 +69,7 @@ struct BatchingTests {
     }
 
     @Test
-    func `all or nothing: files come in the order of the requests`() async throws {
+    func `all or nothing: files are returned in the order of the requests`() async throws {
         try await TestEnvironment.with { environment async throws in
             for number in 0..<10 { environment.server.serve(Resource(content), at: "/\(number)") }
             let files = try await environment.downloader.downloadAll(requests(10, environment))
@@ -78,7 +78,7 @@ struct BatchingTests {
     }
 
     @Test
-    func `all or nothing: a failure cancels the rest and keeps their bytes`() async throws {
+    func `all or nothing: a failure cancels the other downloads and keeps their bytes`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(content, entityTag: "\"a\"", script: [[.stall(after: 60_000)]]), at: "/0")
@@ -99,7 +99,7 @@ struct BatchingTests {
     }
 
     @Test
-    func `all or nothing: cancelling the parent surfaces as cancelled`() async throws {
+    func `all or nothing: canceling the parent task throws a cancellation error`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(content, script: [[.holdHead]]), at: "/0")
             let task = Task { try await environment.downloader.downloadAll(requests(1, environment)) }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Looking on: states as a stream, and `Progress` of Foundation, neither of which keeps a download alive.
+/// Observers: streams of states and Foundation's `Progress`, neither of which keeps a download running.
 @Suite(.endsWhenHung)
-struct ObservingTests {
+struct EventStreamTests {
     private static let content = Content(seed: 71, length: 300_000)
 
-    @Test func `states come in their order, and the last is final`() async throws {
+    @Test func `states are emitted in order, and the last one is final`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
@@ -29,7 +29,7 @@ struct ObservingTests {
     }
 
     @Test(arguments: [true, false])
-    func `a download that fails or is cancelled ends the states so`(_ isCancelled: Bool) async throws {
+    func `a download that fails or is canceled ends with the corresponding state`(_ isCancelled: Bool) async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, script: [[.holdHead, .status(404)]]), at: "/one")
             let download = environment.downloader.start(environment.request("/one"))
@@ -42,7 +42,7 @@ struct ObservingTests {
         }
     }
 
-    @Test func `whoever only looks on keeps nobody from leaving, and leaves nothing`() async throws {
+    @Test func `an observer neither keeps a download running nor cancels it`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let download = environment.downloader.start(environment.request("/one"))
@@ -61,7 +61,7 @@ struct ObservingTests {
         }
     }
 
-    @Test func `Progress follows the bytes, and ends complete`() async throws {
+    @Test func `Progress reports the received bytes and ends complete`() async throws {
         try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.holdHead, .stall(after: 100_000)]]
             environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: script), at: "/one")
@@ -103,7 +103,7 @@ struct ObservingTests {
         }
     }
 
-    @Test func `many downloads change one parent in turn`() async throws {
+    @Test func `many downloads update one parent progress, one at a time`() async throws {
         try await TestEnvironment.with(configure: {
             $0.maximumConcurrentTransfers = 50
             $0.maximumConcurrentTransfersPerHost = 50
@@ -117,7 +117,7 @@ struct ObservingTests {
                 return download
             }
             for download in downloads { _ = try await download.file }
-            // The last changes come on tasks of their own.
+            // The last changes are made by separate tasks.
             while ProgressChanges.inTurn({ parent.fractionCompleted }) < 1 { await Task.yield() }
             #expect(ProgressChanges.inTurn { parent.completedUnitCount } == 50)
         }

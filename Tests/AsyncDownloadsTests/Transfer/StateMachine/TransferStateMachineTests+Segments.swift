@@ -3,8 +3,9 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("TransferStateMachine, in windows", .endsWhenHung)
-struct WindowTests {
+/// Downloads in segments, which are fetched one after another.
+@Suite(.endsWhenHung)
+struct TransferSegmentTests {
     private static func harness() -> StateMachineHarness { .connecting { $0.windowLength = 40 } }
 
     private static func part(_ first: Int, _ last: Int, of length: String = "100") -> HeaderFields {
@@ -19,8 +20,8 @@ struct WindowTests {
         harness.end()
     }
 
-    @Test("rule 8: one window follows another under If-Match, and that is no resumption")
-    func sequence() {
+    @Test
+    func `rule 8: segments follow each other under If-Match without counting as resumptions`() {
         var harness = Self.harness()
         Self.deliver(0, 39, to: &harness)
         #expect(harness.done == ["begin 100 for 1", "gate 1", "exchange 2 bytes=40-79"])
@@ -33,8 +34,8 @@ struct WindowTests {
             harness.done.suffix(4) == ["exchange 3 bytes=80-119", "finish 100", "release the permit", "end finished"])
     }
 
-    @Test("what is on disk is resumed by a window, and that is told once")
-    func resumption() {
+    @Test
+    func `bytes on disk are resumed by a segment, and the resumption is emitted once`() {
         var harness = StateMachineHarness.resuming { $0.windowLength = 40 }
         #expect(harness.machine.exchanges.first?.request.fields["Range"] == "bytes=50-89")
         Self.deliver(50, 89, to: &harness)
@@ -42,8 +43,8 @@ struct WindowTests {
         #expect(harness.log == ["started 100 resumable", "resumed 50", "verifying"])
     }
 
-    @Test("a window after a failure is a resumption")
-    func afterFailure() {
+    @Test
+    func `a segment after a failure is a resumption`() {
         var harness = Self.harness()
         Self.deliver(0, 39, to: &harness)
         harness.lose()
@@ -52,8 +53,8 @@ struct WindowTests {
         #expect(harness.log.contains("resumed 40"))
     }
 
-    @Test("a whole body in answer to the first window is taken")
-    func wholeBody() {
+    @Test
+    func `a whole body in response to the first segment is used`() {
         var harness = Self.harness()
         harness.head(200, ["Content-Length": "100"])
         #expect(harness.bytes(100) == 0..<100)
@@ -62,8 +63,8 @@ struct WindowTests {
         #expect(harness.requests.isEmpty)
     }
 
-    @Test("rule 23: a whole body in answer to a later window is cut off, and the rest asked for in one stream")
-    func fallback() {
+    @Test
+    func `rule 23: a whole body in response to a later segment is canceled, and the rest is requested as one stream`() {
         var harness = Self.harness()
         Self.deliver(0, 39, to: &harness)
         harness.forget()
@@ -77,8 +78,8 @@ struct WindowTests {
         #expect(harness.done.last == "end finished")
     }
 
-    @Test("an empty file has no window")
-    func empty() {
+    @Test
+    func `an empty file has no segments`() {
         var harness = Self.harness()
         harness.head(416, ["Content-Range": "bytes */0"])
         #expect(harness.done == ["cancel 1", "exchange 2 whole"])
@@ -87,15 +88,15 @@ struct WindowTests {
         #expect(harness.done.last == "end finished")
     }
 
-    @Test("rule 21: windows without a validator are not put together")
-    func withoutValidator() {
+    @Test
+    func `rule 21: segments without a validator are not combined`() {
         var harness = Self.harness()
         harness.head(206, ["Content-Range": "bytes 0-39/100"])
         #expect(harness.done == ["cancel 1", "exchange 2 whole"])
     }
 
-    @Test("rule 47: windows of an unknown length go on until the server says where it ends")
-    func unknownLength() {
+    @Test
+    func `rule 47: segments of a file of unknown length continue until the server states the end`() {
         var harness = Self.harness()
         Self.deliver(0, 39, of: "*", to: &harness)
         Self.deliver(40, 59, of: "*", to: &harness)
@@ -104,8 +105,8 @@ struct WindowTests {
         #expect(harness.done.suffix(3) == ["finish 60", "release the permit", "end finished"])
     }
 
-    @Test("rule 27: an object that changes under the windows is asked for in one stream at last, then given up")
-    func changing() {
+    @Test
+    func `rule 27: a changing object is requested as one stream, then fails`() {
         var harness = Self.harness()
         Self.deliver(0, 39, to: &harness)
         harness.head(412)
@@ -122,8 +123,8 @@ struct WindowTests {
         #expect(harness.failure?.code == .contentChanged)
     }
 
-    @Test("rule 14: one bad part is tried again; after two the file is asked for whole")
-    func rangeFaults() {
+    @Test
+    func `rule 14: one invalid part is retried, and after two the whole file is requested`() {
         var harness = Self.harness()
         Self.deliver(0, 39, to: &harness)
         harness.head(206)
@@ -135,8 +136,8 @@ struct WindowTests {
         #expect(harness.done.last == "exchange 4 whole")
     }
 
-    @Test("a good part makes a bad one forgotten")
-    func faultForgotten() {
+    @Test
+    func `a valid part resets the count of invalid ones`() {
         var harness = Self.harness()
         Self.deliver(0, 39, to: &harness)
         harness.head(206)
@@ -146,8 +147,8 @@ struct WindowTests {
         #expect(harness.log.last?.hasPrefix("retrying") == true)
     }
 
-    @Test("bad answers to the first window are no reason to give up windows at once, nor to lose anything")
-    func firstWindowFaults() {
+    @Test
+    func `invalid responses to the first segment neither end segments at once nor lose bytes`() {
         var harness = Self.harness()
         harness.head(206)
         harness.pass(.seconds(60))

@@ -3,8 +3,8 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Where a download may stand when a command comes; in each of them ``byteCount`` bytes are there, or all.
-enum Moment: String, CaseIterable, Sendable, CustomTestStringConvertible {
+/// A point at which a test interrupts a download; ``byteCount`` is the number of bytes received at that point.
+enum InterruptionPoint: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case waiting
     case connecting
     case receiving
@@ -27,10 +27,10 @@ enum Moment: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether nothing is left to be stopped.
+    /// Whether it is too late to stop the transfer.
     var isTooLate: Bool { state == .verifying }
 
-    /// How many bytes are there.
+    /// The number of bytes received at this point.
     var byteCount: Int64 {
         switch self {
         case .waiting, .connecting, .receiving, .backingOff: Self.byteCount
@@ -38,17 +38,17 @@ enum Moment: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Starts a download and brings it here; the stage's limit is one transfer.
-    func reached(on stage: LifecycleStage, _ request: DownloadRequest) async throws -> Download {
-        let download = stage.downloader.start(request)
-        try await reach(on: stage)
+    /// Starts a download and brings it to this point; requires a limit of one transfer.
+    func reached(on fixture: LifecycleFixture, _ request: DownloadRequest) async throws -> Download {
+        let download = fixture.downloader.start(request)
+        try await reach(on: fixture)
         return download
     }
 
-    /// Brings the transfer that has just begun here.
-    func reach(on stage: LifecycleStage) async throws {
-        await stage.performEffects()
-        let first = try #require(stage.transport.open.last)
+    /// Brings the transfer that has just started to this point.
+    func reach(on fixture: LifecycleFixture) async throws {
+        await fixture.waitUntilIdle()
+        let first = try #require(fixture.transport.open.last)
         first.answer(Self.object)
         first.deliver(Self.byteCount)
         switch self {
@@ -58,23 +58,23 @@ enum Moment: String, CaseIterable, Sendable, CustomTestStringConvertible {
             first.end(.failed(DownloadError(.connectionLost)))
         case .waiting:
             first.end(.failed(DownloadError(.connectionLost)))
-            stage.downloader.start(try stage.request("/other", to: "other.bin"))
-            await stage.performEffects()
-            stage.time.advance(by: .seconds(60))
+            fixture.downloader.start(try fixture.request("/other", to: "other.bin"))
+            await fixture.waitUntilIdle()
+            fixture.time.advance(by: .seconds(60))
         case .connecting:
             first.end(.failed(DownloadError(.connectionLost)))
-            await stage.performEffects()
-            stage.time.advance(by: .seconds(60))
+            await fixture.waitUntilIdle()
+            fixture.time.advance(by: .seconds(60))
         case .lastByte:
             first.deliver(Self.object.content.length)
         case .verifying, .renaming:
-            let hold = self == .verifying ? stage.disk.reading : stage.disk.renaming
+            let hold = self == .verifying ? fixture.disk.reading : fixture.disk.renaming
             hold.shut()
             first.deliver(Self.object.content.length)
             first.end(.complete)
-            while !hold.hasVisitor { await Task.yield() }
+            while !hold.hasWaiter { await Task.yield() }
             return
         }
-        await stage.performEffects()
+        await fixture.waitUntilIdle()
     }
 }

@@ -4,13 +4,15 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Redirects are followed by the package's own rules (rules 10 and 11).
+/// Redirects, which are followed by the package's own rules (rules 10 and 11).
 @Suite(.endsWhenHung)
-struct FollowingTests {
+struct RedirectFollowingTests {
     private let content = Content(seed: 6, length: 200_000)
 
     @Test(arguments: Engine.allCases, [301, 302, 303, 307, 308])
-    func `redirects are followed, and the original URL is asked again`(_ engine: Engine, _ status: Int) async throws {
+    func `redirects are followed, and the next attempt starts at the original URL`(
+        _ engine: Engine, _ status: Int
+    ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var start = Resource(content)
             start.script = [
@@ -28,7 +30,7 @@ struct FollowingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 11: credentials do not cross origins, also on resumption`(_ engine: Engine) async throws {
+    func `rule 11: credentials are not sent to other origins, even for a resumption`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             try await LoopbackServer.withServer { other async throws in
                 var start = Resource(content)
@@ -50,7 +52,7 @@ struct FollowingTests {
     }
 
     @Test
-    func `a signed target that expires between two windows is asked for anew`() async throws {
+    func `a signed target that expires between two segments is requested again from the original URL`() async throws {
         try await TestEnvironment.with(.urlSession) { environment async throws in
             let content = Content(seed: 7, length: 9_000_000)
             var start = Resource(content)
@@ -68,7 +70,7 @@ struct FollowingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a target that is refused for good is a failure`(_ engine: Engine) async throws {
+    func `a target that is always refused fails the download`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var start = Resource(content)
             start.script = [[.redirect(location: "/b")]]
@@ -85,7 +87,7 @@ struct FollowingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a loop ends after twenty redirects`(_ engine: Engine) async throws {
+    func `a redirect loop ends after twenty redirects`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             var loop = Resource(content)
             loop.script = [[.redirect(location: "/a")]]
@@ -100,7 +102,9 @@ struct FollowingTests {
     @Test(
         arguments: Engine.allCases,
         ["ftp://127.0.0.1/x", "file:///etc/passwd", "http://user:pass@127.0.0.1/x", "http:"])
-    func `redirects out of http are refused`(_ engine: Engine, _ location: String) async throws {
+    func `redirects to schemes other than HTTP, or with user information, are refused`(
+        _ engine: Engine, _ location: String
+    ) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Resource(content, script: [[.redirect(location: location)]]), at: "/a")
             let log = await EventLog(of: environment.downloader.start(environment.request("/a")))

@@ -3,8 +3,8 @@ import LoopbackServer
 
 @testable import AsyncDownloads
 
-/// A downloader over an engine and a clock that a test steps, and the real disk.
-struct LifecycleStage: Sendable {
+/// A downloader with an engine and a clock that the test controls, and the real disk.
+struct LifecycleFixture: Sendable {
     let transport = SteppedTransport()
     let time = ManualTimeSource()
     let disk = HoldingFileSystem()
@@ -20,7 +20,7 @@ struct LifecycleStage: Sendable {
         configuration.idleTimeout = nil
         configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
         configuration.memoryPressure = .none
-        // Bodies that have to leave memory go there, too.
+        // Bodies that are moved out of memory are stored there too.
         configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
         configure(&configuration)
         store = DiskStore(disk: disk, durability: configuration.durability, bootID: POSIXFileSystem.bootID())
@@ -28,16 +28,16 @@ struct LifecycleStage: Sendable {
     }
 
     static func with(
-        configure: (inout Downloader.Configuration) -> Void = { _ in }, _ body: (LifecycleStage) async throws -> Void
+        configure: (inout Downloader.Configuration) -> Void = { _ in }, _ body: (LifecycleFixture) async throws -> Void
     ) async throws {
-        let stage = try LifecycleStage(configure)
+        let fixture = try LifecycleFixture(configure)
         do {
-            try await body(stage)
+            try await body(fixture)
         } catch {
-            await stage.close()
+            await fixture.close()
             throw error
         }
-        await stage.close()
+        await fixture.close()
     }
 
     private func close() async {
@@ -47,7 +47,7 @@ struct LifecycleStage: Sendable {
         await downloader.shutdown()
     }
 
-    /// A request for `path` into the directory.
+    /// Returns a request for `path` with a destination in the directory.
     func request(_ path: String = "/one", to name: String = "file.bin") throws -> DownloadRequest {
         DownloadRequest(from: try url(path), to: URL(fileURLWithPath: "\(directory.path)/\(name)"))
     }
@@ -57,31 +57,31 @@ struct LifecycleStage: Sendable {
         return url
     }
 
-    /// Waits until nothing goes on but what a test has to bring about: every store has answered, every action is done.
-    func performEffects() async {
-        var quietLooks = 0
-        // One transfer may wake another, behind the back of one look.
-        while quietLooks < 2 {
-            quietLooks = downloader.liveTransfers.allSatisfy(\.isAtRest) ? quietLooks + 1 : 0
+    /// Waits until the store has responded and every action is performed, so that only the test can cause progress.
+    func waitUntilIdle() async {
+        var idleChecks = 0
+        // One transfer may start work of another one after it was checked, so the check is repeated.
+        while idleChecks < 2 {
+            idleChecks = downloader.liveTransfers.allSatisfy(\.isIdle) ? idleChecks + 1 : 0
             await Task.yield()
         }
     }
 
-    /// Waits until the store has done what it has been asked for.
-    func storeSettles() async {
-        await performEffects()
+    /// Waits until the store has performed all its operations.
+    func waitForStore() async {
+        await waitUntilIdle()
         for transfer in downloader.liveTransfers {
             await withCheckedContinuation { continuation in transfer.queue.async { continuation.resume() } }
         }
     }
 
-    /// What another process would find unfinished.
+    /// The unfinished downloads that another process would find.
     func kept() throws -> [UnfinishedPartial] { try store.unfinished(in: directory.path, trustsDestinations: false) }
 
-    /// How many bytes another process would find of each unfinished file.
+    /// The number of bytes of each unfinished download that another process would find.
     func keptCounts() throws -> [Int64] { try kept().map(\.received.count) }
 
-    /// Whether the file `name` holds exactly `content`.
+    /// Returns whether the file `name` contains exactly `content`.
     func holds(_ content: Content, at name: String = "file.bin") -> Bool {
         guard let bytes = directory.bytes(at: "\(directory.path)/\(name)") else { return false }
         return Int64(bytes.count) == content.length && bytes.withUnsafeBytes { content.matches($0, at: 0) }
@@ -89,35 +89,35 @@ struct LifecycleStage: Sendable {
 
     // MARK: Steps
 
-    /// Gives every cancelled exchange its end.
+    /// Ends every canceled exchange.
     func endCancelled() async {
         for exchange in transport.open where exchange.isCancelled { exchange.end(.cancelled) }
-        await performEffects()
+        await waitUntilIdle()
     }
 
-    /// Lets everything go on that can: exchanges to their end, delays to theirs.
+    /// Completes all exchanges and delays.
     func step(_ object: SteppedObject) async {
         await endCancelled()
         for exchange in transport.open where !exchange.isCancelled {
             if exchange.object == nil { exchange.answer(object) }
-            await performEffects()
+            await waitUntilIdle()
             exchange.deliver(object.content.length)
             exchange.end(exchange.isCancelled ? .cancelled : .complete)
-            await performEffects()
+            await waitUntilIdle()
         }
         time.advance(by: .seconds(60))
-        await performEffects()
+        await waitUntilIdle()
     }
 
-    /// Steps until the download has ended.
+    /// Performs steps until the download has ended.
     func finish(_ download: Download, _ object: SteppedObject) async {
         while !download.state.isFinal { await step(object) }
     }
 }
 
 extension Transfer {
-    /// Whether only the engine, the clock or a caller can bring it further.
-    var isAtRest: Bool {
+    /// Whether only the engine, the clock, or a caller can make it progress.
+    var isIdle: Bool {
         withState { state in
             guard state.pending.isEmpty, !state.isPerforming, !state.isLeavingMemory,
                 !state.machine.isWriting

@@ -4,13 +4,13 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Failures that pass, over a real server and with a clock that the test moves (rules 36, 37 and 59).
+/// Temporary failures with a real server and a clock that the test moves (rules 36, 37, and 59).
 @Suite(.endsWhenHung)
-struct RetryingTests {
+struct RetryTests {
     private let content = Content(seed: 5, length: 200_000)
 
     @Test(arguments: Engine.allCases, ["120", HTTPDate(secondsSinceEpoch: 1_800_000_120).headerValue])
-    func `rule 37: Retry-After is obeyed to the second, as a number and as a date`(
+    func `rule 37: Retry-After is observed to the second, as a number and as a date`(
         _ engine: Engine, _ retryAfter: String
     ) async throws {
         let time = ManualTimeSource()
@@ -28,12 +28,12 @@ struct RetryingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 37: a Retry-After that passes the deadline is not waited for`(_ engine: Engine) async throws {
+    func `rule 37: a Retry-After beyond the deadline is not waited for`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine, time: ManualTimeSource()) { environment async throws in
             environment.server.serve(Resource(content, script: [[.retryAfter("120")]]), at: "/one")
             var request = environment.request("/one")
             request.deadline = .seconds(100)
-            // The clock stands still, so that a wait would have no end.
+            // The clock does not move, so a delay would never end.
             let log = await EventLog(of: environment.downloader.start(request))
             #expect(log.error?.code == .deadlineExceeded)
             #expect((log.error?.underlyingError as? DownloadError)?.statusCode == 503)
@@ -41,7 +41,7 @@ struct RetryingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `rule 37: a Retry-After longer than the policy allows is cut`(_ engine: Engine) async throws {
+    func `rule 37: a Retry-After longer than the policy allows is shortened`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
         try await TestEnvironment.with(engine, time: time) { environment async throws in
             environment.server.serve(Resource(content, script: [[.retryAfter("86400")]]), at: "/one")
@@ -72,7 +72,7 @@ struct RetryingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a head that does not come is a silence too`(_ engine: Engine) async throws {
+    func `a response head that never arrives also exceeds the idle timeout`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
         try await TestEnvironment.with(engine, time: time) { environment async throws in
             environment.server.serve(Resource(content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
@@ -107,7 +107,7 @@ struct RetryingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `nobody listens at the port: a typed error after the retries`(_ engine: Engine) async throws {
+    func `a refused connection is a typed error after the retries`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in
             let gone = try await LoopbackServer.start()
             let url = gone.url("/one")
@@ -122,7 +122,7 @@ struct RetryingTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `an unknown host is named as such`(_ engine: Engine) async throws {
+    func `an unknown host is reported as a host that was not found`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
             let url = try #require(URL(string: "http://no-such-host.invalid/file"))
             let log = await EventLog(

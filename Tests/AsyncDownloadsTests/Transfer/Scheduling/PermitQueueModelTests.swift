@@ -1,0 +1,134 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// The queue in any order of operations, compared with a reference implementation, and its cost.
+@Suite(.endsWhenHung)
+struct PermitQueueModelTests {
+    @Test(arguments: 0..<60)
+    func `in any order of operations, the queue grants the same as the reference queue`(_ seed: UInt64) throws {
+        var generator = SplitMix64(seed: seed)
+        let limit = Int.random(in: 1...6, using: &generator)
+        let limitPerHost = Int.random(in: 1...4, using: &generator)
+        let hostCount = Int.random(in: 1...5, using: &generator)
+        let arrivals = Int.random(in: 1...4, using: &generator)
+        var queue = PermitQueue(limit: limit, limitPerHost: limitPerHost)
+        var reference = ReferencePermitQueue(limit: limit, limitPerHost: limitPerHost)
+        for step in 0..<400 {
+            let host = "host\(Int.random(in: 0..<hostCount, using: &generator))"
+            let priority = try #require(
+                [DownloadRequest.Priority.low, .normal, .high].randomElement(using: &generator))
+            let ticket = Int.random(in: 1...max(1, reference.lastTicket), using: &generator)
+            let holder = reference.requests.filter { $0.stage != .waiting }.randomElement(using: &generator)?.ticket
+            switch Int.random(in: 0..<8 + arrivals, using: &generator) {
+            case 0:
+                queue.release(ticket)
+                reference.release(ticket)
+            case 1, 2:
+                queue.release(holder ?? ticket)
+                reference.release(holder ?? ticket)
+            case 3:
+                queue.setPriority(priority, of: ticket)
+                reference.setPriority(priority, of: ticket)
+            case 4:
+                let isMoved = (queue.move(ticket, to: host), reference.move(ticket, to: host))
+                try #require(isMoved.0 == isMoved.1)
+            case 5:
+                let isMoved = (queue.move(holder ?? ticket, to: host), reference.move(holder ?? ticket, to: host))
+                try #require(isMoved.0 == isMoved.1)
+            case 6, 7:
+                try #require(queue.grant() == reference.grant(), "seed \(seed), step \(step)")
+                try #require(
+                    (0...reference.lastTicket).allSatisfy { queue.stage(of: $0) == reference.stage(of: $0) })
+            default:
+                let place = Bool.random(using: &generator) ? ticket : nil
+                let enqueued = queue.enqueue(host: host, priority: priority, place: place)
+                #expect(enqueued == reference.enqueue(host: host, priority: priority, place: place))
+            }
+            try #require(queue.holderCount == reference.holderCount, "seed \(seed), step \(step)")
+            try #require(queue.holderCount <= limit, "seed \(seed), step \(step)")
+            try #require(queue.waitingCount == reference.requests.count - reference.holderCount)
+        }
+        for request in reference.requests { queue.release(request.ticket) }
+        #expect(valueCount(in: queue) == valueCount(in: PermitQueue(limit: limit, limitPerHost: limitPerHost)))
+    }
+
+    @Test(arguments: [1, 5000], [false, true])
+    func `released requests occupy no memory`(hostCount: Int, isReversed: Bool) {
+        func makeQueue() -> PermitQueue {
+            var queue = PermitQueue(limit: 3, limitPerHost: 2)
+            for number in 0..<10 { _ = queue.enqueue(host: "\(number % 3)", priority: .normal) }
+            _ = queue.grant()
+            return queue
+        }
+        var queue = makeQueue()
+        let tickets = (0..<20_000).map { number in
+            queue.enqueue(host: "\(number % hostCount)", priority: [.low, .normal, .high][number % 3])
+        }
+        for ticket in tickets where ticket % 2 == 0 { queue.setPriority(.high, of: ticket) }
+        for ticket in isReversed ? tickets.reversed() : tickets { queue.release(ticket) }
+        #expect(valueCount(in: queue) == valueCount(in: makeQueue()))
+    }
+
+    @Test
+    func `of a hundred thousand requests, each one that was not released is granted once`() {
+        var queue = PermitQueue(limit: 6, limitPerHost: 2)
+        let tickets = (0..<100_000).map { number in
+            queue.enqueue(host: "\(number % 1000)", priority: [.low, .normal, .high][number % 3])
+        }
+        for ticket in tickets where ticket % 2 == 0 { queue.release(ticket) }
+        #expect(queue.runEach().sorted() == tickets.filter { $0 % 2 != 0 })
+        #expect(valueCount(in: queue) == valueCount(in: PermitQueue(limit: 6, limitPerHost: 2)))
+    }
+
+    @Test
+    func `a heap returns its elements in order with O(log n) comparisons for each change`() {
+        var generator = SplitMix64(seed: 1)
+        let comparisons = Comparisons()
+        var heap = Heap<Int, Counted>()
+        var expected: [Int: Int] = [:]
+        let count = 4096
+        for key in 0..<count {
+            let value = Int.random(in: 0..<1_000_000, using: &generator)
+            heap[key] = Counted(value: value, comparisons: comparisons)
+            heap[key] = Counted(value: value / 2, comparisons: comparisons)
+            expected[key] = value / 2
+        }
+        for key in stride(from: 0, to: count, by: 3) {
+            heap[key] = nil
+            expected[key] = nil
+        }
+        #expect(expected.allSatisfy { heap[$0.key]?.value == $0.value })
+        var values: [Int] = []
+        while let (key, order) = heap.first {
+            heap[key] = nil
+            values.append(order.value)
+        }
+        #expect(values == expected.values.sorted())
+        // Each element is changed three times, with at most two comparisons per level and one more at each end.
+        #expect(comparisons.count < 3 * count * (2 * 12 + 2))
+    }
+}
+
+/// Returns the number of values in a value, counted recursively.
+private func valueCount(in value: Any) -> Int {
+    Mirror(reflecting: value).children.reduce(1) { $0 + valueCount(in: $1.value) }
+}
+
+/// The number of comparisons in a test, which runs on one thread.
+private final class Comparisons: @unchecked Sendable {
+    var count = 0
+}
+
+private struct Counted: Comparable, Sendable {
+    let value: Int
+    let comparisons: Comparisons
+
+    static func == (left: Self, right: Self) -> Bool { left.value == right.value }
+
+    static func < (left: Self, right: Self) -> Bool {
+        left.comparisons.count += 1
+        return left.value < right.value
+    }
+}

@@ -1,0 +1,58 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// The keys by which requests of one resource are recognized (rule 51).
+@Suite(.endsWhenHung)
+struct TransferKeyTests {
+    private func key(_ url: String, _ headers: CallerHeaders = [:]) throws -> TransferKey {
+        TransferKey(url: try #require(URL(string: url)), headers: headers)
+    }
+
+    @Test(arguments: [
+        ("https://a.example/x", "https://a.example/x#fragment"),
+        ("HTTPS://A.Example/x", "https://a.example/x"),
+        ("https://a.example", "https://a.example/"),
+        ("https://a.example?q", "https://a.example/?q"),
+        ("https://[::A]/x", "https://[::a]/x"),
+        ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+        ("https://a.example:443/x", "https://a.example/x"),
+        ("HTTP://a.example:80", "http://a.example/"),
+        ("https://a.example:/x", "https://a.example/x"),
+        ("https://[::a]:443/x", "https://[::a]/x"),
+    ])
+    func `rule 51: equivalent spellings of a URL have one key`(_ left: String, _ right: String) throws {
+        #expect(try key(left) == key(right))
+        #expect(try Set([key(left), key(right)]).count == 1)
+    }
+
+    @Test(arguments: [
+        ("https://a.example/x", "http://a.example/x"), ("https://a.example/x", "https://a.example/X"),
+        ("https://a.example/x", "https://a.example/x/"), ("https://a.example/x", "https://a.example/x?"),
+        ("https://a.example/?a&b", "https://a.example/?b&a"), ("https://a.example/%2F", "https://a.example//"),
+        ("https://a.example/x", "https://a.example:8443/x"), ("https://a.example/%61", "https://a.example/%C3%A1"),
+        ("https://a.example/x", "https://a.example:80/x"), ("http://a.example/x", "http://a.example:443/x"),
+    ])
+    func `rule 51: URLs that may identify different resources have different keys`(
+        _ left: String, _ right: String
+    ) throws {
+        #expect(try key(left) != key(right))
+    }
+
+    @Test
+    func `rule 51: header names in any case and order, and exact values, are part of the key`() throws {
+        let reference = try key("https://a.example/", ["Accept": "x", "Authorization": "y"])
+        #expect(try reference == key("https://a.example/", ["authorization": "y", "ACCEPT": "x"]))
+        #expect(try reference != key("https://a.example/", ["Accept": "X", "Authorization": "y"]))
+        #expect(try reference != key("https://a.example/", ["Accept": "x"]))
+        #expect(
+            try key("https://a.example/", ["A": "1", "A": "2"]) != key("https://a.example/", ["A": "2", "A": "1"]))
+    }
+
+    @Test
+    func `the key's URL can be requested`() throws {
+        #expect(try key("HTTPS://A.example?q=%20#f").url == "https://a.example/?q=%20")
+    }
+}
