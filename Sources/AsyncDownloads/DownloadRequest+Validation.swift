@@ -11,7 +11,7 @@ extension DownloadRequest {
             return fault("a \(name) checksum has \(count) hexadecimal digits")
         }
         if checksum != nil, !RunningDigest.isAvailable {
-            return DownloadError(.unsupported, "checksums on Linux need the trait ServerStack", url: url)
+            return DownloadError(.unsupported, "checksums require the trait ServerStack on Linux", url: url)
         }
         if identity?.isEmpty == true { return fault("the identity is empty") }
         if account?.isEmpty == true { return fault("the account is empty") }

@@ -229,7 +229,7 @@ package protocol Partial: AnyObject, Sendable {
     /// Moves the bytes from memory to disk and syncs them; does nothing if they are already on disk.
     ///
     /// Bytes may be written at the same time; such a write does not wait for the sync.
-    func leaveMemory() throws(DownloadError)
+    func moveToDisk() throws(DownloadError)
 
     /// The device number of the volume that holds the bytes, or nil if they are in memory.
     var volume: UInt64? { get }
@@ -264,7 +264,7 @@ extension Partial {
                 }
             }
             let count = try result.get()
-            guard count > 0 else { throw DownloadError(.storageFailure, "the partial file ends too early") }
+            guard count > 0 else { throw DownloadError(.storageFailure, "the partial file is shorter than expected") }
             filled += count
         }
         return bytes
@@ -291,7 +291,7 @@ extension Partial {
 
     package var isInMemory: Bool { false }
 
-    package func leaveMemory() {}
+    package func moveToDisk() {}
 
     package var volume: UInt64? { nil }
 }

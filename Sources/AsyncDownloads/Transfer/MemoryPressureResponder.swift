@@ -74,7 +74,7 @@ final class MemoryPressureResponder: Sendable {
         let (count, kept) = released.reduce((0, 0)) { sums, release in
             (sums.0 + release.byteCount, sums.1 + (release.isOnDisk ? release.byteCount : 0))
         }
-        log.notice("\(reason): \(count) bytes freed, \(kept) of them now on disk, \(ended) paused downloads let go")
+        log.notice("\(reason): \(count) bytes freed, \(kept) of them now on disk, \(ended) paused downloads ended")
         return count
     }
 }

@@ -37,7 +37,9 @@ extension Transfer {
     private func fresh(
         from closure: URLRefresh?, _ context: URLRefresh.Context
     ) async -> Result<SourceAddress.Replacement, DownloadError> {
-        guard let closure else { return .failure(DownloadError(.urlRefreshFailed, "whoever could be asked has left")) }
+        guard let closure else {
+            return .failure(DownloadError(.urlRefreshFailed, "no subscriber that can provide a fresh URL is left"))
+        }
         do {
             let fresh = try await closure.body(context)
             if let fault = fresh.validationError { return .failure(fault) }

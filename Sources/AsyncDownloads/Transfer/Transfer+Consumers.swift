@@ -9,7 +9,7 @@ extension Transfer {
             await withCheckedContinuation { continuation in
                 let ready = update { state, decision -> SubscriberSet.Outcome? in
                     // If the task is canceled already, its cancellation handler was called and found no waiter.
-                    if Task.isCancelled { return .failure(leaveIfUnheard(id, &state, &decision)) }
+                    if Task.isCancelled { return .failure(detachIfUnread(id, &state, &decision)) }
                     if let outcome = state.subscribers.all[id]?.outcome { return outcome }
                     _ = state.subscribers.update(id) { $0.waiters[waiter] = { continuation.resume(returning: $0) } }
                     return nil
@@ -20,14 +20,14 @@ extension Transfer {
             update { state, decision in
                 let waiting = state.subscribers.update(id) { $0.waiters.removeValue(forKey: waiter) }
                 guard let resume = waiting ?? nil else { return }
-                let error = leaveIfUnheard(id, &state, &decision)
+                let error = detachIfUnread(id, &state, &decision)
                 decision.effects.append(DeferredEffect { resume(.failure(error)) })
             }
         }
     }
 
     /// Detaches a subscriber if its last consumer was canceled, and returns the error for that consumer.
-    private func leaveIfUnheard(
+    private func detachIfUnread(
         _ id: SubscriberID, _ state: inout State, _ decision: inout Decision
     ) -> DownloadError {
         if state.subscribers.all[id]?.hasConsumers == false {
@@ -127,7 +127,7 @@ extension Transfer {
             let buffer = state.subscribers.update(id) { $0.buffers.removeValue(forKey: stream) }
             guard var buffer = buffer ?? nil else { return }
             let leaves = cancelled && !buffer.isObserver
-            let error = leaves ? leaveIfUnheard(id, &state, &decision) : state.cancellation(of: id)
+            let error = leaves ? detachIfUnread(id, &state, &decision) : state.cancellation(of: id)
             decision.effects += buffer.finish(error)
         }
     }

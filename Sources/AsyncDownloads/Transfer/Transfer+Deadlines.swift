@@ -27,18 +27,18 @@ extension Transfer {
             }
             // All bytes have been received; the file is being verified and placed.
             guard state.machine.phase != .finishing else { return }
-            outOfTime(id, clock.error, &state, &decision, at: now)
+            endAtDeadline(id, clock.error, &state, &decision, at: now)
         }
     }
 
     /// Ends the subscribers whose deadlines pass before the next attempt would start (rule 37).
-    func leaveLate(_ state: inout State, _ decision: inout Decision) {
+    func detachLate(_ state: inout State, _ decision: inout Decision) {
         for case .emit(.retrying(_, let delay, let error)) in decision.actions {
             let now = now
             for (id, clock) in state.subscribers.late(after: delay, at: now) {
                 var late = clock.error
                 late.underlyingError = error
-                outOfTime(id, late, &state, &decision, at: now)
+                endAtDeadline(id, late, &state, &decision, at: now)
             }
         }
     }
@@ -47,7 +47,7 @@ extension Transfer {
     ///
     /// Unlike a canceled subscriber, it wants no work to be done after its end, so the abandonment policy does not
     /// apply.
-    private func outOfTime(
+    private func endAtDeadline(
         _ id: SubscriberID, _ error: DownloadError, _ state: inout State, _ decision: inout Decision, at now: Duration
     ) {
         leave(id, error, policy: .pause, &state, &decision, at: now)

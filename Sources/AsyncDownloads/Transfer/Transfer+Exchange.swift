@@ -116,7 +116,7 @@ extension Transfer {
     ///
     /// If an engine delivers bytes although it was asked to wait, they are written after the earlier ones.
     private func writesAside(_ state: State) -> Bool {
-        state.isLeavingMemory || state.machine.isWriting
+        state.isMovingToDisk || state.machine.isWriting
             || environment.slowDisks.contains(state.partial?.volume, at: now)
     }
 

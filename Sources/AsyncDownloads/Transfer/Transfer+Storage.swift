@@ -20,7 +20,7 @@ extension Transfer {
                 state.partial = try? result.get()
                 state.digests = TransferDigests()
                 // A subscriber that attached in the meantime and wants a file found no partial file to move.
-                leaveMemoryIfWanted(&state, &decision)
+                moveToDiskIfWanted(&state, &decision)
                 decision.actions += state.machine.opened(result.map(\.finding), at: now)
                 return state.beginDigesting()
             }
@@ -50,23 +50,23 @@ extension Transfer {
     ///
     /// The size of a body in memory is limited by what its subscribers accept; that of a file is not. A move includes a
     /// sync, so it is performed on the transfer's queue, and so are the writes that arrive in the meantime.
-    func leaveMemoryIfWanted(_ state: inout State, _ decision: inout Decision) {
-        guard state.subscribers.wantsFile, !state.isLeavingMemory, state.partial?.isInMemory == true,
+    func moveToDiskIfWanted(_ state: inout State, _ decision: inout Decision) {
+        guard state.subscribers.wantsFile, !state.isMovingToDisk, state.partial?.isInMemory == true,
             state.machine.phase != .finishing
         else { return }
-        state.isLeavingMemory = true
-        decision.effects.append(DeferredEffect { [self] in queue.async { [self] in leaveMemory() } })
+        state.isMovingToDisk = true
+        decision.effects.append(DeferredEffect { [self] in queue.async { [self] in moveToDisk() } })
     }
 
-    private func leaveMemory() {
+    private func moveToDisk() {
         let partial = withState { $0.partial }
         do throws(DownloadError) {
-            try partial?.leaveMemory()
+            try partial?.moveToDisk()
         } catch {
             // The next write reports the error.
             environment.log.notice("a body stays in memory: \(error)")
         }
-        update { state, _ in state.isLeavingMemory = false }
+        update { state, _ in state.isMovingToDisk = false }
     }
 
     func markPartial(_ received: IntervalSet) {
@@ -154,7 +154,7 @@ extension Transfer {
             do throws(DownloadError) {
                 try partial.rollBack(to: received)
             } catch {
-                environment.log.notice("bytes were taken back, and the checkpoint does not know: \(error)")
+                environment.log.notice("the checkpoint still claims bytes that were rolled back: \(error)")
             }
         }
     }

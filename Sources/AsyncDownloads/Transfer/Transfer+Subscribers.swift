@@ -35,7 +35,7 @@ extension Transfer {
             if !isJoining, let expiration = request.urlExpiration {
                 state.machine.setExpiration(at: now + environment.time.date.duration(to: expiration))
             }
-            leaveMemoryIfWanted(&state, &decision)
+            moveToDiskIfWanted(&state, &decision)
             if isJoining {
                 // Events that earlier subscribers have already received, and on which later events depend.
                 for event in state.machine.present(isPaused: !isRunning, outcome: nil) {
@@ -72,10 +72,10 @@ extension Transfer {
 
     /// Passes the priority to the scheduler until it has the current one, which other threads may change.
     func updatePriority(of ticket: PermitQueue.Ticket) {
-        var told: DownloadRequest.Priority?
-        while let priority = withState({ $0.permit.ticket == ticket ? $0.permit.priority : nil }), priority != told {
+        var known: DownloadRequest.Priority?
+        while let priority = withState({ $0.permit.ticket == ticket ? $0.permit.priority : nil }), priority != known {
             environment.scheduler.setPriority(priority, of: ticket)
-            told = priority
+            known = priority
         }
     }
 

@@ -22,7 +22,7 @@ final class Transfer: Sendable {
         /// Whether every subscriber has its result, so that no further one can attach.
         var isServed = false
         /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
-        var isLeavingMemory = false
+        var isMovingToDisk = false
         /// The receivers of the exchanges that have not ended.
         var receivers: [ExchangeID: ExchangeReceiver] = [:]
         var permit = Permit()
@@ -139,7 +139,7 @@ final class Transfer: Sendable {
     }
 
     private func enqueue(_ decision: inout Decision, in state: inout State) -> [DeferredEffect] {
-        leaveLate(&state, &decision)
+        detachLate(&state, &decision)
         var effects = decision.effects
         for action in decision.actions {
             switch action {
@@ -179,7 +179,7 @@ final class Transfer: Sendable {
         switch event {
         case .restarted(let reason, let discarded):
             return { [redactedURL] log in
-                log.notice("restarted, \(reason), \(discarded) bytes given up [\(redactedURL)]")
+                log.notice("restarted, \(reason), \(discarded) bytes discarded [\(redactedURL)]")
             }
         case .retrying(let attempt, let delay, let error):
             return { [redactedURL] log in

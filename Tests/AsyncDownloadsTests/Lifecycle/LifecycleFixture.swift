@@ -119,7 +119,7 @@ extension Transfer {
     /// Whether only the engine, the clock, or a caller can make it progress.
     var isIdle: Bool {
         withState { state in
-            guard state.pending.isEmpty, !state.isPerforming, !state.isLeavingMemory,
+            guard state.pending.isEmpty, !state.isPerforming, !state.isMovingToDisk,
                 !state.machine.isWriting
             else { return false }
             switch state.machine.phase {

@@ -97,7 +97,7 @@ struct PressureGaugeTests {
         var gauge = PressureGauge()
         for step in course.steps {
             let now = Duration.seconds(step.second)
-            let told = step.sign.map { gauge.take($0, at: now) } ?? gauge.performEffects(at: now)
+            let told = step.sign.map { gauge.take($0, at: now) } ?? gauge.expireSigns(at: now)
             #expect(told == step.told, "at second \(step.second)")
         }
     }
@@ -110,9 +110,9 @@ struct PressureGaugeTests {
         _ = gauge.take(.moment(.critical), at: .seconds(3))
         _ = gauge.take(.moment(.warning), at: .seconds(5))
         #expect(gauge.nextChange == .seconds(13))
-        _ = gauge.performEffects(at: .seconds(13))
+        _ = gauge.expireSigns(at: .seconds(13))
         #expect(gauge.nextChange == .seconds(15))
-        _ = gauge.performEffects(at: .seconds(15))
+        _ = gauge.expireSigns(at: .seconds(15))
         #expect(gauge.nextChange == nil)
     }
 

@@ -60,7 +60,7 @@ struct RunningDigest: Sendable {
     }
     #else
     init(_ algorithm: Checksum.Algorithm) throws(DownloadError) {
-        throw DownloadError(.unsupported, "checksums on Linux need the trait ServerStack")
+        throw DownloadError(.unsupported, "checksums require the trait ServerStack on Linux")
     }
 
     var hex: String { "" }
@@ -84,7 +84,7 @@ struct RunningDigest: Sendable {
         while position < end {
             let wanted = Int(min(Int64(Self.partSize), end - position))
             let count = try read(UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), position)
-            guard count > 0 else { throw DownloadError(.storageFailure, "the partial file ends too early") }
+            guard count > 0 else { throw DownloadError(.storageFailure, "the partial file is shorter than expected") }
             add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }

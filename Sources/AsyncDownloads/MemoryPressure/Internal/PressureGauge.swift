@@ -39,12 +39,12 @@ struct PressureGauge: Sendable {
         case .moment(let level): moments[level] = now
         case .lasting(let level): lasting = level
         }
-        if let change = performEffects(at: now) { return change }
+        if let change = expireSigns(at: now) { return change }
         return sign.level == level && level > .normal ? level : nil
     }
 
     /// Removes expired signs, and returns the new level if it has changed.
-    mutating func performEffects(at now: Duration) -> MemoryPressure? {
+    mutating func expireSigns(at now: Duration) -> MemoryPressure? {
         moments = moments.filter { now < $0.value + Self.calm }
         let current = max(lasting, moments.keys.max() ?? .normal)
         defer { level = current }

@@ -67,6 +67,6 @@ final class SystemPressureWatch: MemoryPressureWatch {
 
     private func timerFired() {
         state.withLock { $0.timer = nil }
-        update { gauge, now in gauge.performEffects(at: now) }
+        update { gauge, now in gauge.expireSigns(at: now) }
     }
 }

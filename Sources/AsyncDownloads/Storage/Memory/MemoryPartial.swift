@@ -59,7 +59,7 @@ final class MemoryPartial: Partial {
 
     var volume: UInt64? { medium.withLock { $0.volume } }
 
-    func leaveMemory() throws(DownloadError) {
+    func moveToDisk() throws(DownloadError) {
         guard state.withLock({ $0.disk == nil && !$0.isClosed }) else { return }
         do throws(DownloadError) {
             let partial = try store.disk.open(location.onDisk)
@@ -163,7 +163,7 @@ final class MemoryPartial: Partial {
 
     func place(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>] {
         do throws(DownloadError) {
-            try leaveMemory()
+            try moveToDisk()
             let disk = state.withLock { $0.disk }
             guard let disk else { throw DownloadError(.storageFailure, "the partial body was not started") }
             return disk.place(at: targets, length: length)

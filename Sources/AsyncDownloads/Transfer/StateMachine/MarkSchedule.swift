@@ -18,7 +18,9 @@ struct MarkSchedule: Sendable {
     private var markedAt: Duration?
     private var isTimerSet = false
 
-    /// Counts written bytes, of which subscribers are told now if `isTold`.
+    /// Counts written bytes, and returns what to do.
+    ///
+    /// - Parameter isReported: Whether the bytes are reported to subscribers now.
     mutating func wrote(_ count: Int, at now: Duration, isReported: Bool) -> Step? {
         unmarkedCount += Int64(count)
         let age = markedAt.map { now - $0 }

@@ -87,7 +87,7 @@ extension ReceivedBytes {
         }
     }
 
-    /// The bytes at hand were received with other credentials than those that are sent from now on.
+    /// Requires a comparison, because other credentials are sent from now on than those with which the bytes were received.
     mutating func credentialsChanged(isChecksumExpected: Bool) {
         guard !intervals.isEmpty else { return }
         representation?.hasUnverifiedCredentials = true
@@ -145,7 +145,9 @@ extension ReceivedBytes {
         representation?.isImported = false
     }
 
-    /// Discards the bytes, and returns how many there were. The partial file keeps them until the next representation starts.
+    /// Discards the bytes, and returns how many there were.
+    ///
+    /// The partial file keeps them until the next representation starts.
     mutating func discard() -> Int64 {
         defer { intervals = IntervalSet() }
         representation = nil

@@ -99,7 +99,7 @@ extension TransferStateMachine {
         guard let range = bytes.comparison?.next, let representation = bytes.representation else { return nil }
         if let error = tooLarge(representation.length ?? bytes.count) { return fail(error, at: now) }
         guard representation.contentCoding == nil, representation.validator != nil || bytes.isComplete else {
-            // Such bytes can't be continued, whoever received them.
+            // Such bytes can't be continued with any credentials.
             return restart(.noValidator) + advance(at: now)
         }
         let condition: RequestedRange.Condition =

@@ -205,7 +205,9 @@ struct SubscriberSet: Sendable {
     /// Creates the identifier of a consumer that awaits an outcome.
     mutating func newWaiter() -> WaiterID { waiterNumbers.next() }
 
-    /// Adds a subscriber. Its first buffer collects events from now on, and its time counts unless it is paused.
+    /// Adds a subscriber.
+    ///
+    /// Its first buffer collects events from now on, and its time counts unless it is paused.
     mutating func add(
         _ request: DownloadRequest, _ terms: SubscriberTerms = SubscriberTerms(), isPaused: Bool = false,
         at now: Duration = .zero

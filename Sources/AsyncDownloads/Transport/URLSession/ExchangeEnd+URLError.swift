@@ -46,7 +46,7 @@ extension ExchangeEnd {
             .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot, .clientCertificateRejected,
             .clientCertificateRequired:
             .secureConnectionFailed
-        case .badURL:
+        case .badURL, .appTransportSecurityRequiresSecureConnection:
             .invalidRequest
         case .unsupportedURL:
             // The URL was validated before. libcurl reports this code for responses that aren't HTTP.

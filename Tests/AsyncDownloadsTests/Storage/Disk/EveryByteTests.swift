@@ -36,14 +36,14 @@ struct EveryByteTests {
         let whole = try #require(disk.nodes[node]?.bytes)
         let lineEnd = try #require(whole.firstIndex(of: UInt8(ascii: "\n")))
         let markEnd = try #require(whole.lastIndex(of: UInt8(ascii: "\n")))
-        var seen: Set<DemoCheck> = []
+        var seen: Set<Outcome> = []
         for index in whole.indices {
             // Gives tests of other suites a turn.
             if index.isMultiple(of: 256) { await Task.yield() }
             var damaged = disk
             damage.apply(to: &damaged.nodes[node, default: .init(number: 0)].bytes, at: index)
             let isChanged = damaged.nodes[node]?.bytes != whole
-            let finding = try DemoCheck(store(on: SimulatedFileSystem(damaged, behaviour: .init(remembers: false))))
+            let finding = try Outcome(store(on: SimulatedFileSystem(damaged, behaviour: .init(remembers: false))))
             seen.insert(finding)
             if index <= lineEnd, isChanged {
                 #expect(finding == .corrupt || finding == .otherVersion, "byte \(index)")
@@ -58,7 +58,7 @@ struct EveryByteTests {
     }
 
     /// The result of opening the partial.
-    enum DemoCheck: Hashable {
+    enum Outcome: Hashable {
         case corrupt, otherVersion, saved, marked, wrong
 
         init(_ store: DiskStore) throws {

@@ -121,7 +121,7 @@ struct PartialBodyStoreTests {
         let partial = try store.open(Self.location("a", in: "/dev/null/x"))
         try partial.begin(Self.representation)
         try Self.content.bytes(in: 0..<100).withUnsafeBytes { try partial.write($0, at: 0) }
-        let error = #expect(throws: DownloadError.self) { try partial.leaveMemory() }
+        let error = #expect(throws: DownloadError.self) { try partial.moveToDisk() }
         #expect(error?.code == .destinationUnusable)
         #expect(partial.isInMemory)
         partial.close()

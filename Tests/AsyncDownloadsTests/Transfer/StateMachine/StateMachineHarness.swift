@@ -271,10 +271,12 @@ extension TimerID: ExpressibleByIntegerLiteral {
 }
 
 extension SubscriberID: ExpressibleByIntegerLiteral {
+    /// Creates an identifier from its number.
     public init(integerLiteral value: Int) { self.init(rawValue: value) }
 }
 
 extension WaiterID: ExpressibleByIntegerLiteral {
+    /// Creates an identifier from its number.
     public init(integerLiteral value: Int) { self.init(rawValue: value) }
 }
 

@@ -29,7 +29,7 @@ struct TransferPacingTests {
     }
 
     /// Returns a transfer after short parts until one is followed by a delay.
-    private static func slowed(_ change: (inout TransferSettings) -> Void = { _ in }) -> StateMachineHarness {
+    static func slowed(_ change: (inout TransferSettings) -> Void = { _ in }) -> StateMachineHarness {
         var harness = harness(change)
         for _ in 0..<burst { deliver(1, to: &harness) }
         return harness

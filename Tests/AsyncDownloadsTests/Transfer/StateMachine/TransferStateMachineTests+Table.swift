@@ -82,7 +82,7 @@ struct TransferStateTableTests {
         #expect(harness.machine.intent == .discard)
     }
 
-    private static func give(_ input: Input, to harness: inout StateMachineHarness) {
+    static func give(_ input: Input, to harness: inout StateMachineHarness) {
         switch input {
         case .run: harness.run()
         case .pause: harness.stop(.pause)

@@ -32,6 +32,7 @@ struct TransitionTests {
             run.run()
             taken.merge(run.exits) { $0.union($1) }
         }
+        taken.merge(Self.exitsOfStates()) { $0.union($1) }
         let documented = try Self.documented()
         #expect(Set(documented.keys) == Set(Phase.allCases))
         for phase in Phase.allCases {
@@ -39,5 +40,35 @@ struct TransitionTests {
             #expect(taken.subtracting(documented).map(\.rawValue).sorted() == [], "not documented: exits of \(phase)")
             #expect(documented.subtracting(taken).map(\.rawValue).sorted() == [], "never taken: exits of \(phase)")
         }
+    }
+
+    /// The exits of every reachable state by every input, by its delay, and by another URL.
+    private static func exitsOfStates() -> [Phase: Set<Phase>] {
+        var exits: [Phase: Set<Phase>] = [:]
+        func record(_ start: StateMachineHarness, _ change: (inout StateMachineHarness) -> Void) {
+            var harness = start
+            change(&harness)
+            let (before, after) = (start.machine.phase, harness.machine.phase)
+            if before != after { exits[before, default: []].insert(after) }
+        }
+        var paced = TransferPacingTests.slowed()
+        paced.automatic = []
+        for start in ReachableState.allCases.map({ $0.harness() }) + [paced] {
+            for input in TransferStateTableTests.Input.allCases {
+                record(start) { TransferStateTableTests.give(input, to: &$0) }
+            }
+            record(start) { harness in
+                guard let timer = harness.machine.state.timer else { return }
+                harness.feed(harness.machine.retryDue(timer, at: harness.now))
+            }
+            record(start) { harness in
+                let other = SourceAddress.Replacement(url: .sample("https://b.example/other"))
+                harness.feed(harness.machine.replaceAddress(other, at: harness.now))
+            }
+            record(start) { $0.feed($0.machine.purge(at: $0.now)) }
+        }
+        // A server whose responses are short again and again.
+        exits[.receiving, default: []].insert(paced.machine.phase)
+        return exits
     }
 }

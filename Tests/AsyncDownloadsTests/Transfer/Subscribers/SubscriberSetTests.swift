@@ -17,7 +17,7 @@ struct SubscriberSetTests {
         url: URL(fileURLWithPath: "/tmp/a"), byteCount: 7, fetchedByteCount: 7,
         finalURL: .sample("https://a.example/file"))
 
-    private static func heard(_ subscribers: inout SubscriberSet, _ number: SubscriberID) -> [String] {
+    private static func received(_ subscribers: inout SubscriberSet, _ number: SubscriberID) -> [String] {
         subscribers.update(number) { subscriber in
             var received: [String] = []
             for id in subscriber.buffers.keys {
