@@ -67,6 +67,11 @@ struct TransitionTests {
             }
             record(start) { $0.feed($0.machine.purge(at: $0.now)) }
         }
+        // Delays that are so short that the permit is kept.
+        let brief: (inout TransferSettings) -> Void = { $0.retryPolicy.baseDelay = .milliseconds(1) }
+        var refused = StateMachineHarness.connecting(brief)
+        refused.head(503, ["Content-Length": "1"])
+        for start in [.connecting(brief), .receiving(brief), refused] { record(start) { $0.lose() } }
         // A server whose responses are short again and again.
         exits[.receiving, default: []].insert(paced.machine.phase)
         return exits
