@@ -130,7 +130,7 @@ extension TransferStateMachine {
         case .failing(let error) where error.code == .bodyTooLarge && !demands.wantsFile:
             // A body for memory: no later request with this limit could use its bytes. The bytes of a file are kept, for a
             // request without a limit.
-            _ = bytes.discard()
+            bytes.kept(IntervalSet())
             return [.discardPartial]
         case .keeping, .failing, .retrying, .refreshing, .moving:
             return [.closePartial(saving: bytes.representation == nil ? nil : bytes.intervals)]
