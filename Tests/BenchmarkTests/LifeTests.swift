@@ -31,6 +31,7 @@ import Testing
         for life in Self.lives(500, seed: 2) {
             #expect(life.mayEnd(with: .cancelled) == (life.farewell != .stay))
             #expect(life.mayEnd(with: .duplicate) == (life.duplicatePolicy == .reject))
+            #expect(life.mayEnd(with: .deadlineExceeded) == (life.deadline != nil))
             #expect(!life.mayEnd(with: .storageFailure))
             #expect(!life.mayEnd(with: .connectionLost))
         }

@@ -75,8 +75,10 @@ struct Life: Sendable, Hashable {
         switch code {
         case .cancelled: farewell != .stay
         case .duplicate: duplicatePolicy == .reject
-        // Another download can supersede any download. Deadlines are not compared, so this check is lenient.
-        case .superseded, .deadlineExceeded: true
+        // A deadline ends only its own download.
+        case .deadlineExceeded: deadline != nil
+        // Another download can supersede any download.
+        case .superseded: true
         case .contentChanged: SoakSite.mayChange(resource)
         default: false
         }
