@@ -70,7 +70,7 @@ extension TransferStateMachine {
             // The schedule is that of the last opening, and nothing is left to save.
             checkpoints = CheckpointSchedule()
             return retry(error, at: now)
-        // The discarding subscriber has already detached, so nobody is left to receive this error.
+        // The discarding subscriber has already detached, so no subscriber is left to receive this error.
         case .run, .discard:
             return fail(error, at: now)
         case .pause, .abandon:

@@ -117,7 +117,7 @@ private func valueCount(in value: Any) -> Int {
 }
 
 /// The number of comparisons in a test, which runs on one thread.
-private final class Comparisons: @unchecked Sendable {
+private final class Comparisons: @unchecked Sendable {  // One thread runs the test.
     var count = 0
 }
 

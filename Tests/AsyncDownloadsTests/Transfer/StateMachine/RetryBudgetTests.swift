@@ -47,7 +47,7 @@ struct RetryBudgetTests {
         #expect(budget.forceRestart(isBounded: false) == 0)
     }
 
-    @Test func `the first excess is told from later ones`() {
+    @Test func `the first excess is distinguished from later ones`() {
         var budget = RetryBudget(seed: 1)
         #expect(budget.countExcess() == true)
         #expect(budget.countExcess() == false)
