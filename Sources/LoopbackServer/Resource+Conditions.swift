@@ -2,10 +2,10 @@
 extension Resource {
     /// Returns whether the request's If-Match or If-Unmodified-Since requires a 412 response (RFC 9110, 13.2.2).
     func isForbidden(by request: RequestHead) -> Bool {
-        if honoursIfMatch, let tags = request.headers["If-Match"] {
+        if honorsIfMatch, let tags = request.headers["If-Match"] {
             return tags != "*" && !tags.split(separator: ",").contains { isStronglyEqual($0.trimmed) }
         }
-        if honoursIfUnmodifiedSince, let limit = request.headers["If-Unmodified-Since"].flatMap({ HTTPDate($0) }),
+        if honorsIfUnmodifiedSince, let limit = request.headers["If-Unmodified-Since"].flatMap({ HTTPDate($0) }),
             let modified = lastModified.flatMap({ HTTPDate($0) })
         {
             return modified > limit

@@ -35,16 +35,16 @@ package struct Resource: Sendable, Hashable {
     package var headers: HeaderFields = [:]
 
     /// How the server treats Range (RFC 9110, 14.2).
-    package var ranges: RangeSupport = .honoured
+    package var ranges: RangeSupport = .honored
 
     /// How the server treats If-Range (RFC 9110, 13.1.5).
     package var ifRange: IfRangeSupport = .correct
 
     /// Whether If-Match is evaluated, with strong comparison (RFC 9110, 13.1.1).
-    package var honoursIfMatch = true
+    package var honorsIfMatch = true
 
     /// Whether If-Unmodified-Since is evaluated (RFC 9110, 13.1.4).
-    package var honoursIfUnmodifiedSince = true
+    package var honorsIfUnmodifiedSince = true
 
     /// How the response marks the end of the body.
     package var framing: Framing = .contentLength
@@ -72,7 +72,7 @@ extension Resource {
     /// The ways in which the server can treat Range.
     package enum RangeSupport: Sendable, Hashable, CaseIterable {
         /// Ranges are honored and announced by Accept-Ranges.
-        case honoured
+        case honored
         /// Ranges are honored, without Accept-Ranges.
         case unannounced
         /// The response is always 200, without Accept-Ranges.

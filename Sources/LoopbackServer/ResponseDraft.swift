@@ -33,7 +33,7 @@ struct ResponseDraft {
 
     private mutating func describe(_ resource: Resource) {
         switch resource.ranges {
-        case .honoured, .announcedOnly: headers["Accept-Ranges"] = "bytes"
+        case .honored, .announcedOnly: headers["Accept-Ranges"] = "bytes"
         case .unannounced, .ignored, .refused: break
         }
         headers["ETag"] = resource.entityTag

@@ -25,7 +25,7 @@ enum Selection: Equatable {
             self = .whole
         case .refused:
             self = .unsatisfiable
-        case .honoured, .unannounced:
+        case .honored, .unannounced:
             guard resource.allowsRange(of: request, now: now), let range = RequestRange(field) else {
                 self = .whole
                 return

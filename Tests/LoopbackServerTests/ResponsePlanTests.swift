@@ -114,8 +114,8 @@ struct ResponsePlanTests {
 
     @Test func `the support for If-Match and If-Unmodified-Since can be disabled`() {
         var resource = Self.resource
-        resource.honoursIfMatch = false
-        resource.honoursIfUnmodifiedSince = false
+        resource.honorsIfMatch = false
+        resource.honorsIfUnmodifiedSince = false
         #expect(Self.plan(["If-Match": "\"v2\""], of: resource).status == 200)
         #expect(Self.plan(["If-Unmodified-Since": Self.earlier], of: resource).status == 200)
     }

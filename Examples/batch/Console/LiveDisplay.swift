@@ -38,7 +38,7 @@ struct LiveDisplay: Sendable {
         case .waiting, .omitted: return
         default: break
         }
-        var row = rows[id] ?? Row(name: event.item.name.neutralised)
+        var row = rows[id] ?? Row(name: event.item.name.neutralized)
         row.phase = .receiving
         switch happened {
         case .started(let total, _):

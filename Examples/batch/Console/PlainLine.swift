@@ -47,7 +47,7 @@ struct PlainLine: Sendable, Hashable {
     private init(_ weight: Weight, _ verb: String, _ text: String) {
         self.weight = weight
         self.verb = verb
-        self.text = text.neutralised
+        self.text = text.neutralized
     }
 
     /// Returns the line without a line terminator.

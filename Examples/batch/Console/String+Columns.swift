@@ -5,7 +5,7 @@ extension String {
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
     /// The text with U+FFFD for each character that could move the cursor, set colors, or change the text direction.
-    var neutralised: String {
+    var neutralized: String {
         var result = String.UnicodeScalarView()
         for scalar in unicodeScalars {
             switch scalar.properties.generalCategory {

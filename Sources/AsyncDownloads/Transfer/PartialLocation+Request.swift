@@ -23,7 +23,7 @@ extension PartialLocation {
         case .directory(let directory):
             home = directory
             let fromURL = FileName.fromURLPath(request.url.path(percentEncoded: true))
-            name = request.identity.flatMap(FileName.sanitised) ?? fromURL
+            name = request.identity.flatMap(FileName.sanitized) ?? fromURL
         }
         let isInMemory = request.destination == .memory
         let directory = place?.directory ?? (isInMemory ? home : partialsDirectory ?? home).path

@@ -81,7 +81,7 @@ extension Scenario {
             outcome: .file(Content(seed: 2, length: length)), restarts: [.contentChanged]
         ).on {
             $0.ifRange = .ignored
-            $0.honoursIfMatch = false
+            $0.honorsIfMatch = false
         },
         Scenario(
             rules: [21], name: "another modification date is detected if the condition is ignored",
@@ -93,7 +93,7 @@ extension Scenario {
             $0.entityTag = nil
             $0.lastModified = "Fri, 16 Apr 2010 17:23:13 GMT"
             $0.ifRange = .ignored
-            $0.honoursIfUnmodifiedSince = false
+            $0.honorsIfUnmodifiedSince = false
         },
         Scenario(
             rules: [27], name: "412 restarts the file", resource: interrupted([.status(412)]), outcome: .file(content),

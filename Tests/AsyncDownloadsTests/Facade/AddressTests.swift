@@ -221,7 +221,7 @@ struct AddressTests {
             var other = Resource(Self.content, entityTag: claim.tag)
             // The server sends the part regardless of the condition, so only its validator can prove the object.
             other.ifRange = .ignored
-            other.honoursIfMatch = false
+            other.honorsIfMatch = false
             environment.server.serve(other, at: "/two")
             let download = environment.downloader.start(environment.request("/one"))
             try await download.progress(reaching: Self.cut)

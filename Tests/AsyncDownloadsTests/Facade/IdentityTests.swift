@@ -72,7 +72,7 @@ struct IdentityTests {
             try await environment.leave(request(environment, "/today"), at: Self.cut)
             var resource = Resource(Self.content, entityTag: claim.tag)
             resource.ifRange = .ignored
-            resource.honoursIfMatch = false
+            resource.honorsIfMatch = false
             environment.server.serve(resource, at: "/tomorrow")
             let second = Downloader(configuration: environment.downloader.configuration)
             let log = await EventLog(of: second.start(request(environment, "/tomorrow")))
@@ -140,7 +140,7 @@ struct IdentityTests {
                 try await environment.leave(request, at: Self.cut)
                 var resource = Resource(Self.content, entityTag: tag)
                 resource.ifRange = .ignored
-                resource.honoursIfMatch = false
+                resource.honorsIfMatch = false
                 environment.server.serve(resource, at: "/tomorrow")
                 request.url = environment.server.url("/tomorrow")
                 let log = await EventLog(of: environment.downloader.start(request))

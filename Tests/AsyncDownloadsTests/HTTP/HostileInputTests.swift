@@ -50,7 +50,7 @@ struct HostileInputTests {
                 ContentDisposition("attachment; filename=\"\(value)\"").suggestedFileName,
                 ContentDisposition("attachment; filename*=UTF-8''\(value)").suggestedFileName,
             ]
-            let names = suggestions.compactMap { $0.flatMap(FileName.sanitised) } + [FileName.fromURLPath(value)]
+            let names = suggestions.compactMap { $0.flatMap(FileName.sanitized) } + [FileName.fromURLPath(value)]
             for name in names.compactMap(\.self) { try expectHarmless(name) }
         }
     }
@@ -77,7 +77,7 @@ struct HostileInputTests {
         _ = ContentDisposition("filename*=\(text)")
         _ = ContentDisposition("filename=\"\(text)\"; filename=\"")
         _ = FileName.fromURLPath(text)
-        _ = FileName.sanitised("a\(text)b")
+        _ = FileName.sanitized("a\(text)b")
     }
 
     private func expectHarmless(_ name: String) throws {
@@ -86,6 +86,6 @@ struct HostileInputTests {
         let first = try #require(name.unicodeScalars.first)
         let last = try #require(name.unicodeScalars.last)
         for end in [first, last] { #expect(end != "." && !end.properties.isWhitespace, "\(name)") }
-        #expect(FileName.sanitised(name) == name)
+        #expect(FileName.sanitized(name) == name)
     }
 }

@@ -150,7 +150,7 @@ struct CredentialsChangedTests {
         try await TestEnvironment.with { environment async throws in
             let small = Content(seed: 37, length: length)
             var resource = Resource(small, entityTag: "\"revision\"")
-            resource.honoursIfMatch = false
+            resource.honorsIfMatch = false
             environment.server.serve(resource, at: "/one")
             try createUnfinished(in: environment, Change(testDescription: ""))
             var request = environment.request("/one")

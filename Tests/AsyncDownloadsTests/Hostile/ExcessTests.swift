@@ -42,7 +42,7 @@ struct ExcessTests {
     }
 
     static let framings: [(Resource.Framing, Resource.RangeSupport)] = [
-        (.chunked, .ignored), (.chunked, .honoured), (.closeDelimited, .ignored),
+        (.chunked, .ignored), (.chunked, .honored), (.closeDelimited, .ignored),
     ]
 
     @Test(arguments: Engine.allCases, framings)

@@ -45,7 +45,7 @@ struct ImportingResumeDataTests {
         try await TestEnvironment.with(engine) { environment async throws in
             var resource = Resource(Self.content, entityTag: claim.tag)
             resource.ifRange = .ignored
-            resource.honoursIfMatch = false
+            resource.honorsIfMatch = false
             environment.server.serve(resource, at: "/two")
             let resumeData = try environment.paused(Self.content, Self.count, of: "/one")
             let download = try await environment.downloader.adopt(
@@ -220,7 +220,7 @@ struct ImportingResumeDataTests {
             // The server still has to confirm the bytes; a response without an entity tag proves nothing.
             var silent = Resource(Self.content)
             silent.ifRange = .ignored
-            silent.honoursIfMatch = false
+            silent.honorsIfMatch = false
             environment.server.serve(silent, at: "/two")
             let second = Downloader(configuration: environment.downloader.configuration)
             let restored = try await second.restore(in: environment.directory)

@@ -1,7 +1,7 @@
 /// The file name that a response suggests (RFC 6266).
 ///
 /// The parser accepts common deviations whose meaning is clear: a missing type, spaces anywhere, unquoted values with
-/// spaces, raw UTF-8, and a missing closing quotation mark. The name is untrusted text; see ``FileName/sanitised(_:)``.
+/// spaces, raw UTF-8, and a missing closing quotation mark. The name is untrusted text; see ``FileName/sanitized(_:)``.
 package struct ContentDisposition: Sendable, Hashable {
     /// The suggested name, not sanitized: that of `filename*` if it can be decoded, otherwise that of `filename`.
     package let suggestedFileName: String?

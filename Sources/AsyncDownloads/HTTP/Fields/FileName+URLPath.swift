@@ -5,7 +5,7 @@ extension FileName {
     /// only the text after it is used.
     package static func fromURLPath(_ percentEncodedPath: String) -> String? {
         percentEncodedPath.utf8.split(separator: UInt8(ascii: "/")).last.flatMap {
-            sanitised(PercentEncoding.decodingLeniently(Substring($0)))
+            sanitized(PercentEncoding.decodingLeniently(Substring($0)))
         }
     }
 }

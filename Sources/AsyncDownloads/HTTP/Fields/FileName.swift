@@ -9,7 +9,7 @@ package enum FileName {
     /// bidirectional, or zero-width characters, and no dots or white space at either end. The characters that Windows
     /// rejects are replaced by `_`, and a name that Windows reserves gets the prefix `_`. The result has at most 255
     /// bytes. A sanitized name is returned unchanged.
-    package static func sanitised(_ suggestion: String) -> String? {
+    package static func sanitized(_ suggestion: String) -> String? {
         let scalars = suggestion.unicodeScalars
         guard let component = scalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
         var legal = String.UnicodeScalarView()

@@ -275,7 +275,7 @@ package struct ResponseInterpreter: Sendable {
     }
 
     private func suggestedName(_ head: ResponseHead) -> String? {
-        ContentDisposition(head.headers)?.suggestedFileName.flatMap(FileName.sanitised)
+        ContentDisposition(head.headers)?.suggestedFileName.flatMap(FileName.sanitized)
     }
 
     private func length(_ head: ResponseHead) -> Int64? {

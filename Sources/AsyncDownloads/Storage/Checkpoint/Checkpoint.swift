@@ -101,7 +101,7 @@ extension Checkpoint {
         guard request.headers.allSatisfy({ $0.count == 2 && HeaderFields.mayBeRecorded($0[0], $0[1]) }) else {
             return false
         }
-        return [representation.suggestedName, chosenName].compactMap(\.self).allSatisfy { FileName.sanitised($0) == $0 }
+        return [representation.suggestedName, chosenName].compactMap(\.self).allSatisfy { FileName.sanitized($0) == $0 }
     }
 }
 

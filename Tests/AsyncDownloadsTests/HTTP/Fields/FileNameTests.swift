@@ -62,9 +62,9 @@ struct FileNameTests {
 
     @Test(arguments: escapes)
     func `a suggested name never leaves its directory`(_ suggestion: String, _ expected: String?) {
-        let name = FileName.sanitised(suggestion)
+        let name = FileName.sanitized(suggestion)
         #expect(name.map { Array($0.utf8) } == expected.map { Array($0.utf8) })
-        #expect(name.flatMap(FileName.sanitised) == name)
+        #expect(name.flatMap(FileName.sanitized) == name)
     }
 
     @Test(arguments: [
@@ -72,14 +72,14 @@ struct FileNameTests {
         "nul.txt", "NUL.tar.gz", "con .txt", "com1.",
     ])
     func `a name that Windows reserves gets a prefix`(_ suggestion: String) throws {
-        let name = try #require(FileName.sanitised(suggestion))
+        let name = try #require(FileName.sanitized(suggestion))
         #expect(name.hasPrefix("_"))
-        #expect(FileName.sanitised(name) == name)
+        #expect(FileName.sanitized(name) == name)
     }
 
     @Test(arguments: ["CONSOLE", "COM0", "COM10", "COM", "NULL", "a.con", "_CON", "con-1", "lpt1x.txt", "\u{212A}on"])
     func `a name that only resembles a reserved one is kept`(_ suggestion: String) {
-        #expect(FileName.sanitised(suggestion) == suggestion)
+        #expect(FileName.sanitized(suggestion) == suggestion)
     }
 
     private static let longNames: [(String, String)] = [
@@ -113,10 +113,10 @@ struct FileNameTests {
     func `a long name is cut between characters and keeps its extension`(
         _ suggestion: String, _ expected: String
     ) throws {
-        let name = try #require(FileName.sanitised(suggestion))
+        let name = try #require(FileName.sanitized(suggestion))
         #expect(name == expected)
         #expect(name.utf8.count <= FileName.maximumByteCount)
-        #expect(FileName.sanitised(name) == name)
+        #expect(FileName.sanitized(name) == name)
     }
 
     private static let paths: [(String, String?)] = [

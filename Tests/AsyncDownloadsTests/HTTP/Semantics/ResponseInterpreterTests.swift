@@ -226,7 +226,7 @@ struct ResponseInterpreterTests {
             date: .sample)
         let expected = Representation(
             finalURL: "https://b.example/x", length: 5, contentType: "text/csv",
-            suggestedName: FileName.sanitised("../../etc/passwd"), lastModified: "yesterday")
+            suggestedName: FileName.sanitized("../../etc/passwd"), lastModified: "yesterday")
         #expect(
             interpreter.decide(ResponseHead(status: StatusCode(200), headers: headers))
                 == .begin(expected, end: 5, restart: nil))

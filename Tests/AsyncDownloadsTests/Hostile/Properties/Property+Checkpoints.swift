@@ -76,7 +76,7 @@ extension Property {
             "more bytes than the representation has")
         try demand(0...FieldScanner.maximumNumber ~= length ?? 0, "a length out of bounds")
         if let name = checkpoint.representation.suggestedName {
-            try demand(FileName.sanitised(name) == name, "a name that is not sanitized")
+            try demand(FileName.sanitized(name) == name, "a name that is not sanitized")
         }
         try demand(
             try Checkpoint.decode(checkpoint.encoded()).checkpoint == checkpoint,

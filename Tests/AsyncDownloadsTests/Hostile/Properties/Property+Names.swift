@@ -7,7 +7,7 @@ extension Property {
     static func contentDisposition(_ text: String) throws {
         guard let suggestion = ContentDisposition(text).suggestedFileName else { return }
         try demand(!suggestion.isEmpty, "an empty suggestion")
-        guard let name = FileName.sanitised(suggestion) else { return }
+        guard let name = FileName.sanitized(suggestion) else { return }
         try demandHarmless(name)
         let encoded = name.utf8.map { byte in
             byte.isASCIIDigit || byte.isASCIILetter ? String(UnicodeScalar(byte)) : "%\(hexadecimal([byte]))"
@@ -17,7 +17,7 @@ extension Property {
     }
 
     static func fileName(_ text: String) throws {
-        for name in [FileName.sanitised(text), FileName.fromURLPath(text)].compactMap(\.self) {
+        for name in [FileName.sanitized(text), FileName.fromURLPath(text)].compactMap(\.self) {
             try demandHarmless(name)
         }
     }
@@ -29,13 +29,13 @@ extension Property {
         for end in [name.unicodeScalars.first, name.unicodeScalars.last].compactMap(\.self) {
             try demand(end != "." && !end.properties.isWhitespace, "a dot or white space at an end")
         }
-        try demand(FileName.sanitised(name)?.hasSameBytes(as: name) == true, "another name the second time")
+        try demand(FileName.sanitized(name)?.hasSameBytes(as: name) == true, "another name the second time")
         // The path that is built with the name, and its meaning for a file system.
         let path = PartialNames.join("/d", name)
         try demand(PartialNames.directory(of: path) == "/d", "another directory")
         try demand(URL(fileURLWithPath: path).standardizedFileURL.path.utf8.starts(with: "/d/".utf8), "another place")
         let numbered = FileName.numbered(name, 12)
         try demand(numbered.utf8.count <= FileName.maximumByteCount, "a numbered name that is too long")
-        try demand(FileName.sanitised(numbered) == numbered, "a numbered name that is not sanitized")
+        try demand(FileName.sanitized(numbered) == numbered, "a numbered name that is not sanitized")
     }
 }

@@ -39,7 +39,7 @@ extension Property {
             try demand((reason != nil) == (received > 0), "bytes discarded without a reason")
             try demand(end ?? 0 >= 0 && end ?? 0 <= representation.length ?? .max, "an end out of bounds")
             if let name = representation.suggestedName {
-                try demand(FileName.sanitised(name) == name, "a name that is not sanitized")
+                try demand(FileName.sanitized(name) == name, "a name that is not sanitized")
             }
         case .complete(let length):
             try demand(length == received, "complete with bytes missing")

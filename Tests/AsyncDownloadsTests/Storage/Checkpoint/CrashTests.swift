@@ -75,7 +75,7 @@ struct CrashTests {
         _ disk: SimulatedDisk, _ run: StorageRun, _ promise: StorageRun.Promise, _ moment: String, isPower: Bool,
         inOrder: Bool = true
     ) throws {
-        let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
+        let system = SimulatedFileSystem(disk, behavior: .init(remembers: false))
         let store = run.store(on: system, boot: promise.boot + (isPower ? 1 : 0))
         // Without syncs, a loss of power may cost the bytes of a file that was just renamed, which the policy accepts.
         if !isPower || run.durability == .powerLoss {

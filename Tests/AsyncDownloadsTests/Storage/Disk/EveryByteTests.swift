@@ -22,7 +22,7 @@ struct EveryByteTests {
 
     @Test(arguments: Damage.allCases)
     func `rule 39: damage is a restart with its reason or changes nothing`(damage: Damage) async throws {
-        let system = SimulatedFileSystem(CrashTests.freshDisk(), behaviour: .init(remembers: false))
+        let system = SimulatedFileSystem(CrashTests.freshDisk(), behavior: .init(remembers: false))
         let partial = try store(on: system).open(.sample(in: "/location"))
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
@@ -43,7 +43,7 @@ struct EveryByteTests {
             var damaged = disk
             damage.apply(to: &damaged.nodes[node, default: .init(number: 0)].bytes, at: index)
             let isChanged = damaged.nodes[node]?.bytes != whole
-            let finding = try Outcome(store(on: SimulatedFileSystem(damaged, behaviour: .init(remembers: false))))
+            let finding = try Outcome(store(on: SimulatedFileSystem(damaged, behavior: .init(remembers: false))))
             seen.insert(finding)
             if index <= lineEnd, isChanged {
                 #expect(finding == .corrupt || finding == .otherVersion, "byte \(index)")

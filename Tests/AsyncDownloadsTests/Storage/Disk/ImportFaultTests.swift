@@ -122,7 +122,7 @@ struct ImportFaultTests {
     /// unchanged.
     private func check(_ disk: SimulatedDisk, _ kept: Int64, _ moment: String) throws {
         let isThere = disk.bytes(at: Self.path) == SampleObject.first.bytes(0..<Self.brought)
-        let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
+        let system = SimulatedFileSystem(disk, behavior: .init(remembers: false))
         // On another boot, bytes that were not synced are ignored.
         let later = DiskStore(disk: system, durability: .powerLoss, bootID: "later")
         let partial = try later.open(.sample(in: "/location"))

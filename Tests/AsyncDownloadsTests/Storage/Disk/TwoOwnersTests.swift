@@ -87,7 +87,7 @@ struct TwoOwnersTests {
         let content = disk.bytes(at: CrashTests.destination)
         let isWhole = SampleObject.allCases.contains { $0.bytes() == content }
         #expect(isWhole || content == CrashTests.old, "\(moment): the destination is neither old nor whole")
-        let system = SimulatedFileSystem(disk, behaviour: .init(remembers: false))
+        let system = SimulatedFileSystem(disk, behavior: .init(remembers: false))
         let store = DiskStore(disk: system, durability: .powerLoss, bootID: boot)
         let partial = try store.open(.sample(in: "/location"))
         guard case .bytes(let representation, let found) = partial.finding else { return }

@@ -36,7 +36,7 @@ struct FaultTests {
         // No mark is expected to survive, because marks promise nothing on a failing disk and some crashes end the
         // boot.
         let store = run.store(
-            on: SimulatedFileSystem(disk, behaviour: .init(remembers: false)), boot: promise.boot + 1)
+            on: SimulatedFileSystem(disk, behavior: .init(remembers: false)), boot: promise.boot + 1)
         // If one destination failed, another one may have received the file.
         let isWhole = CrashTests.destinations.contains { path in
             SampleObject.allCases.contains { $0.bytes() == disk.bytes(at: path) }

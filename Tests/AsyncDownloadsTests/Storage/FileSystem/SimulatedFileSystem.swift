@@ -13,7 +13,7 @@ final class SimulatedFileSystem: FileSystem {
     }
 
     /// The behavior of the file system.
-    struct Behaviour: Sendable {
+    struct Behavior: Sendable {
         /// Whether locks work; if not, every attempt succeeds.
         var locks = true
         /// Whether the state is recorded after each change.
@@ -28,13 +28,13 @@ final class SimulatedFileSystem: FileSystem {
         var history: [SimulatedDisk] = []
         var changes = 0
         var faults = 0
-        var behaviour: Behaviour
+        var behavior: Behavior
     }
 
     private let state: Mutex<State>
 
-    init(_ disk: SimulatedDisk = SimulatedDisk(), behaviour: Behaviour = Behaviour()) {
-        state = Mutex(State(disk: disk, history: behaviour.remembers ? [disk] : [], behaviour: behaviour))
+    init(_ disk: SimulatedDisk = SimulatedDisk(), behavior: Behavior = Behavior()) {
+        state = Mutex(State(disk: disk, history: behavior.remembers ? [disk] : [], behavior: behavior))
     }
 
     /// The current state of the disk.
@@ -58,9 +58,9 @@ final class SimulatedFileSystem: FileSystem {
     }
 
     /// Sets the behavior from now on, and restarts the count of changes.
-    func behave(_ behaviour: Behaviour) {
+    func behave(_ behavior: Behavior) {
         state.withLock { state in
-            state.behaviour = behaviour
+            state.behavior = behavior
             state.changes = 0
         }
     }
@@ -99,7 +99,7 @@ final class SimulatedFileSystem: FileSystem {
 
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool {
         state.withLock { state in
-            guard state.behaviour.locks, let node = state.disk.openFiles[file.number] else { return true }
+            guard state.behavior.locks, let node = state.disk.openFiles[file.number] else { return true }
             if let owner = state.disk.locks[node] { return owner == file.number }
             state.disk.locks[node] = file.number
             return true
@@ -253,16 +253,16 @@ extension SimulatedFileSystem {
             defer { state.changes += 1 }
             return state.changes
         }
-        if let interruption = state.withLock({ $0.behaviour.interruption }), interruption.change == number {
+        if let interruption = state.withLock({ $0.behavior.interruption }), interruption.change == number {
             interruption.body()
         }
         return try state.withLock { state throws(FileFailure) in
-            if let fault = state.behaviour.fault, fault.change == number {
+            if let fault = state.behavior.fault, fault.change == number {
                 state.faults += 1
                 throw Self.failure(fault.kind, operation, path)
             }
             let result = try body(&state.disk)
-            if state.behaviour.remembers { state.history.append(state.disk) }
+            if state.behavior.remembers { state.history.append(state.disk) }
             return result
         }
     }
