@@ -9,10 +9,10 @@ struct PressureGaugeTests {
     struct Step: Sendable {
         let second: Int
         let sign: PressureSign?
-        let told: MemoryPressure?
+        let reported: MemoryPressure?
 
-        init(_ second: Int, _ sign: PressureSign?, _ told: MemoryPressure?) {
-            (self.second, self.sign, self.told) = (second, sign, told)
+        init(_ second: Int, _ sign: PressureSign?, _ reported: MemoryPressure?) {
+            (self.second, self.sign, self.reported) = (second, sign, reported)
         }
     }
 
@@ -97,8 +97,8 @@ struct PressureGaugeTests {
         var gauge = PressureGauge()
         for step in course.steps {
             let now = Duration.seconds(step.second)
-            let told = step.sign.map { gauge.take($0, at: now) } ?? gauge.expireSigns(at: now)
-            #expect(told == step.told, "at second \(step.second)")
+            let reported = step.sign.map { gauge.take($0, at: now) } ?? gauge.expireSigns(at: now)
+            #expect(reported == step.reported, "at second \(step.second)")
         }
     }
 

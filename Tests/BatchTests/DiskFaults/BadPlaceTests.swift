@@ -19,7 +19,7 @@ struct BadPlaceTests {
                     server.url("object").absoluteString, "-d", "files", "--json", "--engine", engine,
                 ]
                 let run = try CommandRun(arguments, in: folder)
-                #expect(await run.told { $0["received"] as? Int == 2 << 20 })
+                #expect(await run.printed { $0["received"] as? Int == 2 << 20 })
                 try FileManager.default.removeItem(at: folder.url("files"))
                 server.release("object")
                 let end = try await run.end()
@@ -65,7 +65,7 @@ struct BadPlaceTests {
                 server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: 2 << 20)]]), at: "object")
                 let arguments = [server.url("object").absoluteString, "-o", "place", "--json"]
                 let run = try CommandRun(arguments, in: folder)
-                #expect(await run.told { $0["received"] as? Int == 2 << 20 })
+                #expect(await run.printed { $0["received"] as? Int == 2 << 20 })
                 try FileManager.default.createDirectory(at: folder.url("place"), withIntermediateDirectories: false)
                 server.release("object")
                 let failed = try await run.end().failure()

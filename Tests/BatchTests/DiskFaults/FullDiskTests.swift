@@ -73,7 +73,7 @@ struct FullDiskTests {
                 server.serve(
                     Resource(content, entityTag: "\"1\"", script: [[.stall(after: 2 * Self.mebibyte)]]), at: "object")
                 let run = try run(server, disk)
-                #expect(await run.told { $0["received"] as? Int64 == 2 * Self.mebibyte })
+                #expect(await run.printed { $0["received"] as? Int64 == 2 * Self.mebibyte })
                 try disk.fill()
                 server.release("object")
                 let full = try await run.end()
@@ -101,7 +101,7 @@ struct FullDiskTests {
             try await SmallDisk.with(mebibytes: 8) { disk in
                 server.serve(Resource(content, entityTag: "\"1\"", script: [[.stall(after: stalled)]]), at: "object")
                 let stopping = try run(server, disk)
-                #expect(await stopping.told { $0["received"] as? Int64 == stalled })
+                #expect(await stopping.printed { $0["received"] as? Int64 == stalled })
                 try disk.fill()
                 stopping.signal(SIGINT)
                 let end = try await stopping.end()
@@ -163,7 +163,7 @@ struct FullDiskTests {
                 server.serve(
                     Resource(content, entityTag: "\"1\"", script: [[.stall(after: 2 * Self.mebibyte)]]), at: "object")
                 let stopping = try run(server, disk, ["--engine", engine])
-                #expect(await stopping.told { $0["received"] as? Int64 == 2 * Self.mebibyte })
+                #expect(await stopping.printed { $0["received"] as? Int64 == 2 * Self.mebibyte })
                 stopping.signal(SIGINT)
                 #expect(try await stopping.end().status == 130)
 

@@ -90,7 +90,7 @@ struct ResourceLimitTests {
             let arguments = ["-i", "-", "-j", "40", "--retries", "1000", "--json", "--engine", engine]
             try await Folder.with { folder in
                 let run = try CommandRun(arguments, in: folder, input: list, limit: "-n 64")
-                let isReported = await run.told { $0["error"] as? String == "tooManyOpenFiles" }
+                let isReported = await run.printed { $0["error"] as? String == "tooManyOpenFiles" }
                 for name in Self.names {
                     server.serve(Resource(Self.small, entityTag: "\"1\""), at: name)
                     server.release(name)

@@ -97,7 +97,7 @@ final class CommandRun: Sendable {
     ///
     /// The lines up to this event are consumed from ``lines``.
     @discardableResult
-    func told(_ isMatch: ([String: Any]) -> Bool) async -> Bool {
+    func printed(_ isMatch: ([String: Any]) -> Bool) async -> Bool {
         for await line in lines {
             let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             if let object, isMatch(object) { return true }

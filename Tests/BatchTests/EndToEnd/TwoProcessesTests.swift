@@ -74,7 +74,7 @@ struct TwoProcessesTests {
                 server.serve(
                     Resource(Self.content, entityTag: "\"1\"", script: [[.stall(after: 4 << 20)]]), at: "object")
                 let first = try CommandRun(arguments(server), in: folder)
-                #expect(await first.told { $0["received"] as? Int == 4 << 20 })
+                #expect(await first.printed { $0["received"] as? Int == 4 << 20 })
                 let second = try CommandRun(arguments(server), in: folder)
                 // A third run that must not wait fails, which shows that the second one waits.
                 let refused = try await CommandRun(arguments(server, "--in-use", "fail"), in: folder).end()
@@ -103,7 +103,7 @@ struct TwoProcessesTests {
                 server.serve(
                     Resource(Self.content, entityTag: "\"1\"", script: [[.stall(after: 4 << 20)]]), at: "object")
                 let first = try CommandRun(arguments(server), in: folder)
-                #expect(await first.told { $0["received"] as? Int == 4 << 20 })
+                #expect(await first.printed { $0["received"] as? Int == 4 << 20 })
                 let second = try await CommandRun(arguments(server, "--deadline", "1"), in: folder).end()
                 #expect(second.status == 1)
                 let failed = try second.failure()

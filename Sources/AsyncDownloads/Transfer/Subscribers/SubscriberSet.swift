@@ -1,95 +1,5 @@
 internal import Foundation
 
-/// One handle that is attached to a transfer: its request, its undelivered events, and its outcome.
-///
-/// A value without effects: functions return the effects, which are performed when no lock is held.
-struct Subscriber: Sendable {
-    typealias Outcome = Result<DownloadedFile, DownloadError>
-
-    let request: DownloadRequest
-    let terms: SubscriberTerms
-    fileprivate(set) var isPaused = false
-    /// Whether the handle still exists.
-    var isHeld = true
-    fileprivate(set) var outcome: Outcome?
-    var buffers: [StreamID: EventBuffer]
-    /// The state that observers were last notified of.
-    private var lastObservedState: DownloadState?
-    /// What to call with the outcome.
-    var waiters: [WaiterID: @Sendable (Outcome) -> Void] = [:]
-    /// The path that is reserved for its file.
-    var reservedPath: String?
-    fileprivate(set) var deadline: DeadlineClock?
-    /// The timer of the deadline.
-    var deadlineTimer: (any ScheduledAction)?
-
-    init(request: DownloadRequest, terms: SubscriberTerms, firstBuffer: StreamID) {
-        self.request = request
-        self.terms = terms
-        deadline = terms.deadline.map { DeadlineClock(limit: $0) }
-        buffers = [firstBuffer: EventBuffer()]
-    }
-
-    /// Whether anything reads the events or awaits the outcome, not counting observers.
-    var hasConsumers: Bool {
-        !waiters.isEmpty || buffers.values.contains { $0.isClaimed && !$0.isObserver }
-    }
-
-    /// Whether the subscriber is paused and can be resumed only together with all downloads.
-    var isUnreachable: Bool { isPaused && !isHeld && !hasConsumers }
-
-    /// Whether nothing can refer to the subscriber any more: it has its outcome, its handle was released, and nothing reads or
-    /// awaits.
-    var isForgettable: Bool {
-        outcome != nil && !isHeld && waiters.isEmpty && !buffers.values.contains(where: \.isClaimed)
-    }
-
-    mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
-        var effects: [DeferredEffect] = []
-        for id in buffers.keys { effects += buffers[id]?.put(event) ?? [] }
-        return effects
-    }
-
-    /// Notifies the observers if the state has changed, since not every change is an event.
-    mutating func show(_ state: DownloadState, _ progress: DownloadProgress) -> [DeferredEffect] {
-        guard state != lastObservedState else { return [] }
-        lastObservedState = state
-        var effects: [DeferredEffect] = []
-        for (id, buffer) in buffers where buffer.isObserver {
-            effects += buffers[id]?.put(.progress(progress)) ?? []
-        }
-        return effects
-    }
-
-    fileprivate mutating func end(_ outcome: Outcome) -> [DeferredEffect] {
-        self.outcome = outcome
-        var effects: [DeferredEffect] = []
-        for id in buffers.keys {
-            switch outcome {
-            case .success(let file):
-                effects += buffers[id]?.put(.finished(file)) ?? []
-                effects += buffers[id]?.finish(nil) ?? []
-            case .failure(let error):
-                effects += buffers[id]?.finish(error) ?? []
-            }
-        }
-        for waiter in waiters.values { effects.append(DeferredEffect { waiter(outcome) }) }
-        waiters = [:]
-        if let timer = takeDeadlineTimer() { effects.append(DeferredEffect { timer.cancel() }) }
-        return effects
-    }
-
-    mutating func takeReservedPath() -> String? {
-        defer { reservedPath = nil }
-        return reservedPath
-    }
-
-    mutating func takeDeadlineTimer() -> (any ScheduledAction)? {
-        defer { deadlineTimer = nil }
-        return deadlineTimer
-    }
-}
-
 /// The subscribers of one transfer, and what they demand together.
 ///
 /// Each change updates the demands, so that attaching and detaching cost the same with two subscribers or a hundred thousand. A
@@ -219,7 +129,7 @@ struct SubscriberSet: Sendable {
         } else {
             isAnyUnchecked = true
         }
-        all[id] = Subscriber(request: request, terms: terms, firstBuffer: newStream())
+        all[id] = Subscriber(request: request, terms: terms, firstBuffer: newStream(), at: now)
         order.append(id)
         activeCount += 1
         if request.refreshURL != nil { refreshableCount += 1 }
@@ -227,7 +137,6 @@ struct SubscriberSet: Sendable {
         byteLimits.insert(request.maximumByteCount)
         idleTimeouts.insert(terms.idleTimeout)
         retryPolicies.insert(terms.retryPolicy)
-        all[id]?.deadline?.start(at: now)
         if isPaused { _ = setPaused(true, id, at: now) }
         return id
     }
@@ -239,12 +148,7 @@ struct SubscriberSet: Sendable {
         }
         pausedCount += isPaused ? 1 : -1
         changed.append(id)
-        all[id]?.isPaused = isPaused
-        if isPaused {
-            all[id]?.deadline?.stop(at: now)
-        } else {
-            all[id]?.deadline?.start(at: now)
-        }
+        all[id]?.setPaused(isPaused, at: now)
         return true
     }
 

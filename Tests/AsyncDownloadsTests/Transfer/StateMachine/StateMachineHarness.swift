@@ -260,31 +260,6 @@ extension ExchangeSet {
     var first: ExchangeProgress? { all.first?.exchange }
 }
 
-extension ExchangeID: ExpressibleByIntegerLiteral {
-    /// Creates an identifier from its number.
-    public init(integerLiteral value: Int) { self.init(rawValue: value) }
-}
-
-extension TimerID: ExpressibleByIntegerLiteral {
-    /// Creates an identifier from its number.
-    public init(integerLiteral value: Int) { self.init(rawValue: value) }
-}
-
-extension SubscriberID: ExpressibleByIntegerLiteral {
-    /// Creates an identifier from its number.
-    public init(integerLiteral value: Int) { self.init(rawValue: value) }
-}
-
-extension WaiterID: ExpressibleByIntegerLiteral {
-    /// Creates an identifier from its number.
-    public init(integerLiteral value: Int) { self.init(rawValue: value) }
-}
-
-extension RefreshID: ExpressibleByIntegerLiteral {
-    /// Creates an identifier from its number.
-    public init(integerLiteral value: Int) { self.init(rawValue: value) }
-}
-
 extension URL {
     static func sample(_ text: StaticString) -> URL {
         guard let url = URL(string: "\(text)") else { preconditionFailure("\(text) is not a valid URL") }

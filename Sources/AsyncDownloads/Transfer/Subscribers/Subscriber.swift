@@ -1,0 +1,102 @@
+/// One handle that is attached to a transfer: its request, its undelivered events, and its outcome.
+///
+/// A value without effects: functions return the effects, which are performed when no lock is held.
+struct Subscriber: Sendable {
+    typealias Outcome = Result<DownloadedFile, DownloadError>
+
+    let request: DownloadRequest
+    let terms: SubscriberTerms
+    private(set) var isPaused = false
+    /// Whether the handle still exists.
+    var isHeld = true
+    private(set) var outcome: Outcome?
+    var buffers: [StreamID: EventBuffer]
+    /// The state that observers were last notified of.
+    private var lastObservedState: DownloadState?
+    /// What to call with the outcome.
+    var waiters: [WaiterID: @Sendable (Outcome) -> Void] = [:]
+    /// The path that is reserved for its file.
+    var reservedPath: String?
+    private(set) var deadline: DeadlineClock?
+    /// The timer of the deadline.
+    var deadlineTimer: (any ScheduledAction)?
+
+    /// Creates a subscriber whose time starts to count.
+    init(request: DownloadRequest, terms: SubscriberTerms, firstBuffer: StreamID, at now: Duration) {
+        self.request = request
+        self.terms = terms
+        deadline = terms.deadline.map { DeadlineClock(limit: $0) }
+        buffers = [firstBuffer: EventBuffer()]
+        deadline?.start(at: now)
+    }
+
+    /// Whether anything reads the events or awaits the outcome, not counting observers.
+    var hasConsumers: Bool {
+        !waiters.isEmpty || buffers.values.contains { $0.isClaimed && !$0.isObserver }
+    }
+
+    /// Whether the subscriber is paused and can be resumed only together with all downloads.
+    var isUnreachable: Bool { isPaused && !isHeld && !hasConsumers }
+
+    /// Whether nothing can refer to the subscriber any more: it has its outcome, its handle was released, and nothing reads or
+    /// awaits.
+    var isForgettable: Bool {
+        outcome != nil && !isHeld && waiters.isEmpty && !buffers.values.contains(where: \.isClaimed)
+    }
+
+    mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
+        var effects: [DeferredEffect] = []
+        for id in buffers.keys { effects += buffers[id]?.put(event) ?? [] }
+        return effects
+    }
+
+    /// Notifies the observers if the state has changed, since not every change is an event.
+    mutating func show(_ state: DownloadState, _ progress: DownloadProgress) -> [DeferredEffect] {
+        guard state != lastObservedState else { return [] }
+        lastObservedState = state
+        var effects: [DeferredEffect] = []
+        for (id, buffer) in buffers where buffer.isObserver {
+            effects += buffers[id]?.put(.progress(progress)) ?? []
+        }
+        return effects
+    }
+
+    /// Pauses or resumes; the deadline doesn't count the time of a pause.
+    mutating func setPaused(_ isPaused: Bool, at now: Duration) {
+        self.isPaused = isPaused
+        if isPaused {
+            deadline?.stop(at: now)
+        } else {
+            deadline?.start(at: now)
+        }
+    }
+
+    /// Sets the outcome, and delivers it to everything that reads or awaits.
+    mutating func end(_ outcome: Outcome) -> [DeferredEffect] {
+        self.outcome = outcome
+        var effects: [DeferredEffect] = []
+        for id in buffers.keys {
+            switch outcome {
+            case .success(let file):
+                effects += buffers[id]?.put(.finished(file)) ?? []
+                effects += buffers[id]?.finish(nil) ?? []
+            case .failure(let error):
+                effects += buffers[id]?.finish(error) ?? []
+            }
+        }
+        for waiter in waiters.values { effects.append(DeferredEffect { waiter(outcome) }) }
+        waiters = [:]
+        if let timer = takeDeadlineTimer() { effects.append(DeferredEffect { timer.cancel() }) }
+        return effects
+    }
+
+    mutating func takeReservedPath() -> String? {
+        defer { reservedPath = nil }
+        return reservedPath
+    }
+
+    mutating func takeDeadlineTimer() -> (any ScheduledAction)? {
+        defer { deadlineTimer = nil }
+        return deadlineTimer
+    }
+}
