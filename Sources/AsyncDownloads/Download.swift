@@ -9,7 +9,7 @@ public final class Download: Sendable {
     enum Source: Sendable {
         case transfer(Transfer, SubscriberID)
         /// The request was refused, and there is no transfer.
-        case refused(DownloadError)
+        indirect case refused(DownloadError)
     }
 
     /// The request that this download carries out.
@@ -145,7 +145,7 @@ public final class Download: Sendable {
     public var state: State {
         switch source {
         case .refused: .failed
-        case .transfer(let transfer, let subscriber): transfer.withState { $0.publicState(of: subscriber) }
+        case .transfer(let transfer, let subscriber): transfer.publicState(of: subscriber)
         }
     }
 
@@ -153,7 +153,7 @@ public final class Download: Sendable {
     public var progress: DownloadProgress {
         switch source {
         case .refused: DownloadProgress()
-        case .transfer(let transfer, _): transfer.withState { $0.machine.progress }
+        case .transfer(let transfer, _): transfer.progress
         }
     }
 

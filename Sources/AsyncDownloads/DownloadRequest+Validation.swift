@@ -51,6 +51,7 @@ extension DownloadError {
 
 extension URL {
     fileprivate var validationError: DownloadError? {
+        if absoluteStringInNormalForm != nil { return nil }
         guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             return DownloadError(.invalidRequest, "only http and https URLs can be downloaded")
         }

@@ -9,10 +9,16 @@ public import struct Foundation.URL
 /// ```
 public struct DownloadRequest: Sendable, Hashable {
     /// The http or https URL of the resource; its fragment isn't sent.
-    public var url: URL
+    public var url: URL {
+        get { fields.url }
+        set { fields.url = newValue }
+    }
 
     /// The destination of the finished file.
-    public var destination: Destination
+    public var destination: Destination {
+        get { fields.destination }
+        set { fields.destination = newValue }
+    }
 
     /// The headers to send.
     ///
@@ -22,14 +28,20 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Every header is treated as a secret except Accept, Accept-Language, User-Agent, Cache-Control, Pragma,
     /// Want-Repr-Digest, Want-Content-Digest, DNT, Sec-GPC, and those that ``nonsecretHeaders`` names. A secret header
     /// isn't sent to another origin when ``url`` is redirected, and it is never written to disk or to a log.
-    public var headers: HeaderFields
+    public var headers: HeaderFields {
+        get { fields.headers }
+        set { fields.headers = newValue }
+    }
 
     /// The names of further ``headers`` that aren't secret.
     ///
     /// These headers may be sent to other origins, recorded on disk, and logged. Case doesn't matter. A header that
     /// selects a representation and isn't named here must be set again when a later process continues the download.
     /// Authorization, Cookie, and Proxy-Authorization are refused here with ``DownloadError/Code/invalidRequest``.
-    public var nonsecretHeaders: Set<String> = []
+    public var nonsecretHeaders: Set<String> {
+        get { options.nonsecretHeaders }
+        set { options.nonsecretHeaders = newValue }
+    }
 
     /// A stable name for the user whose credentials ``headers`` contain, such as a user number; not a secret itself.
     ///
@@ -39,48 +51,78 @@ public struct DownloadRequest: Sendable, Hashable {
     /// process, only after proof that the object is the same: ``checksum``, an equal Repr-Digest, or equal first and
     /// last 64 KiB, which are fetched again. Bytes that turn out to be different are discarded with
     /// ``RestartReason/credentialsChanged``.
-    public var account: String?
+    public var account: String? {
+        get { options.account }
+        set { options.account = newValue }
+    }
 
     /// The expected digest of the whole file; the destination is unchanged if the digest differs.
-    public var checksum: Checksum?
+    public var checksum: Checksum? {
+        get { options.checksum }
+        set { options.checksum = newValue }
+    }
 
     /// The priority of the download among the downloads that wait for their turn.
     ///
     /// A transfer that several handles share has the highest of their priorities.
-    public var priority: Priority
+    public var priority: Priority {
+        get { fields.priority }
+        set { fields.priority = newValue }
+    }
 
     /// The maximum number of bytes to accept; a longer body fails with ``DownloadError/Code/bodyTooLarge``.
     ///
     /// If several downloads share a transfer, each has its own limit. Default: no limit for a file, and
     /// ``Downloader/Configuration/maximumDataByteCount`` for a download into memory.
-    public var maximumByteCount: Int64?
+    public var maximumByteCount: Int64? {
+        get { options.maximumByteCount }
+        set { options.maximumByteCount = newValue }
+    }
 
     /// The policy for retries; `nil` uses the downloader's ``Downloader/Configuration/retryPolicy``.
     ///
     /// If several handles share a transfer, the most patient of their policies applies.
-    public var retryPolicy: RetryPolicy?
+    public var retryPolicy: RetryPolicy? {
+        get { options.retryPolicy }
+        set { options.retryPolicy = newValue }
+    }
 
     /// The longest time without a received byte before an attempt fails; `nil` uses the downloader's value.
     ///
     /// If several handles share a transfer, the longest of their timeouts applies. Time in which this process can't
     /// accept bytes, for example because a disk is slow, isn't counted.
-    public var idleTimeout: Duration?
+    public var idleTimeout: Duration? {
+        get { options.idleTimeout }
+        set { options.idleTimeout = newValue }
+    }
 
     /// The longest time for the whole download, including retries and waiting; `nil` uses the downloader's value.
     ///
     /// After this time, this handle fails with ``DownloadError/Code/deadlineExceeded``; other handles of the same
     /// transfer aren't affected. Time in which the handle is paused isn't counted, and neither is the verification of a
     /// complete file.
-    public var deadline: Duration?
+    public var deadline: Duration? {
+        get { options.deadline }
+        set { options.deadline = newValue }
+    }
 
     /// The policy for a resource that is already being downloaded; `nil` uses the downloader's policy.
-    public var duplicatePolicy: DuplicatePolicy?
+    public var duplicatePolicy: DuplicatePolicy? {
+        get { options.duplicatePolicy }
+        set { options.duplicatePolicy = newValue }
+    }
 
     /// The source of a fresh URL for the case that the server refuses this URL or it has expired.
-    public var refreshURL: URLRefresh?
+    public var refreshURL: URLRefresh? {
+        get { options.refreshURL }
+        set { options.refreshURL = newValue }
+    }
 
     /// The date until which ``url`` can be used, if it is known in advance.
-    public var urlExpiration: Date?
+    public var urlExpiration: Date? {
+        get { options.urlExpiration }
+        set { options.urlExpiration = newValue }
+    }
 
     /// A name that identifies the resource in place of ``url``.
     ///
@@ -97,20 +139,45 @@ public struct DownloadRequest: Sendable, Hashable {
     /// same validator or `Repr-Digest`, that it has the same object; otherwise, the download restarts. A running
     /// transfer switches to the URL of a request that joins it if its own URL is refused, or when it continues after a
     /// pause or an error.
-    public var identity: String?
+    public var identity: String? {
+        get { options.identity }
+        set { options.identity = newValue }
+    }
 
     /// The policy for an unfinished file that another process is writing; `nil` uses the downloader's policy.
     ///
     /// A request that joins a running transfer uses the policy that the transfer started with.
-    public var partialInUsePolicy: PartialInUsePolicy?
+    public var partialInUsePolicy: PartialInUsePolicy? {
+        get { options.partialInUsePolicy }
+        set { options.partialInUsePolicy = newValue }
+    }
 
     /// The policy for a validator that changes during the download; `nil` uses the downloader's policy.
     ///
     /// A request that joins a running transfer uses the policy that the transfer started with.
-    public var contentChangePolicy: ContentChangePolicy?
+    public var contentChangePolicy: ContentChangePolicy? {
+        get { options.contentChangePolicy }
+        set { options.contentChangePolicy = newValue }
+    }
 
     /// The directory from which the request was restored, if any.
-    var origin = RestoredOrigin()
+    var origin: RestoredOrigin {
+        get { options.origin }
+        set { options.origin = newValue }
+    }
+
+    /// Everything that the request consists of.
+    private var content: CopyOnWrite<Fields>
+
+    private var fields: Fields {
+        get { content.value }
+        set { content.value = newValue }
+    }
+
+    private var options: Options {
+        get { fields.options?.value ?? .default }
+        set { fields.options = CopyOnWrite(newValue) }
+    }
 
     /// Creates a request to download `url` to the file `destination`.
     ///
@@ -144,11 +211,8 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     init(from url: URL, at destination: Destination, headers: HeaderFields, checksum: Checksum?, priority: Priority) {
-        self.url = url
-        self.destination = destination
-        self.headers = headers
-        self.checksum = checksum
-        self.priority = priority
+        content = CopyOnWrite(Fields(url: url, destination: destination, headers: headers, priority: priority))
+        if let checksum { self.checksum = checksum }
     }
 }
 
@@ -167,7 +231,7 @@ extension DownloadRequest {
     ///
     /// Downloads of lower priority don't starve: every eighth turn goes to the oldest request.
     public struct Priority: Sendable, Hashable, Comparable {
-        let rank: Int
+        let rank: Int8
 
         /// The highest priority.
         public static let high = Self(rank: 1)
@@ -179,16 +243,4 @@ extension DownloadRequest {
         /// Returns whether `left` is less urgent than `right`.
         public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
     }
-}
-
-/// The directory in which a restored request's checkpoint was found; the file must stay below it.
-///
-/// Another user may have put the checkpoint there, or a symbolic link after the checkpoint was read. The directory
-/// isn't part of what the request asks for, so all values are equal.
-struct RestoredOrigin: Sendable, Hashable {
-    var directory: String?
-
-    static func == (left: Self, right: Self) -> Bool { true }
-
-    func hash(into hasher: inout Hasher) {}
 }

@@ -113,7 +113,7 @@ extension Downloader {
         if let fault = request.validationError { throw fault }
         let key = TransferKey(request)
         let isElsewhere = TransferKey(url: source, headers: [:]).url != key.url
-        let (store, location) = (environment.store, self.location(of: request, key))
+        let (store, location) = (environment.store, environment.location(of: request, key))
         let result: Result<(unfinished: UnfinishedPartial, file: ImportedFile), DownloadError> =
             await withCheckedContinuation {
                 continuation in

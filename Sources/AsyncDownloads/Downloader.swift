@@ -15,9 +15,7 @@ public final class Downloader: Sendable {
     public let configuration: Configuration
 
     let environment: TransferEnvironment
-    private let registry: TransferRegistry
-    /// The directory for bodies that have to be moved from memory to disk.
-    private let spillDirectory: URL
+    private var registry: TransferRegistry { environment.registry }
 
     private static var defaultSpillDirectory: URL {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
@@ -38,10 +36,10 @@ public final class Downloader: Sendable {
         configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource
     ) {
         self.configuration = configuration
-        spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
+        let spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
         let log = Log()
         let destinations = DestinationReservations()
-        registry = TransferRegistry(destinations: destinations)
+        let registry = TransferRegistry(destinations: destinations)
         environment = TransferEnvironment(
             transport: transport,
             store: TieredStore(
@@ -49,16 +47,17 @@ public final class Downloader: Sendable {
             scheduler: TransferScheduler(
                 limit: configuration.maximumConcurrentTransfers,
                 limitPerHost: configuration.maximumConcurrentTransfersPerHost),
+            registry: registry,
             time: time,
             destinations: destinations,
-            names: DirectoryNames(),
-            slowDisks: SlowDisks(),
             log: log,
-            abandonment: configuration.abandonmentPolicy,
             pressureResponder: MemoryPressureResponder(
                 monitor: configuration.memoryPressure.makeMonitor(time: time),
                 policy: configuration.memoryPressurePolicy, bodies: configuration.partialBodies, registry: registry,
-                log: log))
+                log: log),
+            defaults: configuration.requestDefaults,
+            partialsDirectory: configuration.partialsDirectory,
+            spillDirectory: spillDirectory)
     }
 
     /// Downloads `url` to the file `destination` and returns the finished file.
@@ -126,18 +125,12 @@ public final class Downloader: Sendable {
         if let error = request.validationError {
             return Download(request: request, source: .refused(error))
         }
-        let key = TransferKey(request)
-        let terms = SubscriberTerms(
-            deadline: request.deadline ?? configuration.deadline,
-            idleTimeout: request.idleTimeout ?? configuration.idleTimeout,
-            retryPolicy: request.retryPolicy ?? configuration.retryPolicy)
+        let key = TransferKey(request).digest
         let joined = registry.join(
-            key, request, terms, policy: request.duplicatePolicy ?? configuration.duplicatePolicy,
-            isRunning: isRunning
+            key, request, environment.terms(of: request),
+            policy: request.duplicatePolicy ?? configuration.duplicatePolicy, isRunning: isRunning
         ) { number in
-            let transfer = makeTransfer(number, key, request, at: unfinished?.location)
-            if let unfinished { transfer.revive(unfinished) }
-            return transfer
+            Transfer(number: number, key: key, request: request, environment: environment, continuing: unfinished)
         }
         switch joined.concerning(request.url) {
         case .success(let joined):
@@ -149,42 +142,13 @@ public final class Downloader: Sendable {
         }
     }
 
-    private func makeTransfer(
-        _ number: Int, _ key: TransferKey, _ request: DownloadRequest, at place: PartialLocation?
-    ) -> Transfer {
-        let settings = TransferSettings(
-            url: URL(string: key.url) ?? request.url,
-            headers: request.callerHeaders,
-            account: request.account,
-            checksum: request.checksum,
-            contentChangePolicy: request.contentChangePolicy ?? configuration.contentChangePolicy,
-            progressInterval: configuration.progressInterval,
-            windowLength: environment.transport.windowLength,
-            decodesContent: environment.transport.decodesContent,
-            waitsForOwner: (request.partialInUsePolicy ?? configuration.partialInUsePolicy).waits)
-        let location = self.location(of: request, key, at: place)
-        return Transfer(
-            number: number, key: key, location: location, settings: settings, environment: environment,
-            onResourcesReleased: registry.free, onFinished: registry.remove)
-    }
-
-    /// Returns the location at which the bytes of `request` are kept until they are complete.
-    ///
-    /// - Parameter place: The location at which bytes were found, which takes precedence over the usual one.
-    func location(of request: DownloadRequest, _ key: TransferKey, at place: PartialLocation? = nil) -> PartialLocation
-    {
-        PartialLocation(
-            request, key: key, partialsDirectory: configuration.partialsDirectory, spillDirectory: spillDirectory,
-            place: place)
-    }
-
-    /// The transfers that have open resources.
+    /// The transfers that have not finished.
     var liveTransfers: [Transfer] { registry.transfers }
 
     /// Pauses every download.
     public func pauseAll() {
         // Waiting downloads are paused first, because a running one releases its permit, which would start them.
-        let transfers = registry.transfers.map { (transfer: $0, waits: $0.withState { $0.machine.phase == .waiting }) }
+        let transfers = registry.transfers.map { (transfer: $0, waits: $0.isWaiting) }
         for (transfer, waits) in transfers where waits { transfer.forEachSubscriber(transfer.pause) }
         for (transfer, waits) in transfers where !waits { transfer.forEachSubscriber(transfer.pause) }
     }
@@ -230,4 +194,13 @@ public final class Downloader: Sendable {
 extension Downloader: CustomReflectable {
     /// A mirror without children, because the requests in progress may contain secrets.
     public var customMirror: Mirror { .opaque(self) }
+}
+
+extension Downloader.Configuration {
+    fileprivate var requestDefaults: RequestDefaults {
+        RequestDefaults(
+            abandonment: abandonmentPolicy, deadline: deadline, idleTimeout: idleTimeout, retryPolicy: retryPolicy,
+            contentChangePolicy: contentChangePolicy, partialInUsePolicy: partialInUsePolicy,
+            progressInterval: progressInterval)
+    }
 }

@@ -7,7 +7,7 @@ enum Action: Equatable {
     case send([UInt8])
     case body(BodyPart, chunked: Bool)
     /// Ends the connection.
-    case close(Closing)
+    case close(ConnectionEnd)
     /// Ends the exchange and keeps the connection open for the next one.
     case finish
 }

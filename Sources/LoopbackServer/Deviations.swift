@@ -12,7 +12,7 @@ struct Deviations {
 
     /// What the server does instead of sending the head.
     enum Opening {
-        case closed(Closing)
+        case closed(ConnectionEnd)
         case cut(after: Int)
         case garbage
     }

@@ -154,7 +154,7 @@ final class ExchangeHandler: ChannelInboundHandler {
     }
 
     /// Closes the connection after all earlier bytes were sent; the exchange ends with the connection.
-    private func close(_ context: ChannelHandlerContext, _ closing: Closing) {
+    private func close(_ context: ChannelHandlerContext, _ closing: ConnectionEnd) {
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { _ in
             switch closing {

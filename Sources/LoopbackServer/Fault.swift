@@ -58,9 +58,9 @@ package enum Fault: Sendable, Hashable {
     case throttle(bytesPerSecond: Int)
 
     /// Closes the connection after this number of body bytes.
-    case cut(after: Int64, Closing = .orderly)
+    case cut(after: Int64, ConnectionEnd = .orderly)
     /// Closes the connection instead of responding.
-    case closeBeforeHead(Closing = .orderly)
+    case closeBeforeHead(ConnectionEnd = .orderly)
     /// Closes the connection after this number of bytes of the head.
     case closeInsideHead(afterBytes: Int)
     /// Sends bytes that are not HTTP, then closes the connection.

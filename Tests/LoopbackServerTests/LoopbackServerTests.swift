@@ -78,8 +78,9 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test(arguments: Closing.allCases, [0, 1, 100_000] as [Int64])
-    func `a body is cut after exactly the scripted number of bytes`(closing: Closing, length: Int64) async throws {
+    @Test(arguments: ConnectionEnd.allCases, [0, 1, 100_000] as [Int64])
+    func `a body is cut after exactly the scripted number of bytes`(closing: ConnectionEnd, length: Int64) async throws
+    {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(content, script: [[.cut(after: length, closing)]]), at: "file")
             let client = try RawClient(port: server.port)

@@ -4,7 +4,7 @@ import Testing
 @testable import LoopbackServer
 
 /// The fields of a request, and the expected response of a resource without faults.
-struct Honest: Sendable, CustomTestStringConvertible {
+struct ConformingResponse: Sendable, CustomTestStringConvertible {
     var headers: HeaderFields
     var status: Int
     var contentRange: String?
@@ -42,31 +42,31 @@ struct ResponsePlanTests {
     }
 
     @Test(arguments: [
-        Honest([:], 200, nil, 0..<100),
-        Honest(["Range": "bytes=0-"], 206, "bytes 0-99/100", 0..<100),
-        Honest(["Range": "bytes=10-19"], 206, "bytes 10-19/100", 10..<20),
-        Honest(["Range": "bytes=90-200"], 206, "bytes 90-99/100", 90..<100),
-        Honest(["Range": "bytes=-1"], 206, "bytes 99-99/100", 99..<100),
-        Honest(["Range": "bytes=100-"], 416, "bytes */100"),
-        Honest(["Range": "bytes=-0"], 416, "bytes */100"),
-        Honest(["Range": "bytes=0-1,4-5"], 200, nil, 0..<100),
-        Honest(["Range": "bytes=9-5"], 200, nil, 0..<100),
-        Honest(["Range": "bytes=10-", "If-Range": "\"v1\""], 206, "bytes 10-99/100", 10..<100),
-        Honest(["Range": "bytes=10-", "If-Range": "\"v2\""], 200, nil, 0..<100),
-        Honest(["Range": "bytes=10-", "If-Range": "W/\"v1\""], 200, nil, 0..<100),
-        Honest(["Range": "bytes=10-", "If-Range": modified], 206, "bytes 10-99/100", 10..<100),
-        Honest(["Range": "bytes=10-", "If-Range": later], 200, nil, 0..<100),
-        Honest(["Range": "bytes=100-", "If-Range": "\"v2\""], 200, nil, 0..<100),
-        Honest(["If-Range": "\"v2\""], 200, nil, 0..<100),
-        Honest(["Range": "bytes=10-", "If-Match": "\"v0\", \"v1\""], 206, "bytes 10-99/100", 10..<100),
-        Honest(["Range": "bytes=10-", "If-Match": "\"v2\""], 412),
-        Honest(["If-Match": "*"], 200, nil, 0..<100),
-        Honest(["If-Match": "W/\"v1\""], 412),
-        Honest(["If-Unmodified-Since": modified], 200, nil, 0..<100),
-        Honest(["If-Unmodified-Since": earlier], 412),
-        Honest(["If-Match": "\"v1\"", "If-Unmodified-Since": earlier], 200, nil, 0..<100),
+        ConformingResponse([:], 200, nil, 0..<100),
+        ConformingResponse(["Range": "bytes=0-"], 206, "bytes 0-99/100", 0..<100),
+        ConformingResponse(["Range": "bytes=10-19"], 206, "bytes 10-19/100", 10..<20),
+        ConformingResponse(["Range": "bytes=90-200"], 206, "bytes 90-99/100", 90..<100),
+        ConformingResponse(["Range": "bytes=-1"], 206, "bytes 99-99/100", 99..<100),
+        ConformingResponse(["Range": "bytes=100-"], 416, "bytes */100"),
+        ConformingResponse(["Range": "bytes=-0"], 416, "bytes */100"),
+        ConformingResponse(["Range": "bytes=0-1,4-5"], 200, nil, 0..<100),
+        ConformingResponse(["Range": "bytes=9-5"], 200, nil, 0..<100),
+        ConformingResponse(["Range": "bytes=10-", "If-Range": "\"v1\""], 206, "bytes 10-99/100", 10..<100),
+        ConformingResponse(["Range": "bytes=10-", "If-Range": "\"v2\""], 200, nil, 0..<100),
+        ConformingResponse(["Range": "bytes=10-", "If-Range": "W/\"v1\""], 200, nil, 0..<100),
+        ConformingResponse(["Range": "bytes=10-", "If-Range": modified], 206, "bytes 10-99/100", 10..<100),
+        ConformingResponse(["Range": "bytes=10-", "If-Range": later], 200, nil, 0..<100),
+        ConformingResponse(["Range": "bytes=100-", "If-Range": "\"v2\""], 200, nil, 0..<100),
+        ConformingResponse(["If-Range": "\"v2\""], 200, nil, 0..<100),
+        ConformingResponse(["Range": "bytes=10-", "If-Match": "\"v0\", \"v1\""], 206, "bytes 10-99/100", 10..<100),
+        ConformingResponse(["Range": "bytes=10-", "If-Match": "\"v2\""], 412),
+        ConformingResponse(["If-Match": "*"], 200, nil, 0..<100),
+        ConformingResponse(["If-Match": "W/\"v1\""], 412),
+        ConformingResponse(["If-Unmodified-Since": modified], 200, nil, 0..<100),
+        ConformingResponse(["If-Unmodified-Since": earlier], 412),
+        ConformingResponse(["If-Match": "\"v1\"", "If-Unmodified-Since": earlier], 200, nil, 0..<100),
     ])
-    func `ranges and conditions are evaluated according to RFC 9110`(expected: Honest) throws {
+    func `ranges and conditions are evaluated according to RFC 9110`(expected: ConformingResponse) throws {
         let plan = Self.plan(expected.headers)
         #expect(plan.status == expected.status)
         #expect(plan.headers["Content-Range"] == expected.contentRange)

@@ -45,21 +45,21 @@ struct SoakSession: Sendable {
             releaser.cancel()
             watchdog.cancel()
         }
-        let remains = try await live(tally, &result)
-        result.findings += await remains.findings()
-        result.findings += try await Strays(site: site, engine: engine).findings()
-        try await Aftermath(site: site, engine: engine).examine(&result)
+        let leaks = try await perform(tally, &result)
+        result.findings += await leaks.findings()
+        result.findings += try await ReleasedDownloaders(site: site, engine: engine).findings()
+        try await FileCheck(site: site, engine: engine).examine(&result)
         result.counts = tally.counts
         return result
     }
 
-    private func live(_ tally: Tally, _ result: inout Result) async throws -> Remains {
+    private func perform(_ tally: Tally, _ result: inout Result) async throws -> LeakCheck {
         let clock = ContinuousClock()
         let start = clock.now
         let transport = engine.makeTransport()
         let downloader = engine.makeDownloader(Self.configuration, transport)
         for tenth in 0..<10 {
-            await live(downloads * tenth / 10..<downloads * (tenth + 1) / 10, downloader, tally)
+            await perform(downloads * tenth / 10..<downloads * (tenth + 1) / 10, downloader, tally)
             result.tenths.append(
                 Tenth(
                     downloads: downloads * (tenth + 1) / 10, seconds: (clock.now - start) / .seconds(1),
@@ -67,16 +67,16 @@ struct SoakSession: Sendable {
         }
         result.duration = clock.now - start
         await downloader.shutdown()
-        return Remains(tally: tally, downloader: downloader, transport: transport)
+        return LeakCheck(tally: tally, downloader: downloader, transport: transport)
     }
 
-    private func live(_ numbers: Range<Int>, _ downloader: Downloader, _ tally: Tally) async {
+    private func perform(_ numbers: Range<Int>, _ downloader: Downloader, _ tally: Tally) async {
         await withTaskGroup(of: Void.self) { group in
             for number in numbers {
                 if number - numbers.lowerBound >= Self.window { await group.next() }
                 if number % 300 == 0 { site.serve() }
-                let life = Life(number: number, seed: seed, resourceCount: SoakSite.resourceCount)
-                group.addTask { await life.live(downloader, site, tally) }
+                let script = DownloadScript(number: number, seed: seed, resourceCount: SoakSite.resourceCount)
+                group.addTask { await script.run(downloader, site, tally) }
             }
         }
     }

@@ -53,8 +53,8 @@ final class Tally: Sendable {
         }
     }
 
-    func add(_ story: Story) {
-        state.withLock { $0.counts.events.merge(story.counts, uniquingKeysWith: +) }
+    func add(_ record: StreamRecord) {
+        state.withLock { $0.counts.events.merge(record.counts, uniquingKeysWith: +) }
     }
 
     func note(_ wrong: String) {

@@ -16,6 +16,7 @@ struct FileDelivery {
     private let fetched: Int64
     private let representation: Representation
     private let key: TransferKey
+    private let digest: HashDigest
     private let location: PartialLocation
     private let environment: TransferEnvironment
     private var digests: TransferDigests
@@ -28,12 +29,24 @@ struct FileDelivery {
     /// The reason that the partial file can no longer serve any subscriber.
     private var failure: DownloadError?
 
-    init(_ transfer: Transfer, _ partial: any Partial, length: Int64, _ representation: Representation) {
+    /// - Parameters:
+    ///   - partial: The partial file, which has all `length` bytes of the representation.
+    ///   - key: The transfer's key, for which destinations are reserved under its digest.
+    ///   - fetched: The number of bytes that crossed the network.
+    ///   - digests: The digests that were computed while the bytes arrived.
+    init(
+        _ partial: any Partial, length: Int64, of representation: Representation, key: TransferKey,
+        at location: PartialLocation, fetched: Int64, digests: TransferDigests, environment: TransferEnvironment
+    ) {
         self.partial = partial
         self.length = length
         self.representation = representation
-        (key, location, environment) = (transfer.key, transfer.location, transfer.environment)
-        (fetched, digests) = transfer.withState { ($0.machine.progress.fetchedByteCount, $0.digests) }
+        self.key = key
+        digest = key.digest
+        self.location = location
+        self.fetched = fetched
+        self.digests = digests
+        self.environment = environment
     }
 
     /// Verifies bytes that were received under several validators against the checksum that allowed keeping them.
@@ -140,7 +153,9 @@ struct FileDelivery {
 
     /// Places the file, or copies of it, at the targets.
     private mutating func place(at targets: [PlacementTarget]) -> [Result<String, DownloadError>] {
-        for case .path(let path, _) in targets.map(\.place) { environment.destinations.waitUntilFree(path, for: key) }
+        for case .path(let path, _) in targets.map(\.place) {
+            environment.destinations.waitUntilFree(path, for: digest)
+        }
         if let placedPath { return environment.store.place(copyOf: placedPath, at: targets, for: location) }
         let outcomes = partial.place(at: targets, length: length)
         placedPath = outcomes.lazy.compactMap { try? $0.get() }.first
@@ -178,9 +193,9 @@ struct FileDelivery {
                 url.path, name: representation.suggestedName ?? fromURL ?? "download",
                 isCallers: representation.suggestedName == nil, below: request.confiningDirectory(of: url))
         }
-        let (destinations, key) = (environment.destinations, key)
+        let (destinations, digest) = (environment.destinations, digest)
         return PlacementTarget(place, resource: key.resource, names: environment.names) { path in
-            destinations.isFree(path, for: key)
+            destinations.isFree(path, for: digest)
         }
     }
 
@@ -193,67 +208,6 @@ struct FileDelivery {
             suggestedName: representation.suggestedName, data: data)
         if case .entityTag(let tag)? = representation.validator { file.entityTag = tag.rawValue }
         return file
-    }
-}
-
-extension Transfer {
-    /// Verifies the file and delivers it, also to subscribers that attach in the meantime.
-    func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
-        onPartial { [self] partial in
-            var delivery = FileDelivery(self, partial, length: length, representation)
-            do throws(DownloadError) {
-                if let checksum { try delivery.verify(by: checksum) }
-            } catch {
-                return finished(.failure(error))
-            }
-            while let (recipients, digest) = nextRecipients(delivery, of: representation) {
-                delivery.serve(recipients, serverDigest: digest) { withState { $0.machine.intent != .discard } }
-            }
-            delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
-            finished(.success(delivery.results))
-        }
-    }
-
-    /// Returns the subscribers without a result, or nil if each one has a result; after that, no subscriber can attach.
-    ///
-    /// If the transfer finishes without subscribers because of its policy, the recipient is the one that detached last.
-    private func nextRecipients(
-        _ delivery: FileDelivery, of representation: Representation
-    ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
-        update { state, _ in
-            var recipients = state.subscribers.active.filter { delivery.results[$0.id] == nil }.map {
-                FileDelivery.Recipient(id: $0.id, request: $0.subscriber.request)
-            }
-            // If the last subscriber discarded while the bytes were verified, no one wants a file of them.
-            let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
-            // Its path stays reserved until the file is placed.
-            var kept: String?
-            if isForNobody, case .file(let file)? = state.subscribers.lastToLeave?.request.destination {
-                kept = file.path
-            }
-            releaseClosingPaths(&state, except: kept)
-            if isForNobody, let last = state.subscribers.lastToLeave {
-                recipients = [FileDelivery.Recipient(id: last.id, request: last.request)]
-            }
-            guard !recipients.isEmpty else {
-                state.isServed = true
-                return nil
-            }
-            return (recipients, state.serverDigest(of: representation))
-        }
-    }
-
-    private func finished(_ result: Result<[SubscriberID: Subscriber.Outcome], DownloadError>) {
-        update { state, decision in
-            state.partial = nil
-            decision.actions += state.machine.finished(result, at: now)
-            // The transfer restarts, so deadlines that passed in the meantime apply again.
-            guard state.machine.phase != .ended else { return }
-            state.isServed = false
-            for (id, subscriber) in state.subscribers.active where subscriber.deadline != nil {
-                decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
-            }
-        }
     }
 }
 

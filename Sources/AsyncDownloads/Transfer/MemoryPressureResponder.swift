@@ -66,7 +66,9 @@ final class MemoryPressureResponder: Sendable {
         let released = bodies.releaseAll(toDisk: toDisk && !discarding)
         let transfers = registry.transfers
         for release in released {
-            for transfer in transfers where PartialBodyStore.Key(transfer.location) == release.key {
+            // A queued transfer has not looked for bytes yet.
+            for transfer in transfers where transfer.isActive && PartialBodyStore.Key(transfer.location) == release.key
+            {
                 transfer.emitReleased(release)
             }
         }

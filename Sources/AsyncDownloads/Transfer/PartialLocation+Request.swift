@@ -44,6 +44,12 @@ extension PartialLocation {
 }
 
 extension DownloadRequest.Destination {
+    /// The path that is reserved for the file, if the request names one.
+    var path: String? {
+        if case .file(let url) = self { return url.path }
+        return nil
+    }
+
     var choosesName: Bool {
         switch self {
         case .file, .memory: false

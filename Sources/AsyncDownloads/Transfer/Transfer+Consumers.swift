@@ -4,25 +4,40 @@ extension Transfer {
     ///
     /// If the waiting task is canceled, the subscriber is detached unless it has other consumers.
     func outcome(of id: SubscriberID) async -> SubscriberSet.Outcome {
-        let waiter = update { state, _ in state.subscribers.newWaiter() }
+        let waiter =
+            updateQueued { queued, _ in queued.newWaiter() } ?? update { state, _ in state.subscribers.newWaiter() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let ready = update { state, decision -> SubscriberSet.Outcome? in
-                    // If the task is canceled already, its cancellation handler was called and found no waiter.
-                    if Task.isCancelled { return .failure(detachIfUnread(id, &state, &decision)) }
-                    if let outcome = state.subscribers.all[id]?.outcome { return outcome }
-                    _ = state.subscribers.update(id) { $0.waiters[waiter] = { continuation.resume(returning: $0) } }
-                    return nil
-                }
-                if let ready { continuation.resume(returning: ready) }
+                let answer = wait(waiter, of: id) { continuation.resume(returning: $0) }
+                if case .now(let outcome) = answer { continuation.resume(returning: outcome) }
             }
         } onCancel: {
-            update { state, decision in
-                let waiting = state.subscribers.update(id) { $0.waiters.removeValue(forKey: waiter) }
-                guard let resume = waiting ?? nil else { return }
-                let error = detachIfUnread(id, &state, &decision)
-                decision.effects.append(DeferredEffect { resume(.failure(error)) })
-            }
+            cancelWait(waiter, of: id)
+        }
+    }
+
+    private func wait(
+        _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (SubscriberSet.Outcome) -> Void
+    ) -> WaitAnswer {
+        // If the task is canceled already, its cancellation handler was called and found no waiter.
+        if !Task.isCancelled, let answer = waitInQueue(QueuedTransfer.Waiter(id: waiter, resume: resume)) {
+            return answer
+        }
+        return update { state, decision in
+            if Task.isCancelled { return .now(.failure(detachIfUnread(id, &state, &decision))) }
+            if let outcome = state.subscribers.all[id]?.outcome { return .now(outcome) }
+            _ = state.subscribers.update(id) { $0.waiters[waiter] = resume }
+            return .later
+        }
+    }
+
+    private func cancelWait(_ waiter: WaiterID, of id: SubscriberID) {
+        if cancelWaitInQueue(waiter) { return }
+        update { state, decision in
+            let waiting = state.subscribers.update(id) { $0.waiters.removeValue(forKey: waiter) }
+            guard let resume = waiting ?? nil else { return }
+            let error = detachIfUnread(id, &state, &decision)
+            decision.effects.append(DeferredEffect { resume(.failure(error)) })
         }
     }
 
@@ -41,13 +56,9 @@ extension Transfer {
     ///
     /// A closure that waits this way counts as a consumer of the subscriber.
     func whenEnded(_ id: SubscriberID, _ body: @escaping @Sendable (Subscriber.Outcome) -> Void) {
-        let outcome = update { state, _ -> Subscriber.Outcome? in
-            if let outcome = state.subscribers.all[id]?.outcome { return outcome }
-            let waiter = state.subscribers.newWaiter()
-            _ = state.subscribers.update(id) { $0.waiters[waiter] = body }
-            return nil
-        }
-        if let outcome { body(outcome) }
+        let waiter =
+            updateQueued { queued, _ in queued.newWaiter() } ?? update { state, _ in state.subscribers.newWaiter() }
+        if case .now(let outcome) = wait(waiter, of: id, resume: body) { body(outcome) }
     }
 }
 

@@ -52,7 +52,7 @@ extension Transfer {
         let copy = [UInt8](wanted)
         let end = receiver.holdEnd()
         let gate = Gate()
-        queue.async {
+        work.queue.async {
             copy.withUnsafeBytes { take($0, part.offset, partial, id, true) }
             gate.open()
             end.release()

@@ -4,9 +4,6 @@ internal import Foundation
 extension Transfer {
     func perform(_ action: TransferAction) {
         switch action {
-        case .requestPermit(let host, let id): requestPermit(host: host, id)
-        case .movePermit(let host, let id): movePermit(to: host, id)
-        case .releasePermit: releasePermit()
         case .openPartial: openPartial()
         case .startPartial(let representation, let id): startPartial(representation, exchange: id)
         case .updateRepresentation(let representation): onPartial { $0.updateRepresentation(representation) }
@@ -31,53 +28,13 @@ extension Transfer {
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleMark(let delay): scheduleMark(after: delay)
         case .end(let ending): tearDown(ending)
-        // Emitted when it was decided, so that subscribers that attached later do not receive it.
-        case .emit: break
+        // Performed when they were decided: subscribers that attached later must not receive an event, and the scheduler's
+        // calls need no thread of their own.
+        case .emit, .requestPermit, .movePermit, .releasePermit: break
         }
     }
 
     var now: Duration { environment.time.now }
-
-    // MARK: The scheduler
-
-    private func requestPermit(host: String, _ id: PermitRequestID) {
-        let (priority, place) = update { state, _ in
-            state.permit.priority = state.subscribers.priority
-            return (state.permit.priority, state.permit.place)
-        }
-        environment.scheduler.request(
-            host: host, priority: priority, place: place,
-            ticket: { ticket in
-                update { state, _ in
-                    state.permit.ticket = ticket
-                    if state.permit.place == nil { state.permit.place = ticket }
-                    // A subscriber may have been attached or detached before the ticket was known.
-                    if !state.subscribers.isEmpty { state.permit.priority = state.subscribers.priority }
-                }
-                updatePriority(of: ticket)
-            },
-            granted: { [self] in input { $0.permitGranted(id, at: now) } })
-    }
-
-    private func movePermit(to host: String, _ id: PermitRequestID) {
-        guard let ticket = withState({ $0.permit.ticket }) else { preconditionFailure("a move without a permit") }
-        if environment.scheduler.move(ticket, to: host) {
-            input { $0.permitGranted(id, at: now) }
-        } else {
-            update { state, decision in
-                state.permit.ticket = nil
-                decision.actions += state.machine.moveRefused(id, at: now)
-            }
-        }
-    }
-
-    private func releasePermit() {
-        let ticket = update { state, _ in
-            defer { state.permit.ticket = nil }
-            return state.permit.ticket
-        }
-        if let ticket { environment.scheduler.release(ticket) }
-    }
 
     // MARK: The engine
 
@@ -114,15 +71,15 @@ extension Transfer {
     }
 
     private func tearDown(_ ending: TransferEnding) {
-        let timers = update { state, _ in
+        let timers = update { state, decision in
             defer {
                 (state.tick, state.retry, state.mark) = (nil, nil, nil)
                 state.receivers = [:]
             }
+            if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
             return [state.tick, state.retry, state.mark].compactMap { $0 } + state.subscribers.takeDeadlineTimers()
         }
         for timer in timers { timer.cancel() }
-        releasePermit()
         end(ending)
     }
 }

@@ -2,6 +2,7 @@
 extension Transfer {
     /// Records that the subscriber's handle was released, so that it can no longer be resumed.
     func handleReleased(_ id: SubscriberID) {
+        if updateQueued({ queued, _ in queued.handleReleased() }) != nil { return }
         update { state, _ in _ = state.subscribers.update(id) { $0.isHeld = false } }
     }
 
@@ -19,6 +20,7 @@ extension Transfer {
     ///
     /// - Returns: Whether the transfer has ended.
     func releaseIfPaused(discarding: Bool) -> Bool {
+        if let hasEnded = releaseInQueue(discarding: discarding) { return hasEnded }
         let now = environment.time.now
         return update { state, decision in
             guard state.machine.phase == .paused else { return false }

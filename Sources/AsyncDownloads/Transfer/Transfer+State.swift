@@ -1,4 +1,34 @@
+extension Transfer {
+    /// Returns the state as one subscriber sees it.
+    func publicState(of id: SubscriberID) -> DownloadState {
+        updateQueued { queued, _ in queued.publicState } ?? withState { $0.publicState(of: id) }
+    }
+
+    /// The latest progress.
+    var progress: DownloadProgress {
+        updateQueued { _, _ in DownloadProgress() } ?? withState { $0.machine.progress }
+    }
+
+    /// Whether the transfer waits for a permit.
+    var isWaiting: Bool {
+        updateQueued { queued, _ in queued.ticket != nil } ?? withState { $0.machine.phase == .waiting }
+    }
+}
+
 extension Transfer.State {
+    /// Returns the pending actions to a thread that performs them, unless another thread performs actions.
+    mutating func beginPerforming() -> [TransferAction] {
+        guard !isPerforming, !pending.isEmpty else { return [] }
+        return continuePerforming()
+    }
+
+    /// Returns the actions that were added in the meantime to the thread that performs them; without any, the turn ends.
+    mutating func continuePerforming() -> [TransferAction] {
+        isPerforming = !pending.isEmpty
+        defer { pending = [] }
+        return pending
+    }
+
     /// Returns the effects that notify observers of a changed state.
     mutating func notifyObservers() -> [DeferredEffect] {
         let changed = subscribers.takeChanged()

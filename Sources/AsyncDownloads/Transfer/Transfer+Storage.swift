@@ -3,17 +3,18 @@ internal import Foundation
 /// The store's operations for a transfer, which run in order on the transfer's own queue.
 extension Transfer {
     func onPartial(_ body: @escaping @Sendable (any Partial) -> Void) {
-        queue.async { [self] in
+        work.queue.async { [self] in
             if let partial = withState({ $0.partial }) { body(partial) }
         }
     }
 
     func openPartial() {
-        queue.async { [self] in
+        let work = work
+        work.queue.async { [self] in
             if let error = refuseDestinations() {
                 return input { $0.opened(.failure(error), at: now) }
             }
-            var location = location
+            var location = work.location
             location.medium = withState { $0.subscribers.wantsFile } ? .disk : .memory
             let result = Result { () throws(DownloadError) in try environment.store.open(location) }
             let isDigestDue = update { state, decision in
@@ -55,7 +56,7 @@ extension Transfer {
             state.machine.phase != .finishing
         else { return }
         state.isMovingToDisk = true
-        decision.effects.append(DeferredEffect { [self] in queue.async { [self] in moveToDisk() } })
+        decision.effects.append(DeferredEffect { [self] in work.queue.async { [self] in moveToDisk() } })
     }
 
     private func moveToDisk() {
@@ -134,7 +135,7 @@ extension Transfer {
 
     func removeImportedFile() {
         guard let file = update({ state, _ in state.importedFile.take() }) else { return }
-        queue.async { [self] in environment.store.removeImported(file) }
+        work.queue.async { [self] in environment.store.removeImported(file) }
     }
 }
 

@@ -19,6 +19,7 @@ extension Transfer {
         _ request: DownloadRequest, _ terms: SubscriberTerms, reservedPath: String? = nil, isRunning: Bool = true,
         isSuperseding: Bool = false
     ) -> Attachment? {
+        if isRunning, terms.deadline == nil, let attachment = attachToQueue() { return attachment }
         let now = environment.time.now
         return decideLater { state, decision -> SubscriberID? in
             guard state.isJoinable else { return nil }
@@ -30,10 +31,11 @@ extension Transfer {
             let isJoining = state.machine.phase != .ready
             let id = state.subscribers.add(request, terms, isPaused: !isRunning, at: now)
             _ = state.subscribers.update(id) { $0.reservedPath = reservedPath }
-            demandsChanged(&state, &decision)
-            if isJoining, let address = address(of: request, at: now) { state.machine.offer(address) }
-            if !isJoining, let expiration = request.urlExpiration {
-                state.machine.setExpiration(at: now + environment.time.date.duration(to: expiration))
+            if isJoining {
+                demandsChanged(&state)
+                if let address = address(of: request, at: now) { state.machine.offer(address) }
+            } else {
+                state.attachedFirst(request, environment)
             }
             moveToDiskIfWanted(&state, &decision)
             if isJoining {
@@ -58,25 +60,14 @@ extension Transfer {
     }
 
     /// Whether a new subscriber may still get this transfer's file.
-    var isJoinable: Bool { withState(\.isJoinable) }
-
-    /// Passes on the combined demands of the subscribers after one was attached or detached.
-    private func demandsChanged(_ state: inout State, _ decision: inout Decision) {
-        state.machine.setDemands(state.subscribers.demands(after: state.machine.demands))
-        guard !state.subscribers.isEmpty, let ticket = state.permit.ticket else { return }
-        let priority = state.subscribers.priority
-        guard priority != state.permit.priority else { return }
-        state.permit.priority = priority
-        decision.effects.append(DeferredEffect { [self] in updatePriority(of: ticket) })
+    var isJoinable: Bool {
+        updateQueued { queued, _ in queued.isAttached ? queued.ending == nil : nil } ?? withState(\.isJoinable)
     }
 
-    /// Passes the priority to the scheduler until it has the current one, which other threads may change.
-    func updatePriority(of ticket: PermitQueue.Ticket) {
-        var known: DownloadRequest.Priority?
-        while let priority = withState({ $0.permit.ticket == ticket ? $0.permit.priority : nil }), priority != known {
-            environment.scheduler.setPriority(priority, of: ticket)
-            known = priority
-        }
+    /// Passes on the combined demands of the subscribers after one was attached or detached.
+    private func demandsChanged(_ state: inout State) {
+        state.machine.setDemands(state.subscribers.demands(after: state.machine.demands))
+        updatePriority(&state)
     }
 
     /// Ends the subscribers that accept fewer bytes than the file has, if others accept more.
@@ -90,6 +81,7 @@ extension Transfer {
 
     /// Detaches a subscriber with `error` as its outcome; if it was the last one, the abandonment policy applies.
     func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool = true) {
+        if keepingBytes, environment.abandonment == .pause, endInQueue(error.code) { return }
         let now = environment.time.now
         update { state, decision in
             leave(id, error, keepingBytes: keepingBytes, &state, &decision, at: now)
@@ -111,7 +103,7 @@ extension Transfer {
             return
         }
         if !isLast {
-            demandsChanged(&state, &decision)
+            demandsChanged(&state)
             if state.subscribers.arePaused { decision.actions += state.machine.stop(.pause, at: now) }
         } else if !keepingBytes {
             decision.actions += state.machine.stop(.discard, at: now)
@@ -150,6 +142,8 @@ extension Transfer {
 
     /// Releases the paths of all subscribers, when nothing can be placed any more.
     func releasePaths() {
+        // A queued transfer has released its path when it ended.
+        guard isActive else { return }
         let (held, reserved) = update { state, _ in
             defer { state.heldPaths = [] }
             return (state.heldPaths, state.subscribers.takeReservedPaths())
@@ -177,6 +171,10 @@ extension Transfer {
     ///
     /// - Returns: The effects to perform, or nil if the path is still in use.
     func evictUnreachable(from path: String) -> (@Sendable () -> Void)? {
+        if let effects = evictFromQueue() {
+            guard !effects.isEmpty else { return nil }
+            return { for effect in effects { effect() } }
+        }
         let now = environment.time.now
         return decideLater { state, decision -> SubscriberID? in
             let holders = state.subscribers.active.filter { $0.subscriber.reservedPath == path }
@@ -190,6 +188,7 @@ extension Transfer {
 
     /// Pauses a subscriber; the transfer stops if no other subscriber wants it to run.
     func pause(_ id: SubscriberID) {
+        if pauseInQueue() { return }
         let now = environment.time.now
         update { state, decision in
             guard state.subscribers.setPaused(true, id, at: now) else { return }
@@ -207,6 +206,7 @@ extension Transfer {
 
     /// Resumes a subscriber.
     func resume(_ id: SubscriberID) {
+        if resumeInQueue() { return }
         let now = environment.time.now
         update { state, decision in
             guard state.subscribers.setPaused(false, id, at: now) else { return }
@@ -225,11 +225,13 @@ extension Transfer {
 
     /// Calls `body` with the number of each active subscriber.
     func forEachSubscriber(_ body: (SubscriberID) -> Void) {
-        for id in withState({ $0.subscribers.active.map(\.id) }) { body(id) }
+        let queued = updateQueued { queued, _ in queued.ending == nil ? [SubscriberID.first] : [] }
+        for id in queued ?? withState({ $0.subscribers.active.map(\.id) }) { body(id) }
     }
 
     /// Ends every subscriber with `error` and stops with all bytes kept, regardless of the ``AbandonmentPolicy``.
     func shutDown(_ error: DownloadError) {
+        if endInQueue(error.code) { return }
         let now = environment.time.now
         update { state, decision in
             for (id, _) in state.subscribers.active {
@@ -238,16 +240,18 @@ extension Transfer {
             decision.actions += state.machine.stop(.abandon, at: now)
         }
     }
-
-    /// Restores the unfinished download of an earlier process as paused.
-    func revive(_ unfinished: UnfinishedPartial) {
-        update { state, _ in state.machine.restore(unfinished) }
-    }
 }
 
 extension Transfer.State {
     /// Whether a new subscriber can still receive this transfer's file.
     var isJoinable: Bool { !isServed && machine.isJoinable }
+
+    /// Passes what the first subscriber demands to the state machine.
+    mutating func attachedFirst(_ request: DownloadRequest, _ environment: TransferEnvironment) {
+        machine.setDemands(subscribers.demands(after: machine.demands))
+        guard let expiration = request.urlExpiration else { return }
+        machine.setExpiration(at: environment.time.now + environment.time.date.duration(to: expiration))
+    }
 
     /// Emits a pause to the paused subscribers if the pause of all subscribers is canceled before it is complete.
     fileprivate mutating func emitCanceledPause() -> [DeferredEffect] {

@@ -3,7 +3,8 @@ internal import Foundation
 
 /// The work of fetching one resource once, on behalf of any number of subscribers.
 ///
-/// A transfer is a lock around the state machine and the subscribers. Inputs come from subscribers, the engine, the
+/// A transfer that waits for its first permit is little more than its place in line (``QueuedTransfer``). From then on, or as
+/// soon as an input needs it, a transfer is a lock around the state machine and the subscribers (``ActiveTransfer``). Inputs come from subscribers, the engine, the
 /// store, and the clock, on any thread. Each input is decided under the lock. Actions run outside the lock in FIFO
 /// order: the first thread that finds the queue idle drains it; others only enqueue. No lock is held when a
 /// continuation is resumed or the engine is called. Operations of the store that may block run on a serial queue that
@@ -47,84 +48,154 @@ final class Transfer: Sendable {
     /// The transfer's request to the scheduler.
     struct Permit {
         var ticket: PermitQueue.Ticket?
+        /// The identifier that the state machine has given to the request of ``ticket``.
+        var request: PermitRequestID?
         /// The first ticket, whose place in line all later ones keep.
         var place: PermitQueue.Ticket?
-        /// The priority that was last passed to the scheduler, or is about to be.
+        /// The priority that was last passed to the scheduler.
         var priority = DownloadRequest.Priority.normal
     }
 
-    let key: TransferKey
-    let location: PartialLocation
+    /// How much of the transfer exists.
+    enum Stage {
+        /// The transfer waits for its first permit, and needs nothing but its place in line.
+        case queued(QueuedTransfer)
+        /// The transfer has a state machine.
+        case active(ActiveTransfer)
+    }
+
+    /// The digest of the ``TransferKey``.
+    let key: HashDigest
+    /// The request of the first subscriber, which determines the resource.
+    let request: DownloadRequest
     let environment: TransferEnvironment
-    let queue: DispatchQueue
     /// The number of the transfer, in the order in which the downloader started its transfers.
     let number: Int
-    private let onResourcesReleased: @Sendable (Transfer) -> Void
-    private let onFinished: @Sendable (Transfer) -> Void
-    private let state: Mutex<State>
+    private let stage: Mutex<Stage>
 
     /// Creates a transfer that has not started.
     ///
-    /// - Parameters:
-    ///   - onResourcesReleased: Called once, on any thread, when the transfer no longer holds any resources.
-    ///     Subscribers receive their outcomes after it, so that a request that follows finds the key and the
-    ///     destination free.
-    ///   - onFinished: Called once, when every subscriber has received its outcome.
+    /// - Parameter unfinished: The bytes that are known to be on disk, if any; the transfer then starts as paused.
     init(
-        number: Int, key: TransferKey, location: PartialLocation, settings: TransferSettings,
-        environment: TransferEnvironment,
-        onResourcesReleased: @escaping @Sendable (Transfer) -> Void, onFinished: @escaping @Sendable (Transfer) -> Void
+        number: Int, key: HashDigest, request: DownloadRequest, environment: TransferEnvironment,
+        continuing unfinished: UnfinishedPartial? = nil
     ) {
         self.number = number
         self.key = key
-        self.location = location
+        self.request = request
         self.environment = environment
-        self.onResourcesReleased = onResourcesReleased
-        self.onFinished = onFinished
-        queue = DispatchQueue(label: "async-downloads.store", target: Self.storeQueue)
-        let machine = TransferStateMachine(settings: settings, seed: UInt64.random(in: .min ... .max))
-        state = Mutex(State(machine: machine))
+        guard let unfinished else {
+            stage = Mutex(.queued(QueuedTransfer()))
+            return
+        }
+        let active = Self.makeActive(request, environment, at: unfinished.location)
+        active.state.machine.restore(unfinished)
+        stage = Mutex(.active(active))
     }
 
     // A separate quality-of-service class has separate worker threads, so that busy threads of URLSession cannot delay
     // a checkpoint.
-    private static let storeQueue = DispatchQueue(
+    static let storeQueue = DispatchQueue(
         label: "async-downloads.stores", qos: .userInitiated, attributes: .concurrent)
 
     /// Returns a value that is computed from the state under the lock.
     func withState<Value: Sendable>(_ body: (State) -> Value) -> Value {
-        state.withLock { body($0) }
+        stage.withLock { body(active(&$0).state) }
     }
 
     /// Handles one input: decides under the lock, then acts outside it.
     @discardableResult
     func update<Value: Sendable>(_ decide: (inout State, inout Decision) -> Value) -> Value {
-        let (value, effects) = state.withLock { state in
+        let (value, turn) = stage.withLock { stage in
+            let active = active(&stage)
             var decision = Decision()
-            let value = decide(&state, &decision)
-            return (value, enqueue(&decision, in: &state))
+            let value = decide(&active.state, &decision)
+            return (value, enqueue(&decision, in: &active.state))
         }
-        for effect in effects { effect() }
-        perform()
+        perform(turn)
         return value
     }
 
     /// Decides under the lock, and lets the caller perform the effects later; nil if there is nothing to do.
     func decideLater(_ decide: (inout State, inout Decision) -> SubscriberID?) -> Attachment? {
-        state.withLock { state in
+        stage.withLock { stage in
+            let active = active(&stage)
             var decision = Decision()
-            guard let id = decide(&state, &decision) else { return nil }
-            let effects = enqueue(&decision, in: &state)
-            return Attachment(id: id) { [self] in
-                for effect in effects { effect() }
-                perform()
-            }
+            guard let id = decide(&active.state, &decision) else { return nil }
+            let turn = enqueue(&decision, in: &active.state)
+            return Attachment(id: id) { [self] in perform(turn) }
         }
     }
 
     /// Handles an input that leads to no action and that no observer needs to know about.
     func updateQuietly<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
-        state.withLock { body(&$0) }
+        stage.withLock { body(&active(&$0).state) }
+    }
+
+    /// Handles an input while the transfer is queued: decides under the lock, then acts outside it.
+    ///
+    /// - Parameter decide: Returns nil if the input needs the state machine.
+    /// - Returns: The value, or nil if the transfer is active or the input needs the state machine.
+    func updateQueued<Value: Sendable>(_ decide: (inout QueuedTransfer, inout [DeferredEffect]) -> Value?) -> Value? {
+        guard let (value, effects) = decideQueued(decide) else { return nil }
+        for effect in effects { effect() }
+        return value
+    }
+
+    /// Decides under the lock while the transfer is queued, and lets the caller perform the effects later.
+    func decideQueued<Value: Sendable>(
+        _ decide: (inout QueuedTransfer, inout [DeferredEffect]) -> Value?
+    ) -> (Value, [DeferredEffect])? {
+        stage.withLock { stage in
+            guard case .queued(var queued) = stage else { return nil }
+            var effects: [DeferredEffect] = []
+            guard let value = decide(&queued, &effects) else { return nil }
+            stage = .queued(queued)
+            return (value, effects)
+        }
+    }
+
+    /// What the effects use; the transfer must be active.
+    var work: Work { stage.withLock { active(&$0).work } }
+
+    /// The location of the partial file.
+    var location: PartialLocation {
+        let active = stage.withLock { stage -> Work? in
+            if case .active(let active) = stage { return active.work }
+            return nil
+        }
+        return active?.location ?? environment.location(of: request, TransferKey(request))
+    }
+
+    /// Whether the transfer has a state machine.
+    var isActive: Bool {
+        stage.withLock { stage in
+            if case .active = stage { return true }
+            return false
+        }
+    }
+
+    /// Returns the active transfer, which is created from the queued one if necessary.
+    private func active(_ stage: inout Stage) -> ActiveTransfer {
+        switch stage {
+        case .active(let active): return active
+        case .queued(let queued):
+            let active = Self.makeActive(request, environment)
+            queued.activate(&active.state, for: request, environment)
+            stage = .active(active)
+            return active
+        }
+    }
+
+    private static func makeActive(
+        _ request: DownloadRequest, _ environment: TransferEnvironment, at place: PartialLocation? = nil
+    ) -> ActiveTransfer {
+        let key = TransferKey(request)
+        let machine = TransferStateMachine(
+            settings: environment.settings(of: request, key), seed: UInt64.random(in: .min ... .max))
+        return ActiveTransfer(
+            work: Work(key: key, location: environment.location(of: request, key, at: place)),
+            state: State(machine: machine))
     }
 
     /// Handles one input of the state machine.
@@ -138,19 +209,38 @@ final class Transfer: Sendable {
         var effects: [DeferredEffect] = []
     }
 
-    private func enqueue(_ decision: inout Decision, in state: inout State) -> [DeferredEffect] {
+    /// What the thread that has decided performs without the lock.
+    private struct Turn {
+        let effects: [DeferredEffect]
+        /// The actions to perform after the effects; empty if another thread is performing actions, which takes the new ones.
+        let actions: [TransferAction]
+    }
+
+    private func enqueue(_ decision: inout Decision, in state: inout State) -> Turn {
         detachLate(&state, &decision)
         var effects = decision.effects
-        for action in decision.actions {
-            switch action {
+        var actions = decision.actions
+        var next = 0
+        // The scheduler may answer at once, which adds actions.
+        while next < actions.count {
+            defer { next += 1 }
+            switch actions[next] {
             case .emit(let event):
                 // Logged when no lock is held, because a log handler may read the state of the download.
                 if let entry = logEntry(event) {
                     effects.append(DeferredEffect { [environment] in entry(environment.log) })
                 }
                 effects += state.subscribers.emit(event)
+            case .requestPermit(let host, let id):
+                requestPermit(host: host, id, &state)
+                effects.append(deliveryOfGrants)
+            case .movePermit(let host, let id):
+                actions += movePermit(to: host, id, &state)
+                effects.append(deliveryOfGrants)
+            case .releasePermit:
+                if releasePermit(&state) { effects.append(deliveryOfGrants) }
             default:
-                state.pending.append(action)
+                state.pending.append(actions[next])
             }
         }
         if let retry = state.retry, !state.machine.awaitsTimer {
@@ -158,20 +248,15 @@ final class Transfer: Sendable {
             state.retry = nil
             effects.append(DeferredEffect { retry.cancel() })
         }
-        return effects + state.notifyObservers()
+        return Turn(effects: effects + state.notifyObservers(), actions: state.beginPerforming())
     }
 
-    private func perform() {
-        while true {
-            let actions: [TransferAction] = state.withLock { state in
-                guard !state.isPerforming, !state.pending.isEmpty else { return [] }
-                state.isPerforming = true
-                defer { state.pending = [] }
-                return state.pending
-            }
-            if actions.isEmpty { return }
+    private func perform(_ turn: Turn) {
+        for effect in turn.effects { effect() }
+        var actions = turn.actions
+        while !actions.isEmpty {
             for action in actions { perform(action) }
-            state.withLock { $0.isPerforming = false }
+            actions = updateQuietly { $0.continuePerforming() }
         }
     }
 
@@ -190,15 +275,15 @@ final class Transfer: Sendable {
         }
     }
 
-    private var redactedURL: String {
-        // The key's URL was valid when the request was accepted.
-        URL(string: key.url)?.redacted ?? "?"
-    }
+    private var redactedURL: String { request.url.redacted }
 
     /// Ends the transfer for every subscriber, after the last of its actions.
+    ///
+    /// Subscribers receive their outcomes when the transfer no longer holds any resources, so that a request that follows
+    /// finds the key and the destination free.
     func end(_ ending: TransferEnding) {
-        onResourcesReleased(self)
+        environment.registry.free(self)
         update { state, decision in decision.effects += state.subscribers.end(ending) }
-        onFinished(self)
+        environment.registry.remove(self)
     }
 }

@@ -1,13 +1,85 @@
+internal import Foundation
+
 /// The values that all transfers of one downloader share.
-struct TransferEnvironment: Sendable {
+final class TransferEnvironment: Sendable {
     let transport: any Transport
     let store: any PartialStore
     let scheduler: TransferScheduler
+    let registry: TransferRegistry
     let time: any TimeSource
     let destinations: DestinationReservations
     let names: DirectoryNames
     let slowDisks: SlowDisks
     let log: Log
-    let abandonment: AbandonmentPolicy
     let pressureResponder: MemoryPressureResponder
+    let defaults: RequestDefaults
+    /// The directory of all partial files, or nil if each one is next to its destination.
+    private let partialsDirectory: URL?
+    /// The directory for bodies that have to be moved from memory to disk.
+    private let spillDirectory: URL
+
+    init(
+        transport: any Transport, store: any PartialStore, scheduler: TransferScheduler, registry: TransferRegistry,
+        time: any TimeSource, destinations: DestinationReservations, log: Log,
+        pressureResponder: MemoryPressureResponder, defaults: RequestDefaults, partialsDirectory: URL?,
+        spillDirectory: URL
+    ) {
+        self.transport = transport
+        self.store = store
+        self.scheduler = scheduler
+        self.registry = registry
+        self.time = time
+        self.destinations = destinations
+        names = DirectoryNames()
+        slowDisks = SlowDisks()
+        self.log = log
+        self.pressureResponder = pressureResponder
+        self.defaults = defaults
+        self.partialsDirectory = partialsDirectory
+        self.spillDirectory = spillDirectory
+    }
+
+    var abandonment: AbandonmentPolicy { defaults.abandonment }
+
+    /// Returns the limits of a request.
+    func terms(of request: DownloadRequest) -> SubscriberTerms {
+        SubscriberTerms(
+            deadline: request.deadline ?? defaults.deadline, idleTimeout: request.idleTimeout ?? defaults.idleTimeout,
+            retryPolicy: request.retryPolicy ?? defaults.retryPolicy)
+    }
+
+    /// Returns the settings of the transfer of a request.
+    func settings(of request: DownloadRequest, _ key: TransferKey) -> TransferSettings {
+        TransferSettings(
+            url: URL(string: key.url) ?? request.url,
+            headers: request.callerHeaders,
+            account: request.account,
+            checksum: request.checksum,
+            contentChangePolicy: request.contentChangePolicy ?? defaults.contentChangePolicy,
+            progressInterval: defaults.progressInterval,
+            windowLength: transport.windowLength,
+            decodesContent: transport.decodesContent,
+            waitsForOwner: (request.partialInUsePolicy ?? defaults.partialInUsePolicy).waits)
+    }
+
+    /// Returns the location at which the bytes of a request are kept until they are complete.
+    ///
+    /// - Parameter place: The location at which bytes were found, which takes precedence over the usual one.
+    func location(
+        of request: DownloadRequest, _ key: TransferKey, at place: PartialLocation? = nil
+    ) -> PartialLocation {
+        PartialLocation(
+            request, key: key, partialsDirectory: partialsDirectory, spillDirectory: spillDirectory, place: place)
+    }
+}
+
+/// What applies to requests that don't specify it.
+struct RequestDefaults: Sendable {
+    let abandonment: AbandonmentPolicy
+    let deadline: Duration?
+    let idleTimeout: Duration?
+    let retryPolicy: RetryPolicy
+    let contentChangePolicy: ContentChangePolicy
+    let partialInUsePolicy: PartialInUsePolicy
+    let progressInterval: Duration
 }

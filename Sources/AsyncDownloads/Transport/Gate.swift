@@ -20,7 +20,7 @@ package final class Gate: Sendable {
     }
 
     /// Calls `body` once: when the gate opens, on the thread that opens it, or at once if the gate is open.
-    package func whenOpen(_ body: @escaping @Sendable () -> Void) {
+    package func onOpen(_ body: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             guard case .shut(let bodies) = state else { return true }
             state = .shut(bodies + [body])

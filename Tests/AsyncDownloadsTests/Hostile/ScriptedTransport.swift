@@ -28,7 +28,7 @@ final class ScriptedTransport: Transport {
         let missing = ResponseHead(status: StatusCode(404), headers: ["Content-Length": "0"])
         switch handler.exchangeReceivedHead(heads[request.url.absoluteString] ?? missing) {
         case .ready: handler.exchangeEnded(.complete)
-        case .notYet(let gate): gate.whenOpen { handler.exchangeEnded(.complete) }
+        case .notYet(let gate): gate.onOpen { handler.exchangeEnded(.complete) }
         }
         return NoExchange()
     }

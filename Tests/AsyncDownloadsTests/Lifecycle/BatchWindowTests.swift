@@ -72,7 +72,7 @@ struct BatchWindowTests {
             first.answer(InterruptionPoint.object)
             first.deliver(InterruptionPoint.object.content.length)
             first.end(.complete)
-            await withCheckedContinuation { continuation in isRunning.whenOpen { continuation.resume() } }
+            await withCheckedContinuation { continuation in isRunning.onOpen { continuation.resume() } }
             task.cancel()
             let error = await #expect(throws: DownloadError.self) { try await task.value }
             #expect(error?.code == .cancelled)

@@ -46,7 +46,7 @@ struct DestinationTests {
             try await point.reach(on: fixture)
             download.cancel()
             guard point == .verifying || point == .renaming else {
-                for live in fixture.downloader.liveTransfers where live.key.url.hasSuffix("/other") {
+                for live in fixture.downloader.liveTransfers where live.request.url.path == "/other" {
                     live.forEachSubscriber { live.detach($0, DownloadError(.cancelled)) }
                 }
                 return try await replaces(fixture)

@@ -34,7 +34,7 @@ final class Hold: Sendable {
         }
         guard let gate else { return }
         let semaphore = DispatchSemaphore(value: 0)
-        gate.whenOpen { semaphore.signal() }
+        gate.onOpen { semaphore.signal() }
         semaphore.wait()
     }
 }

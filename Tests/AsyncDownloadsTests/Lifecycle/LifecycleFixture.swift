@@ -70,8 +70,8 @@ struct LifecycleFixture: Sendable {
     /// Waits until the store has performed all its operations.
     func waitForStore() async {
         await waitUntilIdle()
-        for transfer in downloader.liveTransfers {
-            await withCheckedContinuation { continuation in transfer.queue.async { continuation.resume() } }
+        for transfer in downloader.liveTransfers where transfer.isActive {
+            await withCheckedContinuation { continuation in transfer.work.queue.async { continuation.resume() } }
         }
     }
 

@@ -14,7 +14,7 @@ extension LifecycleRun {
     }
 
     private func isLive(_ resource: Int) -> Bool {
-        fixture.downloader.liveTransfers.contains { $0.key.url.hasSuffix("/\(resource)") }
+        fixture.downloader.liveTransfers.contains { $0.request.url.path == "/\(resource)" }
     }
 
     private func exchanges(_ resource: Int) -> [SteppedExchange] {

@@ -103,7 +103,7 @@ final class SteppedExchange: Exchange {
     private func hold(_ readiness: Readiness) {
         guard case .notYet(let gate) = readiness else { return }
         state.withLock { $0.isHeldBack = true }
-        gate.whenOpen { [self] in
+        gate.onOpen { [self] in
             state.withLock { $0.isHeldBack = false }
             while let next = state.withLock({ state -> (@Sendable () -> Void)? in
                 guard !state.isHeldBack, !state.backlog.isEmpty else { return nil }

@@ -134,7 +134,7 @@ struct WaitingTests {
             let signed = fixture.downloader.start(request)
             await fixture.waitUntilIdle()
             try #require(fixture.transport.open.first).refuse(403)
-            await withCheckedContinuation { continuation in isAsked.whenOpen { continuation.resume() } }
+            await withCheckedContinuation { continuation in isAsked.onOpen { continuation.resume() } }
             let other = fixture.downloader.start(try fixture.request("/other", to: "other.bin"))
             await fixture.finish(other, InterruptionPoint.object)
             #expect(signed.state == .downloading)

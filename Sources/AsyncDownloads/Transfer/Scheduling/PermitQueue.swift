@@ -8,7 +8,13 @@
 /// Every operation and every single grant takes O(log n) steps for n requests in the queue.
 struct PermitQueue: Sendable {
     /// Identifies one request for a permit; tickets increase and are never reused.
-    typealias Ticket = Int
+    struct Ticket: Sendable, Hashable, Comparable {
+        let number: Int
+        /// The slot of the request, which is used again after the request.
+        let slot: Int32
+
+        static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+    }
 
     /// The stage of a request.
     enum Stage: Sendable {
@@ -18,20 +24,38 @@ struct PermitQueue: Sendable {
         case running
     }
 
-    private struct Request: Sendable {
-        var host: String
-        var position: Position
+    private struct Request: HeapElement {
+        let number: Int
+        /// The number of the ticket that determines the place in line.
+        let place: Int
+        var host: Int32
+        var heapIndex: Int32 = 0
+        var rank: Int8
         var stage = Stage.waiting
+
+        var position: Position { Position(rank: rank, place: place, number: number) }
+        /// The position among requests of the same host and rank.
+        var order: Position { Position(rank: 0, place: place, number: number) }
     }
 
     /// The requests of one host that wait or run; there is no value for a host without requests.
     private struct Host: Sendable {
+        let name: String
         var runningCount = 0
-        var line = Line<Ticket>()
+        /// The waiting requests, by their ranks in descending order.
+        var lines = [SlotHeap<Request>](repeating: SlotHeap(), count: ranks.count)
         /// The number of times in succession that the host reached its limit while its oldest request still waited.
         var passedOver = 0
 
-        var isIdle: Bool { runningCount == 0 && line.isEmpty }
+        var isIdle: Bool { runningCount == 0 && lines.allSatisfy(\.isEmpty) }
+
+        static let ranks = [DownloadRequest.Priority.high, .normal, .low].map(\.rank)
+
+        /// The index in ``lines`` of the requests with this rank.
+        static func line(_ rank: Int8) -> Int {
+            guard let index = ranks.firstIndex(of: rank) else { preconditionFailure("no priority has rank \(rank)") }
+            return index
+        }
     }
 
     /// The interval, in grants, at which one goes by age instead of by priority.
@@ -39,11 +63,13 @@ struct PermitQueue: Sendable {
 
     private let limit: Int
     private let limitPerHost: Int
-    private var requests: [Ticket: Request] = [:]
-    private var hosts: [String: Host] = [:]
-    /// The first requests in line, one for each host below its limit.
-    private var heads = Line<String>()
-    private var lastTicket = 0
+    private var requests = SlotTable<Request>()
+    private var hosts = SlotTable<Host>()
+    private var hostSlots: [String: Int32] = [:]
+    /// The first requests in line by priority and by age, one for each host below its limit.
+    private var urgentHeads = Heap<Int32, Position>()
+    private var oldestHeads = Heap<Int32, Position>()
+    private var lastNumber = 0
     private var permitCount = 0
     /// Whether the next permit goes by age.
     private var isOldestDue = false
@@ -63,152 +89,168 @@ struct PermitQueue: Sendable {
     }
 
     /// Returns the stage of a request, or nil for a ticket that is not in the queue.
-    func stage(of ticket: Ticket) -> Stage? { requests[ticket]?.stage }
+    func stage(of ticket: Ticket) -> Stage? { request(ticket)?.stage }
 
     /// Adds a request for a permit, which ``grant()`` grants.
     ///
     /// The ticket is the place in line. A retry keeps the place of its transfer: `place` is the transfer's first
     /// ticket.
     mutating func enqueue(host: String, priority: DownloadRequest.Priority, place: Ticket? = nil) -> Ticket {
-        lastTicket += 1
-        let position = Position(rank: priority.rank, place: place ?? lastTicket, ticket: lastTicket)
-        lineUp(Request(host: host, position: position))
-        return lastTicket
+        lastNumber += 1
+        let host = slot(of: host)
+        let slot = requests.insert(
+            Request(number: lastNumber, place: place?.number ?? lastNumber, host: host, rank: priority.rank))
+        lineUp(slot)
+        return Ticket(number: lastNumber, slot: slot)
     }
 
     /// Changes the priority of a waiting request.
     mutating func setPriority(_ priority: DownloadRequest.Priority, of ticket: Ticket) {
-        guard var request = requests[ticket], request.stage == .waiting else { return }
-        request.position.rank = priority.rank
-        lineUp(request)
+        guard request(ticket)?.stage == .waiting else { return }
+        leaveLine(ticket.slot)
+        requests.update(ticket.slot) { $0.rank = priority.rank }
+        lineUp(ticket.slot)
     }
 
     /// Moves a permit to another host if that host is below its limit; otherwise releases the permit.
     ///
     /// - Returns: Whether the ticket still has a permit.
     mutating func move(_ ticket: Ticket, to name: String) -> Bool {
-        guard var request = requests[ticket], request.stage == .running else { return false }
-        guard request.host != name else { return true }
-        guard hosts[name]?.runningCount ?? 0 < limitPerHost else {
+        guard let request = request(ticket), request.stage == .running else { return false }
+        guard hosts[request.host].name != name else { return true }
+        guard hostSlots[name].map({ hosts[$0].runningCount < limitPerHost }) ?? true else {
             release(ticket)
             return false
         }
-        leaveHost(request)
-        request.host = name
-        requests[ticket] = request
-        hosts[name, default: Host()].runningCount += 1
-        hostChanged(name)
+        leaveHost(request.host)
+        let host = slot(of: name)
+        requests.update(ticket.slot) { $0.host = host }
+        hosts.update(host) { $0.runningCount += 1 }
+        hostChanged(host)
         return true
     }
 
     /// Releases a permit or removes a waiting request; unknown tickets are ignored.
     mutating func release(_ ticket: Ticket) {
-        guard let request = requests.removeValue(forKey: ticket) else { return }
-        if request.stage == .running { holderCount -= 1 }
-        leaveHost(request)
+        guard let request = request(ticket) else { return }
+        switch request.stage {
+        case .waiting:
+            leaveLine(ticket.slot)
+            hostChanged(request.host)
+        case .running:
+            holderCount -= 1
+            leaveHost(request.host)
+        }
+        requests.remove(at: ticket.slot)
     }
 
     /// Grants all permits that are available now, and returns their tickets in the order of the grants.
     mutating func grant() -> [Ticket] {
         var granted: [Ticket] = []
-        while holderCount < limit, let ticket = next() {
-            run(ticket)
-            granted.append(ticket)
+        while holderCount < limit, let slot = next() {
+            run(slot)
+            granted.append(Ticket(number: requests[slot].number, slot: slot))
         }
         return granted
     }
 
-    /// Returns the ticket to which the next permit goes, or nil if no request can run.
+    private func request(_ ticket: Ticket) -> Request? {
+        guard let request = requests.element(in: ticket.slot), request.number == ticket.number else { return nil }
+        return request
+    }
+
+    /// Returns the slot of the request to which the next permit goes, or nil if no request can run.
     ///
     /// Grants are also counted for each host: the oldest request of a host would starve if the host were at its limit
     /// each time the oldest request of all is due, as happens when hosts become free in a regular order. Two successive
     /// grants never go by age, so that the most urgent request gets one of the next two.
-    private mutating func next() -> Ticket? {
-        guard let urgent = heads.byPriority.first else { return nil }
-        var chosen = urgent.order.ticket
+    private mutating func next() -> Int32? {
+        guard let host = urgentHeads.first?.key, let urgent = mostUrgent(of: host) else { return nil }
+        var chosen = urgent
         if !wasByAge {
-            if isOldestDue, let oldest = heads.byPlace.first {
+            if isOldestDue, let oldest = oldestHeads.first.flatMap({ oldest(of: $0.key) }) {
                 isOldestDue = false
-                chosen = oldest.order.ticket
-            } else if let host = hosts[urgent.key], host.passedOver >= Self.period - 1,
-                let oldest = host.line.byPlace.first
-            {
-                chosen = oldest.key
+                chosen = oldest
+            } else if hosts[host].passedOver >= Self.period - 1, let oldest = oldest(of: host) {
+                chosen = oldest
             }
         }
-        wasByAge = chosen != urgent.order.ticket
+        wasByAge = chosen != urgent
         return chosen
     }
 
-    private mutating func run(_ ticket: Ticket) {
-        guard var request = requests[ticket], var host = hosts.removeValue(forKey: request.host) else { return }
-        let isOldest = host.line.byPlace.first?.key == ticket
+    private mutating func run(_ slot: Int32) {
+        let host = requests[slot].host
+        let isOldest = oldest(of: host) == slot
         holderCount += 1
         permitCount += 1
         if permitCount % Self.period == Self.period - 1 { isOldestDue = true }
-        host.line.set(nil, for: ticket)
-        host.runningCount += 1
-        if isOldest {
-            host.passedOver = 0
-        } else if host.runningCount == limitPerHost {
-            host.passedOver += 1
+        leaveLine(slot)
+        hosts.update(host) { host in
+            host.runningCount += 1
+            if isOldest {
+                host.passedOver = 0
+            } else if host.runningCount == limitPerHost {
+                host.passedOver += 1
+            }
         }
-        request.stage = .running
-        requests[ticket] = request
-        hosts[request.host] = host
-        hostChanged(request.host)
-    }
-
-    private mutating func lineUp(_ request: Request) {
-        requests[request.position.ticket] = request
-        hosts[request.host, default: Host()].line.set(request.position, for: request.position.ticket)
-        hostChanged(request.host)
-    }
-
-    private mutating func leaveHost(_ request: Request) {
-        switch request.stage {
-        case .running: hosts[request.host]?.runningCount -= 1
-        case .waiting: hosts[request.host]?.line.set(nil, for: request.position.ticket)
-        }
-        hostChanged(request.host)
-    }
-
-    private mutating func hostChanged(_ name: String) {
-        guard let host = hosts[name] else { return }
-        heads.setHeads(of: host.runningCount < limitPerHost ? host.line : Line(), for: name)
-        if host.isIdle { hosts[name] = nil }
+        requests.update(slot) { $0.stage = .running }
+        hostChanged(host)
     }
 }
 
 extension PermitQueue {
     /// The position of a request: by priority, then by its place in line.
     private struct Position: Comparable, Sendable {
-        var rank: Int
+        let rank: Int8
         let place: Int
-        let ticket: Ticket
+        let number: Int
 
         static func < (left: Self, right: Self) -> Bool {
             if left.rank != right.rank { return left.rank > right.rank }
-            return left.place != right.place ? left.place < right.place : left.ticket < right.ticket
+            return left.place != right.place ? left.place < right.place : left.number < right.number
         }
     }
 
-    /// A line of requests, in both of its orders.
-    private struct Line<Key: Hashable & Sendable>: Sendable {
-        var byPriority = Heap<Key, Position>()
-        /// The same requests by place only, with all ranks set to 0.
-        var byPlace = Heap<Key, Position>()
+    /// Returns the slot of the host with this name, which is added if necessary.
+    private mutating func slot(of name: String) -> Int32 {
+        if let slot = hostSlots[name] { return slot }
+        let slot = hosts.insert(Host(name: name))
+        hostSlots[name] = slot
+        return slot
+    }
 
-        var isEmpty: Bool { byPlace.isEmpty }
+    private func mostUrgent(of host: Int32) -> Int32? {
+        hosts[host].lines.lazy.compactMap(\.first).first
+    }
 
-        mutating func set(_ position: Position?, for key: Key) {
-            byPriority[key] = position
-            byPlace[key] = position.map { Position(rank: 0, place: $0.place, ticket: $0.ticket) }
-        }
+    private func oldest(of host: Int32) -> Int32? {
+        hosts[host].lines.compactMap(\.first).min { requests[$0].order < requests[$1].order }
+    }
 
-        mutating func setHeads<Other>(of line: Line<Other>, for key: Key) {
-            byPriority[key] = line.byPriority.first?.order
-            byPlace[key] = line.byPlace.first?.order
-        }
+    private mutating func lineUp(_ slot: Int32) {
+        let request = requests[slot]
+        hosts.update(request.host) { $0.lines[Host.line(request.rank)].insert(slot, in: &requests) }
+        hostChanged(request.host)
+    }
+
+    /// Removes a waiting request from its line; a call of ``hostChanged(_:)`` must follow.
+    private mutating func leaveLine(_ slot: Int32) {
+        let request = requests[slot]
+        hosts.update(request.host) { $0.lines[Host.line(request.rank)].remove(slot, in: &requests) }
+    }
+
+    private mutating func leaveHost(_ host: Int32) {
+        hosts.update(host) { $0.runningCount -= 1 }
+        hostChanged(host)
+    }
+
+    private mutating func hostChanged(_ host: Int32) {
+        let isBelowLimit = hosts[host].runningCount < limitPerHost
+        urgentHeads[host] = isBelowLimit ? mostUrgent(of: host).map { requests[$0].position } : nil
+        oldestHeads[host] = isBelowLimit ? oldest(of: host).map { requests[$0].order } : nil
+        guard hosts[host].isIdle else { return }
+        hostSlots[hosts[host].name] = nil
+        hosts.remove(at: host)
     }
 }

@@ -22,20 +22,22 @@ struct TransferKey: Sendable, Hashable {
     init(url: URL, headers: CallerHeaders, identity: String? = nil, account: String? = nil) {
         self.identity = identity
         self.account = account
-        if var components = URLComponents(url: url, resolvingAgainstBaseURL: true) {
-            components.fragment = nil
-            let (scheme, host) = (components.scheme?.lowercased(), components.percentEncodedHost?.lowercased())
-            components.scheme = scheme
-            components.percentEncodedHost = host
-            let (port, ownPort) = (components.port, scheme.flatMap { Origin.defaultPorts[$0] })
-            if port == nil || port == ownPort { components.port = nil }
-            if components.percentEncodedPath.isEmpty { components.percentEncodedPath = "/" }
-            self.url = components.string ?? url.absoluteString
-        } else {
-            self.url = url.absoluteString
-        }
+        self.url = url.absoluteStringInNormalForm ?? Self.normalForm(of: url)
         self.headers = headers.publicFields.sortedByName
         secretHeaders = headers.secretFields.sortedByName
+    }
+
+    /// Returns the normal form of a URL from its components.
+    static func normalForm(of url: URL) -> String {
+        guard var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url.absoluteString }
+        components.fragment = nil
+        let (scheme, host) = (components.scheme?.lowercased(), components.percentEncodedHost?.lowercased())
+        components.scheme = scheme
+        components.percentEncodedHost = host
+        let (port, ownPort) = (components.port, scheme.flatMap { Origin.defaultPorts[$0] })
+        if port == nil || port == ownPort { components.port = nil }
+        if components.percentEncodedPath.isEmpty { components.percentEncodedPath = "/" }
+        return components.string ?? url.absoluteString
     }
 }
 
@@ -49,6 +51,9 @@ extension TransferKey {
         self.init(
             url: request.url, headers: request.callerHeaders, identity: request.identity, account: request.account)
     }
+
+    /// The digest of the key, which stands for it in the tables of the downloader.
+    var digest: HashDigest { HashDigest(self) }
 
     /// The identity of the resource if the caller has set one, otherwise its URL.
     var resource: String { RequestRecord.resource(url: url, identity: identity) }

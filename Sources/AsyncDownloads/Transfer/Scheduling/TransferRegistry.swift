@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The running and paused transfers by key, where lookup and insertion are one critical section.
+/// The transfers that have not finished, by key, where lookup and insertion are one critical section.
 ///
 /// Locks are acquired in one order only: the registry's, then a transfer's, then the one of the reservations. No lock
 /// is held while effects are performed.
@@ -14,14 +14,22 @@ final class TransferRegistry: Sendable {
     }
 
     private struct State {
-        var byKey: [TransferKey: Transfer] = [:]
-        /// All transfers that have not finished.
-        ///
-        /// They include those that place their file while a newer transfer has their key.
-        var live: [ObjectIdentifier: Transfer] = [:]
+        /// The transfers that requests can join, and some that no longer accept one.
+        var byKey: [HashDigest: Transfer] = [:]
+        /// The transfers whose key was freed, or is used by a newer transfer, and that have not finished.
+        var finishing: [ObjectIdentifier: Transfer] = [:]
         var lastNumber = 0
         var isShutDown = false
         var waiters: [CheckedContinuation<Void, Never>] = []
+
+        var isEmpty: Bool { byKey.isEmpty && finishing.isEmpty }
+
+        /// Frees the key of a transfer, which continues to finish.
+        mutating func free(_ transfer: Transfer) {
+            guard byKey[transfer.key] === transfer else { return }
+            byKey[transfer.key] = nil
+            finishing[ObjectIdentifier(transfer)] = transfer
+        }
     }
 
     private let state = Mutex(State())
@@ -37,7 +45,7 @@ final class TransferRegistry: Sendable {
     ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
     ///   - make: Creates a transfer that has not started, with the number that it is passed.
     func join(
-        _ key: TransferKey, _ request: DownloadRequest, _ terms: SubscriberTerms, policy: DuplicatePolicy,
+        _ key: HashDigest, _ request: DownloadRequest, _ terms: SubscriberTerms, policy: DuplicatePolicy,
         isRunning: Bool = true, make: (Int) -> Transfer
     ) -> Result<Joined, DownloadError> {
         var effects: [@Sendable () -> Void] = []
@@ -45,12 +53,9 @@ final class TransferRegistry: Sendable {
             guard !state.isShutDown else { return .failure(DownloadError(.shutDown)) }
             let present = state.byKey[key].flatMap { $0.isJoinable ? $0 : nil }
             if present != nil, policy.kind == .reject { return .failure(DownloadError(.duplicate)) }
-            var path: String?
-            if case .file(let file) = request.destination {
-                guard reserve(file.path, for: key, state, &effects) else {
-                    return .failure(DownloadError(.destinationInUse, file.lastPathComponent))
-                }
-                path = file.path
+            let path = request.destination.path
+            if let path, !reserve(path, for: key, state, &effects) {
+                return .failure(DownloadError(.destinationInUse, PartialNames.lastComponent(of: path)))
             }
             if let present,
                 let attachment = present.attach(
@@ -66,8 +71,8 @@ final class TransferRegistry: Sendable {
                 preconditionFailure("a new transfer refused its first subscriber")
             }
             effects.append(attachment.performEffects)
+            if let present = state.byKey[key] { state.free(present) }
             state.byKey[key] = transfer
-            state.live[ObjectIdentifier(transfer)] = transfer
             return .success(Joined(transfer: transfer, subscriber: attachment.id, isCoalesced: false))
         }
         for effect in effects { effect() }
@@ -76,7 +81,7 @@ final class TransferRegistry: Sendable {
 
     /// Reserves a path, if necessary by ending paused subscribers that no one can resume.
     private func reserve(
-        _ path: String, for key: TransferKey, _ state: State, _ effects: inout [@Sendable () -> Void]
+        _ path: String, for key: HashDigest, _ state: State, _ effects: inout [@Sendable () -> Void]
     ) -> Bool {
         guard let owner = destinations.reserve(path, for: key) else { return true }
         guard let effect = state.byKey[owner]?.evictUnreachable(from: path) else { return false }
@@ -86,37 +91,39 @@ final class TransferRegistry: Sendable {
 
     /// Releases the key and the destinations of a transfer that no longer holds any resources.
     func free(_ transfer: Transfer) {
-        state.withLock { state in
-            if state.byKey[transfer.key] === transfer { state.byKey[transfer.key] = nil }
-        }
+        state.withLock { $0.free(transfer) }
         transfer.releasePaths()
     }
 
-    /// Removes a transfer that has finished.
+    /// Removes a transfer that has finished and whose key is free.
     func remove(_ transfer: Transfer) {
         let waiters = state.withLock { state in
-            state.live[ObjectIdentifier(transfer)] = nil
+            state.finishing[ObjectIdentifier(transfer)] = nil
             var waiters: [CheckedContinuation<Void, Never>] = []
-            if state.live.isEmpty { swap(&waiters, &state.waiters) }
+            if state.isEmpty { swap(&waiters, &state.waiters) }
             return waiters
         }
         for waiter in waiters { waiter.resume() }
     }
 
-    /// All live transfers, in the order in which they were started.
-    var transfers: [Transfer] { state.withLock { $0.live.values.sorted { $0.number < $1.number } } }
+    /// All transfers that have not finished, in the order in which they were started.
+    var transfers: [Transfer] {
+        state.withLock { state in
+            (Array(state.byKey.values) + state.finishing.values).sorted { $0.number < $1.number }
+        }
+    }
 
     /// Refuses all further requests.
     func close() {
         state.withLock { $0.isShutDown = true }
     }
 
-    /// Waits until no transfer is live.
+    /// Waits until every transfer has finished.
     func drained() async {
         await withCheckedContinuation { continuation in
             let isEmpty = state.withLock { state in
-                if !state.live.isEmpty { state.waiters.append(continuation) }
-                return state.live.isEmpty
+                if !state.isEmpty { state.waiters.append(continuation) }
+                return state.isEmpty
             }
             if isEmpty { continuation.resume() }
         }

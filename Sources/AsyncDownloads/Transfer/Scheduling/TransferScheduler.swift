@@ -1,17 +1,21 @@
+/// What waits for a permit.
+protocol PermitReceiver: AnyObject, Sendable {
+    /// Handles the grant of a permit.
+    ///
+    /// This method is called once for each granted ticket, on any thread, while no lock is held. If the ticket is released or moved
+    /// at the same time on another thread, the grant may arrive after that.
+    func permitGranted(_ ticket: PermitQueue.Ticket)
+}
+
 /// Grants transfers their permits to run, within a limit in total and a limit for each host.
 ///
-/// Its methods may be called on any thread, and grants are called outside the lock. A grant in progress on another
-/// thread may still arrive while the ticket is released or moved, so the caller checks whether it still waits for this
-/// grant.
+/// Requests, moves, and releases only change the queue, so that a transfer can make them under its own lock. A call of
+/// ``deliverGrants()`` without a lock must follow each of them.
 final class TransferScheduler: Sendable {
-    private typealias Grant = @Sendable () -> Void
-
     private struct State {
         var queue: PermitQueue
-        /// The closures to call when tickets are granted.
-        var grants: [PermitQueue.Ticket: Grant] = [:]
-        /// The tickets that their requesters do not know yet, and whose grants are therefore delayed.
-        var unreported: Set<PermitQueue.Ticket> = []
+        /// The receivers of the tickets that were not granted, by slot.
+        var receivers = SlotArray()
     }
 
     private let state: Mutex<State>
@@ -20,31 +24,18 @@ final class TransferScheduler: Sendable {
         state = Mutex(State(queue: PermitQueue(limit: limit, limitPerHost: limitPerHost)))
     }
 
-    /// Requests a permit.
+    /// Requests a permit, which is granted by ``deliverGrants()``.
     ///
-    /// `granted` is called once, after `ticket` has returned, on any thread and possibly before this method returns,
-    /// unless the ticket is released first. A retry keeps its place in line if `place` is the first ticket of its
-    /// transfer.
+    /// - Parameter place: The first ticket of the transfer, whose place in line a retry keeps.
     func request(
         host: String, priority: DownloadRequest.Priority, place: PermitQueue.Ticket? = nil,
-        ticket: (PermitQueue.Ticket) -> Void, granted: @escaping @Sendable () -> Void
-    ) {
-        let number = state.withLock { state in
-            let number = state.queue.enqueue(host: host, priority: priority, place: place)
-            state.grants[number] = granted
-            state.unreported.insert(number)
-            return number
+        for receiver: any PermitReceiver
+    ) -> PermitQueue.Ticket {
+        state.withLock { state in
+            let ticket = state.queue.enqueue(host: host, priority: priority, place: place)
+            state.receivers[ticket.slot] = receiver
+            return ticket
         }
-        ticket(number)
-        let due = state.withLock { state in
-            state.unreported.remove(number)
-            // Another thread's release may have granted it in the meantime, or the ticket was released and has no grant
-            // any more.
-            let grantedMeanwhile =
-                state.queue.stage(of: number) == .running ? state.grants.removeValue(forKey: number) : nil
-            return [grantedMeanwhile].compactMap(\.self) + Self.due(&state)
-        }
-        for grant in due { grant() }
     }
 
     /// Changes the priority of a waiting request.
@@ -59,27 +50,40 @@ final class TransferScheduler: Sendable {
     ///
     /// - Returns: Whether the ticket still has a permit.
     func move(_ ticket: PermitQueue.Ticket, to host: String) -> Bool {
-        let (isMoved, due) = state.withLock { state in
-            let isMoved = state.queue.move(ticket, to: host)
-            return (isMoved, Self.due(&state))
-        }
-        for grant in due { grant() }
-        return isMoved
+        state.withLock { $0.queue.move(ticket, to: host) }
     }
 
     /// Releases a permit, or withdraws the request for it.
     func release(_ ticket: PermitQueue.Ticket) {
-        let due = state.withLock { state in
+        state.withLock { state in
+            if state.queue.stage(of: ticket) == .waiting { state.receivers[ticket.slot] = nil }
             state.queue.release(ticket)
-            state.grants[ticket] = nil
-            return Self.due(&state)
         }
-        for grant in due { grant() }
     }
 
-    private static func due(_ state: inout State) -> [Grant] {
-        state.queue.grant().compactMap { ticket in
-            state.unreported.contains(ticket) ? nil : state.grants.removeValue(forKey: ticket)
+    /// Grants all permits that are available, and notifies their receivers; no lock may be held.
+    func deliverGrants() {
+        let grants = state.withLock { state in
+            state.queue.grant().compactMap { ticket in
+                defer { state.receivers[ticket.slot] = nil }
+                return state.receivers[ticket.slot].map { ($0, ticket) }
+            }
+        }
+        for (receiver, ticket) in grants { receiver.permitGranted(ticket) }
+    }
+}
+
+/// The receivers by slot, in an array that ends with the last of them.
+private struct SlotArray {
+    private var receivers: [(any PermitReceiver)?] = []
+
+    subscript(slot: Int32) -> (any PermitReceiver)? {
+        get { receivers.indices.contains(Int(slot)) ? receivers[Int(slot)] : nil }
+        set {
+            while receivers.count <= slot { receivers.append(nil) }
+            receivers[Int(slot)] = newValue
+            while let last = receivers.last, last == nil { receivers.removeLast() }
+            if receivers.isEmpty { receivers = [] }
         }
     }
 }

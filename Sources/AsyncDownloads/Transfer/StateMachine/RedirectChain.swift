@@ -28,7 +28,10 @@ struct RedirectChain: Sendable {
     }
 
     /// The host that the next request goes to.
-    var host: String { current.host(percentEncoded: true)?.lowercased() ?? "" }
+    var host: String { Self.host(of: current) }
+
+    /// The host that a request for `url` goes to.
+    static func host(of url: URL) -> String { url.host(percentEncoded: true)?.lowercased() ?? "" }
 
     /// Uses another URL from now on.
     ///

@@ -115,6 +115,11 @@ struct SubscriberSet: Sendable {
     /// Creates the identifier of a consumer that awaits an outcome.
     mutating func newWaiter() -> WaiterID { waiterNumbers.next() }
 
+    /// Continues the identifiers of consumers that were created before there was a set.
+    mutating func continueNumbers(of waiters: SerialNumbers<WaiterID>) {
+        waiterNumbers = waiters
+    }
+
     /// Adds a subscriber.
     ///
     /// Its first buffer collects events from now on, and its time counts unless it is paused.

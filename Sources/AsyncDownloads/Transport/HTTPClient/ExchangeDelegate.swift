@@ -72,7 +72,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
             return eventLoop.makeSucceededVoidFuture()
         case .notYet(let gate):
             let promise = eventLoop.makePromise(of: Void.self)
-            gate.whenOpen { promise.succeed() }
+            gate.onOpen { promise.succeed() }
             return promise.futureResult
         }
     }

@@ -133,7 +133,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         state.withLock { $0.slots[task.taskIdentifier]?.isHeld = true }
         holdBack(task, true)
         // The delegate's queue keeps the order: held events are delivered before those that arrive later.
-        gate.whenOpen { [self] in
+        gate.onOpen { [self] in
             session.delegateQueue.addOperation { [self] in release(task, in: session) }
         }
     }

@@ -53,7 +53,7 @@ private final class AbruptEngine: Transport {
         let head = ResponseHead(status: StatusCode(200), headers: ["Content-Length": "10"])
         if case .notYet(let gate) = handler.exchangeReceivedHead(head) {
             state.withLock { $0.gates += 1 }
-            gate.whenOpen { self.state.withLock { $0.opened += 1 } }
+            gate.onOpen { self.state.withLock { $0.opened += 1 } }
         }
         let body = [UInt8](repeating: 1, count: number == 1 ? 5 : 10)
         switch number {

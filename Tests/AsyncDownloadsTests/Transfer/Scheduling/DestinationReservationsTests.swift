@@ -6,8 +6,8 @@ internal import Testing
 /// Reservations of destinations by transfers.
 @Suite(.endsWhenHung)
 struct DestinationReservationsTests {
-    private let first = TransferKey(url: .sample("https://a.example/1"), headers: [:])
-    private let second = TransferKey(url: .sample("https://a.example/2"), headers: [:])
+    private let first = HashDigest(1)
+    private let second = HashDigest(2)
 
     @Test
     func `a path belongs to one resource until its last subscriber is detached`() {
@@ -26,7 +26,7 @@ struct DestinationReservationsTests {
     @Test
     func `a closing path can be reserved for one next resource, which waits until it is free`() async {
         let reservations = DestinationReservations()
-        let third = TransferKey(url: .sample("https://a.example/3"), headers: [:])
+        let third = HashDigest(3)
         #expect(reservations.reserve("/d/f", for: first) == nil)
         #expect(reservations.reserve("/d/f", for: first) == nil)
         reservations.close("/d/f", for: first)
@@ -70,7 +70,7 @@ struct DestinationReservationsTests {
         reservations.close("/d/f", for: first)
         #expect(reservations.reserve("/d/f", for: second) == nil)
         reservations.release("/d/f", for: second, wasClosing: false)
-        let third = TransferKey(url: .sample("https://a.example/3"), headers: [:])
+        let third = HashDigest(3)
         #expect(reservations.reserve("/d/f", for: third) == nil)
         reservations.release("/d/f", for: first, wasClosing: true)
         #expect(reservations.reserve("/d/f", for: second) == third)

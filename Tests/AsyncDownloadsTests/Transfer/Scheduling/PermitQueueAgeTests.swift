@@ -63,7 +63,7 @@ struct PermitQueueAgeTests {
     @Test(arguments: 2...9)
     func `urgent requests at hosts that become free in turn do not starve the others`(hostCount: Int) {
         var queue = PermitQueue(limit: hostCount, limitPerHost: 1)
-        var running: [Int] = []
+        var running: [PermitQueue.Ticket] = []
         for host in 0..<hostCount { _ = queue.enqueue(host: "\(host)", priority: .high) }
         running = queue.grant()
         var patient = Set((0..<hostCount).map { queue.enqueue(host: "\($0)", priority: .low) })

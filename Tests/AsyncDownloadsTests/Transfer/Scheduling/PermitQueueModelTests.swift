@@ -15,42 +15,49 @@ struct PermitQueueModelTests {
         let arrivals = Int.random(in: 1...4, using: &generator)
         var queue = PermitQueue(limit: limit, limitPerHost: limitPerHost)
         var reference = ReferencePermitQueue(limit: limit, limitPerHost: limitPerHost)
+        // The tickets by their numbers, after one that was never issued.
+        var tickets = [PermitQueue.Ticket(number: 0, slot: 0)]
         for step in 0..<400 {
             let host = "host\(Int.random(in: 0..<hostCount, using: &generator))"
             let priority = try #require(
                 [DownloadRequest.Priority.low, .normal, .high].randomElement(using: &generator))
-            let ticket = Int.random(in: 1...max(1, reference.lastTicket), using: &generator)
-            let holder = reference.requests.filter { $0.stage != .waiting }.randomElement(using: &generator)?.ticket
+            let number = Int.random(in: 0...reference.lastTicket, using: &generator)
+            let ticket = tickets[number]
+            let holder =
+                reference.requests.filter { $0.stage != .waiting }.randomElement(using: &generator)?.ticket ?? number
             switch Int.random(in: 0..<8 + arrivals, using: &generator) {
             case 0:
                 queue.release(ticket)
-                reference.release(ticket)
+                reference.release(number)
             case 1, 2:
-                queue.release(holder ?? ticket)
-                reference.release(holder ?? ticket)
+                queue.release(tickets[holder])
+                reference.release(holder)
             case 3:
                 queue.setPriority(priority, of: ticket)
-                reference.setPriority(priority, of: ticket)
+                reference.setPriority(priority, of: number)
             case 4:
-                let isMoved = (queue.move(ticket, to: host), reference.move(ticket, to: host))
+                let isMoved = (queue.move(ticket, to: host), reference.move(number, to: host))
                 try #require(isMoved.0 == isMoved.1)
             case 5:
-                let isMoved = (queue.move(holder ?? ticket, to: host), reference.move(holder ?? ticket, to: host))
+                let isMoved = (queue.move(tickets[holder], to: host), reference.move(holder, to: host))
                 try #require(isMoved.0 == isMoved.1)
             case 6, 7:
-                try #require(queue.grant() == reference.grant(), "seed \(seed), step \(step)")
+                try #require(queue.grant().map(\.number) == reference.grant(), "seed \(seed), step \(step)")
                 try #require(
-                    (0...reference.lastTicket).allSatisfy { queue.stage(of: $0) == reference.stage(of: $0) })
+                    tickets.allSatisfy { queue.stage(of: $0) == reference.stage(of: $0.number) })
             default:
-                let place = Bool.random(using: &generator) ? ticket : nil
-                let enqueued = queue.enqueue(host: host, priority: priority, place: place)
-                #expect(enqueued == reference.enqueue(host: host, priority: priority, place: place))
+                let hasPlace = Bool.random(using: &generator) && number > 0
+                let enqueued = queue.enqueue(host: host, priority: priority, place: hasPlace ? ticket : nil)
+                #expect(
+                    enqueued.number
+                        == reference.enqueue(host: host, priority: priority, place: hasPlace ? number : nil))
+                tickets.append(enqueued)
             }
             try #require(queue.holderCount == reference.holderCount, "seed \(seed), step \(step)")
             try #require(queue.holderCount <= limit, "seed \(seed), step \(step)")
             try #require(queue.waitingCount == reference.requests.count - reference.holderCount)
         }
-        for request in reference.requests { queue.release(request.ticket) }
+        for request in reference.requests { queue.release(tickets[request.ticket]) }
         #expect(valueCount(in: queue) == valueCount(in: PermitQueue(limit: limit, limitPerHost: limitPerHost)))
     }
 
@@ -66,7 +73,7 @@ struct PermitQueueModelTests {
         let tickets = (0..<20_000).map { number in
             queue.enqueue(host: "\(number % hostCount)", priority: [.low, .normal, .high][number % 3])
         }
-        for ticket in tickets where ticket % 2 == 0 { queue.setPriority(.high, of: ticket) }
+        for ticket in tickets where ticket.number % 2 == 0 { queue.setPriority(.high, of: ticket) }
         for ticket in isReversed ? tickets.reversed() : tickets { queue.release(ticket) }
         #expect(valueCount(in: queue) == valueCount(in: makeQueue()))
     }
@@ -77,8 +84,8 @@ struct PermitQueueModelTests {
         let tickets = (0..<100_000).map { number in
             queue.enqueue(host: "\(number % 1000)", priority: [.low, .normal, .high][number % 3])
         }
-        for ticket in tickets where ticket % 2 == 0 { queue.release(ticket) }
-        #expect(queue.runEach().sorted() == tickets.filter { $0 % 2 != 0 })
+        for ticket in tickets where ticket.number % 2 == 0 { queue.release(ticket) }
+        #expect(queue.runEach().sorted() == tickets.filter { $0.number % 2 != 0 })
         #expect(valueCount(in: queue) == valueCount(in: PermitQueue(limit: 6, limitPerHost: 2)))
     }
 

@@ -60,12 +60,12 @@ struct PermitQueueTests {
         let holder = queue.enqueue(host: "a", priority: .normal)
         let canceled = queue.enqueue(host: "a", priority: .normal)
         #expect(queue.grant() == [holder])
-        #expect([holder, canceled, 99].map { queue.stage(of: $0) } == [.running, .waiting, nil])
+        #expect([holder, canceled, unknown].map { queue.stage(of: $0) } == [.running, .waiting, nil])
         queue.release(canceled)
         queue.release(canceled)
         queue.release(holder)
         queue.release(holder)
-        queue.release(99)
+        queue.release(unknown)
         #expect(queue.grant() == [])
         let next = queue.enqueue(host: "a", priority: .normal)
         #expect(queue.grant() == [next])
@@ -80,7 +80,7 @@ struct PermitQueueTests {
         queue.setPriority(.low, of: tickets[0])
         queue.setPriority(.high, of: tickets[3])
         queue.setPriority(.normal, of: tickets[3])
-        queue.setPriority(.high, of: 99)
+        queue.setPriority(.high, of: unknown)
         #expect(queue.runEach() == [2, 1, 3, 0].map { tickets[$0] })
     }
 
@@ -149,10 +149,13 @@ struct PermitQueueTests {
             #expect(!isMoved)
         }
         do {
-            let isMoved = queue.move(99, to: "b")
+            let isMoved = queue.move(unknown, to: "b")
             #expect(!isMoved)
         }
         #expect(queue.grant() == [])
         #expect((queue.holderCount, queue.waitingCount) == (1, 1))
     }
+
+    /// A ticket that the queue has not issued.
+    private let unknown = PermitQueue.Ticket(number: 99, slot: 0)
 }

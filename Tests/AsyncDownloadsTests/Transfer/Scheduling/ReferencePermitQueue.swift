@@ -13,6 +13,7 @@ struct ReferencePermitQueue {
     let limit: Int
     let limitPerHost: Int
     private(set) var requests: [Request] = []
+    /// The tickets of the queue under test, of which only the order matters here, by their numbers.
     private(set) var lastTicket = 0
     private var permitCount = 0
     private var isOldestDue = false

@@ -7,12 +7,24 @@ internal import Testing
 @Suite(.endsWhenHung)
 struct TransferSchedulerTests {
     @Test
-    func `a request below the limits is granted before the call returns, after its ticket is known`() {
+    func `a request below the limits is granted by the next delivery`() {
         let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
         let calls = Calls()
-        _ = scheduler.request("a", calls)
-        _ = scheduler.request("a", calls)
-        #expect(calls.all == ["a ticket 1", "a granted", "a ticket 2"])
+        let first = scheduler.request("a", calls)
+        #expect(calls.all == ["a granted"])
+        let second = scheduler.request("a", calls)
+        #expect(second > first)
+        #expect(calls.all == ["a granted"])
+    }
+
+    @Test
+    func `a request without a delivery is granted by the delivery of another one`() {
+        let scheduler = TransferScheduler(limit: 2, limitPerHost: 2)
+        let calls = Calls()
+        _ = scheduler.request(host: "a", priority: .normal, for: Receiver("a", calls))
+        #expect(calls.all == [])
+        _ = scheduler.request("b", calls)
+        #expect(calls.all == ["a granted", "b granted"])
     }
 
     @Test
@@ -24,43 +36,27 @@ struct TransferSchedulerTests {
         let retry = scheduler.request("c", calls, priority: .low, place: first)
         let raised = scheduler.request("d", calls, priority: .low)
         scheduler.setPriority(.high, of: raised)
-        for ticket in [first, raised, retry, retry] { scheduler.release(ticket) }
-        #expect(calls.grants == ["a", "d", "c", "b"])
+        for ticket in [first, raised, retry, retry] { scheduler.releaseAndDeliver(ticket) }
+        #expect(calls.all == ["a granted", "d granted", "c granted", "b granted"])
     }
 
     @Test
-    func `a request that another thread's release grants receives its ticket first`() {
+    func `a request that is released before the delivery gets no permit, and its receiver is released`() {
         let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
         let calls = Calls()
-        let holder = scheduler.request("a", calls)
-        _ = scheduler.request("b", calls) { _ in scheduler.release(holder) }
-        #expect(calls.all == ["a ticket 1", "a granted", "b ticket 2", "b granted"])
-    }
-
-    @Test
-    func `a request that is released as soon as its ticket is known gets no permit`() {
-        let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
-        let calls = Calls()
-        _ = scheduler.request("a", calls) { scheduler.release($0) }
-        let holder = scheduler.request("b", calls)
-        _ = scheduler.request("c", calls) {
-            scheduler.release(holder)
-            scheduler.release($0)
+        weak var receiver: Receiver?
+        do {
+            let first = Receiver("a", calls)
+            receiver = first
+            scheduler.release(scheduler.request(host: "a", priority: .normal, for: first))
         }
+        scheduler.deliverGrants()
+        #expect(receiver == nil)
+        let holder = scheduler.request("b", calls)
+        scheduler.release(scheduler.request(host: "c", priority: .normal, for: Receiver("c", calls)))
         _ = scheduler.request("d", calls)
-        #expect(calls.grants == ["b", "d"])
-    }
-
-    @Test
-    func `a request can be changed as soon as its ticket is known`() {
-        let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
-        let calls = Calls()
-        let holder = scheduler.request("a", calls)
-        _ = scheduler.request("b", calls)
-        _ = scheduler.request("c", calls) { scheduler.setPriority(.high, of: $0) }
-        scheduler.release(holder)
-        scheduler.release(3)
-        #expect(calls.grants == ["a", "c", "b"])
+        scheduler.releaseAndDeliver(holder)
+        #expect(calls.all == ["b granted", "d granted"])
     }
 
     @Test
@@ -68,12 +64,13 @@ struct TransferSchedulerTests {
         let scheduler = TransferScheduler(limit: 1, limitPerHost: 1)
         let calls = Calls()
         let holder = scheduler.request("a", calls)
-        scheduler.request(host: "b", priority: .normal, ticket: { _ in }) {
-            scheduler.release(2)
+        let receiver = Receiver("b", calls) { ticket in
+            scheduler.release(ticket)
             _ = scheduler.request("c", calls)
         }
-        scheduler.release(holder)
-        #expect(calls.grants == ["a", "c"])
+        _ = scheduler.request(host: "b", priority: .normal, for: receiver)
+        scheduler.releaseAndDeliver(holder)
+        #expect(calls.all == ["a granted", "b granted", "c granted"])
     }
 
     @Test
@@ -83,43 +80,40 @@ struct TransferSchedulerTests {
         let mover = scheduler.request("a", calls)
         let holder = scheduler.request("b", calls)
         _ = scheduler.request("a", calls)
-        #expect(scheduler.move(mover, to: "a"))
-        #expect(scheduler.move(mover, to: "c"))
-        #expect(calls.grants == ["a", "b"], "the first host is below its limit, but no permit is available")
-        #expect(!scheduler.move(mover, to: "b"))
-        #expect(calls.grants == ["a", "b", "a"])
-        scheduler.release(holder)
-        #expect(!scheduler.move(holder, to: "c"))
+        #expect(scheduler.moveAndDeliver(mover, to: "a"))
+        #expect(scheduler.moveAndDeliver(mover, to: "c"))
+        #expect(
+            calls.all == ["a granted", "b granted"],
+            "the first host is below its limit, but no permit is available")
+        #expect(!scheduler.moveAndDeliver(mover, to: "b"))
+        #expect(calls.all == ["a granted", "b granted", "a granted"])
+        scheduler.releaseAndDeliver(holder)
+        #expect(!scheduler.moveAndDeliver(holder, to: "c"))
     }
 
     @Test
-    func `requests from many threads are all granted within the limits, after their tickets are known`() async {
+    func `requests from many threads are all granted within the limits`() async {
         let scheduler = TransferScheduler(limit: 4, limitPerHost: 2)
         let load = Load(limit: 4, limitPerHost: 2)
         await withTaskGroup { group in
             for number in 0..<500 {
                 group.addTask {
                     let (first, second) = ("host\(number % 3)", "host\(number % 2)")
-                    let ticket = Mutex<PermitQueue.Ticket?>(nil)
-                    await withCheckedContinuation { continuation in
-                        scheduler.request(
-                            host: first, priority: number % 5 == 0 ? .high : .low,
-                            ticket: { known in ticket.withLock { $0 = known } },
-                            granted: { continuation.resume() })
-                    }
-                    guard let known = ticket.withLock({ $0 }) else {
-                        Issue.record("granted without a ticket")
-                        return
+                    let ticket = await withCheckedContinuation { continuation in
+                        let receiver = Receiver(first, Calls()) { continuation.resume(returning: $0) }
+                        _ = scheduler.request(
+                            host: first, priority: number % 5 == 0 ? .high : .low, for: receiver)
+                        scheduler.deliverGrants()
                     }
                     load.enter(first)
                     await Task.yield()
                     load.leave(first)
-                    if scheduler.move(known, to: second) {
+                    if scheduler.moveAndDeliver(ticket, to: second) {
                         load.enter(second)
                         await Task.yield()
                         load.leave(second)
                     }
-                    scheduler.release(known)
+                    scheduler.releaseAndDeliver(ticket)
                 }
             }
         }
@@ -128,21 +122,38 @@ struct TransferSchedulerTests {
 }
 
 extension TransferScheduler {
-    /// Requests a permit for `host`, records the calls, and returns the ticket.
+    /// Requests a permit for `host`, delivers the grants, and returns the ticket.
     fileprivate func request(
-        _ host: String, _ calls: Calls, priority: DownloadRequest.Priority = .normal,
-        place: PermitQueue.Ticket? = nil, ticket: (PermitQueue.Ticket) -> Void = { _ in }
+        _ host: String, _ calls: Calls, priority: DownloadRequest.Priority = .normal, place: PermitQueue.Ticket? = nil
     ) -> PermitQueue.Ticket {
-        var known = 0
-        request(
-            host: host, priority: priority, place: place,
-            ticket: { number in
-                known = number
-                ticket(number)
-                calls.add("\(host) ticket \(number)")
-            },
-            granted: { calls.add("\(host) granted") })
-        return known
+        defer { deliverGrants() }
+        return request(host: host, priority: priority, place: place, for: Receiver(host, calls))
+    }
+
+    fileprivate func releaseAndDeliver(_ ticket: PermitQueue.Ticket) {
+        release(ticket)
+        deliverGrants()
+    }
+
+    fileprivate func moveAndDeliver(_ ticket: PermitQueue.Ticket, to host: String) -> Bool {
+        defer { deliverGrants() }
+        return move(ticket, to: host)
+    }
+}
+
+/// A receiver that records its grants.
+private final class Receiver: PermitReceiver {
+    private let host: String
+    private let calls: Calls
+    private let body: @Sendable (PermitQueue.Ticket) -> Void
+
+    init(_ host: String, _ calls: Calls, body: @escaping @Sendable (PermitQueue.Ticket) -> Void = { _ in }) {
+        (self.host, self.calls, self.body) = (host, calls, body)
+    }
+
+    func permitGranted(_ ticket: PermitQueue.Ticket) {
+        calls.add("\(host) granted")
+        body(ticket)
     }
 }
 
@@ -151,9 +162,6 @@ private final class Calls: Sendable {
     private let calls = Mutex<[String]>([])
 
     var all: [String] { calls.withLock { $0 } }
-
-    /// The requests whose grants were called.
-    var grants: [String] { all.filter { $0.hasSuffix("granted") }.map { String($0.dropLast(" granted".count)) } }
 
     func add(_ call: String) { calls.withLock { $0.append(call) } }
 }

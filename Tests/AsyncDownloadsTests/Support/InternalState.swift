@@ -31,3 +31,13 @@ extension TestEnvironment {
         while !downloader.liveTransfers.isEmpty { await Task.yield() }
     }
 }
+
+extension Download {
+    /// Waits until no callback of an engine is in progress, so that the idle timeout counts the time from now on.
+    func waitForCallbacks() async {
+        guard case .transfer(let transfer, _) = source else { return }
+        while transfer.withState({ $0.receivers.values.contains { $0.callbackStatus.isInCallback } }) {
+            await Task.yield()
+        }
+    }
+}

@@ -2,15 +2,15 @@
 internal import AsyncDownloads
 internal import Foundation
 
-extension Life {
+extension DownloadScript {
     /// Performs the download, and records in `tally` how it ended and what was wrong.
-    func live(_ downloader: Downloader, _ site: SoakSite, _ tally: Tally) async {
+    func run(_ downloader: Downloader, _ site: SoakSite, _ tally: Tally) async {
         let download = downloader.start(request(site))
         tally.begin(download)
-        let listener = listens ? Task { await Story(of: download) } : nil
+        let listener = listens ? Task { await StreamRecord(of: download) } : nil
         var waiter = awaits ? Task { await download.result } : nil
-        for act in acts { await perform(act, on: download) }
-        switch farewell {
+        for step in steps { await perform(step, on: download) }
+        switch lastStep {
         case .stay: break
         case .cancel: download.cancel()
         case .discard: download.discard()
@@ -24,8 +24,8 @@ extension Life {
         await settle(download, listener, waiter, site, tally)
     }
 
-    private func perform(_ act: Act, on download: Download) async {
-        switch act {
+    private func perform(_ step: Step, on download: Download) async {
+        switch step {
         case .pause: download.pause()
         case .resume: download.resume()
         case .pauseAndResume:
@@ -49,7 +49,7 @@ extension Life {
 
     /// Waits until the download has ended for the listener and the waiter, and compares the reported outcomes.
     private func settle(
-        _ download: Download, _ listener: Task<Story, Never>?, _ waiter: Task<Outcome, Never>?, _ site: SoakSite,
+        _ download: Download, _ listener: Task<StreamRecord, Never>?, _ waiter: Task<Outcome, Never>?, _ site: SoakSite,
         _ tally: Tally
     ) async {
         if listener == nil, waiter == nil {
@@ -59,7 +59,7 @@ extension Life {
         let received = await listener?.value
         let awaited = await waiter?.value
         let outcome = await download.result
-        let isCancelled = farewell == .cancelTasks
+        let isCancelled = lastStep == .cancelTasks
         if let awaited, !isCancelled, awaited.ending != outcome.ending {
             tally.note("\(self): the first result was \(awaited.ending), a later one \(outcome.ending)")
         }
@@ -80,7 +80,7 @@ extension Life {
     }
 }
 
-extension Life: CustomStringConvertible {
+extension DownloadScript: CustomStringConvertible {
     var description: String { "download \(number) of resource \(resource)" }
 }
 

@@ -2,7 +2,7 @@
 internal import AsyncDownloads
 
 /// The events of a download's stream, by their numbers, and the outcome of the stream.
-struct Story: Sendable {
+struct StreamRecord: Sendable {
     /// The number of received events by their names.
     private(set) var counts: [String: Int] = [:]
     /// The outcome; nil if the stream ended without a terminal event or an error.

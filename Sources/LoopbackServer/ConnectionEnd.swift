@@ -1,6 +1,6 @@
 #if ServerStack
 /// The two ways in which a connection ends.
-package enum Closing: Sendable, Hashable, CaseIterable {
+package enum ConnectionEnd: Sendable, Hashable, CaseIterable {
     /// The server sends FIN: the client sees the end of the stream.
     case orderly
     /// The server sends RST once the client has acknowledged every earlier byte: the client sees a reset connection.

@@ -4,7 +4,7 @@ import Testing
 @testable import benchmark
 
 /// Tests of the check of the files that a session has left.
-@Suite(.endsWhenHung) struct AftermathTests {
+@Suite(.endsWhenHung) struct FileCheckTests {
     @Test(arguments: [
         (names: [], findings: 0),
         (names: ["7-1-2", "8-3"], findings: 0),
@@ -18,6 +18,6 @@ import Testing
     ])
     func `hidden files that do not belong to an unfinished download are found`(_ row: (names: [String], findings: Int))
     {
-        #expect(Aftermath.findings(row.names).count == row.findings)
+        #expect(FileCheck.findings(row.names).count == row.findings)
     }
 }

@@ -3,7 +3,7 @@ internal import AsyncDownloads
 internal import Foundation
 
 /// The files in the directory after a session: finished ones, and unfinished ones that another downloader can resume.
-struct Aftermath: Sendable {
+struct FileCheck: Sendable {
     /// The maximum number of rounds, which exceeds the number of destinations of one URL.
     private static let turns = 20
 

@@ -3,7 +3,7 @@ internal import AsyncDownloads
 internal import Foundation
 
 /// Downloaders that download one file each and are released without a shutdown.
-struct Strays: Sendable {
+struct ReleasedDownloaders: Sendable {
     private static let count = 20
 
     let site: SoakSite

@@ -3,12 +3,12 @@ internal import Testing
 
 @testable import benchmark
 
-/// A soak run in a separate process, where no other code opens descriptors or starts threads.
-struct SoakProcess {
+/// A run of one subcommand in a separate process, where no other code opens descriptors or starts threads.
+struct BenchmarkProcess<Report: Decodable> {
     let status: Int32
-    let report: SoakReport
+    let report: Report
 
-    init(_ arguments: [String]) async throws {
+    init(_ subcommand: String, _ arguments: [String]) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "BenchmarkTests-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -17,7 +17,7 @@ struct SoakProcess {
         try Data().write(to: output)
         let process = Process()
         process.executableURL = try Self.executable
-        process.arguments = ["soak", "--json"] + arguments
+        process.arguments = [subcommand, "--json"] + arguments
         process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": directory.path]) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: output)
@@ -37,7 +37,7 @@ struct SoakProcess {
             try? String(contentsOf: directory.appending(path: name + "/standard-error"), encoding: .utf8).prefix(500)
         }
         try #require(left.isEmpty, "the run ended with \(self.status), left its directory, and wrote \(errors)")
-        report = try JSONDecoder().decode(SoakReport.self, from: Data(contentsOf: output))
+        report = try JSONDecoder().decode(Report.self, from: Data(contentsOf: output))
     }
 
     /// The URL of the executable, which is in the same directory as the test bundle.

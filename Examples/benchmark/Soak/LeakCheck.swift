@@ -5,7 +5,7 @@ internal import AsyncDownloads
 ///
 /// Each transfer retains the transport. The deallocation of the transport therefore shows that no transfer, timer, or
 /// callback is left.
-struct Remains: Sendable {
+struct LeakCheck: Sendable {
     private let tally: Tally
     private weak var downloader: Downloader?
     private weak var transport: (any Transport & AnyObject)?

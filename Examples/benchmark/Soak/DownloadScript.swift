@@ -2,15 +2,15 @@
 internal import AsyncDownloads
 internal import Foundation
 
-/// The life cycle of one download, determined by the seed and the download's number so that a run can be repeated.
-struct Life: Sendable, Hashable {
+/// The script of one download, determined by the seed and the download's number so that a run can be repeated.
+struct DownloadScript: Sendable, Hashable {
     /// An action of the download's holder during the download.
-    enum Act: Sendable, Hashable, CaseIterable {
+    enum Step: Sendable, Hashable, CaseIterable {
         case pause, resume, pauseAndResume, yield, look, linger, awaitBytes
     }
 
     /// The last action of the download's holder.
-    enum Farewell: Sendable, Hashable, CaseIterable {
+    enum LastStep: Sendable, Hashable, CaseIterable {
         /// Waits until the download has ended.
         case stay
         case cancel
@@ -28,13 +28,13 @@ struct Life: Sendable, Hashable {
     let slot: Int?
     let listens: Bool
     let awaits: Bool
-    let acts: [Act]
-    let farewell: Farewell
+    let steps: [Step]
+    let lastStep: LastStep
     let duplicatePolicy: DuplicatePolicy
     let priority: DownloadRequest.Priority
     let deadline: Duration?
 
-    /// Generates the life cycle of download `number`, which requests one of `resourceCount` resources.
+    /// Generates the script of download `number`, which requests one of `resourceCount` resources.
     init(number: Int, seed: UInt64, resourceCount: Int) {
         // The output of the first generator seeds the second one, so that consecutive numbers have unrelated sequences.
         var mixing = SplitMix64(seed: seed ^ UInt64(number) &* 0xD6E8_FEB8_6659_FD93)
@@ -46,9 +46,10 @@ struct Life: Sendable, Hashable {
         slot = chance(90) ? Int.random(in: 0..<4, using: &random) : nil
         listens = chance(50)
         awaits = chance(60)
-        acts = (0..<Int.random(in: 0...4, using: &random)).compactMap { _ in Act.allCases.randomElement(using: &random)
+        steps = (0..<Int.random(in: 0...4, using: &random)).compactMap { _ in
+            Step.allCases.randomElement(using: &random)
         }
-        farewell = chance(55) ? .stay : Farewell.allCases.randomElement(using: &random) ?? .stay
+        lastStep = chance(55) ? .stay : LastStep.allCases.randomElement(using: &random) ?? .stay
         duplicatePolicy = chance(90) ? .coalesce : chance(50) ? .cancelExisting : .reject
         priority = chance(80) ? .normal : chance(50) ? .high : .low
         // The long deadlines never expire, and test that their timers are released.
@@ -73,7 +74,7 @@ struct Life: Sendable, Hashable {
     /// Returns whether the download may fail with this code.
     func mayEnd(with code: DownloadError.Code) -> Bool {
         switch code {
-        case .cancelled: farewell != .stay
+        case .cancelled: lastStep != .stay
         case .duplicate: duplicatePolicy == .reject
         // A deadline ends only its own download.
         case .deadlineExceeded: deadline != nil

@@ -1,0 +1,23 @@
+#if ServerStack
+internal import Foundation
+
+/// A directory for the files of one measurement.
+struct TemporaryDirectory: Sendable {
+    let url: URL
+
+    /// Creates a directory with a new name that contains `purpose`.
+    init(_ purpose: String) throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "benchmark-\(purpose)-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    /// Returns the URL of a file in the directory.
+    func file(_ name: String) -> URL { url.appending(path: name, directoryHint: .notDirectory) }
+
+    /// Removes the directory with its contents.
+    func remove() {
+        // What remains is in the system's temporary directory.
+        try? FileManager.default.removeItem(at: url)
+    }
+}
+#endif

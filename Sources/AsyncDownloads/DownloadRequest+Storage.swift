@@ -1,0 +1,71 @@
+internal import struct Foundation.Date
+internal import struct Foundation.URL
+
+extension DownloadRequest {
+    /// What every request specifies.
+    ///
+    /// A request is one reference to these values, so that a download which waits doesn't copy them. Most requests leave all
+    /// ``Options`` at their defaults, and have none in memory.
+    struct Fields: Sendable, Hashable {
+        var url: URL
+        var destination: Destination
+        var priority: Priority
+        var headers: HeaderFields
+        /// The options, if one of them was ever set.
+        var options: CopyOnWrite<Options>?
+
+        init(url: URL, destination: Destination, headers: HeaderFields, priority: Priority) {
+            self.url = url
+            self.destination = destination
+            self.headers = headers
+            self.priority = priority
+        }
+
+        static func == (left: Self, right: Self) -> Bool {
+            left.url == right.url && left.destination == right.destination && left.priority == right.priority
+                && left.headers == right.headers && left.knownOptions == right.knownOptions
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(url)
+            hasher.combine(destination)
+            hasher.combine(priority)
+            hasher.combine(headers)
+            hasher.combine(knownOptions)
+        }
+
+        private var knownOptions: Options { options?.value ?? .default }
+    }
+
+    /// What few requests specify.
+    struct Options: Sendable, Hashable {
+        var nonsecretHeaders: Set<String> = []
+        var account: String?
+        var checksum: Checksum?
+        var maximumByteCount: Int64?
+        var retryPolicy: RetryPolicy?
+        var idleTimeout: Duration?
+        var deadline: Duration?
+        var duplicatePolicy: DuplicatePolicy?
+        var refreshURL: URLRefresh?
+        var urlExpiration: Date?
+        var identity: String?
+        var partialInUsePolicy: PartialInUsePolicy?
+        var contentChangePolicy: ContentChangePolicy?
+        var origin = RestoredOrigin()
+
+        static let `default` = Self()
+    }
+}
+
+/// The directory in which a restored request's checkpoint was found; the file must stay below it.
+///
+/// Another user may have put the checkpoint there, or a symbolic link after the checkpoint was read. The directory
+/// isn't part of what the request asks for, so all values are equal.
+struct RestoredOrigin: Sendable, Hashable {
+    var directory: String?
+
+    static func == (left: Self, right: Self) -> Bool { true }
+
+    func hash(into hasher: inout Hasher) {}
+}

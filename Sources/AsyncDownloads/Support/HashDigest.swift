@@ -1,0 +1,21 @@
+/// A hash of 128 bits that stands for a value in the tables of this process.
+///
+/// The hash is keyed with the random seed of the process (SipHash), so no one outside the process can choose values with equal
+/// hashes, and the probability that two values have equal hashes by chance is negligible even for billions of values. A table with
+/// these keys needs no copies of the values.
+struct HashDigest: Sendable, Hashable {
+    private let high: Int
+    private let low: Int
+
+    /// Creates the digest of a value.
+    init(_ value: some Hashable) {
+        (high, low) = (Self.hash(value, variant: 0), Self.hash(value, variant: 1))
+    }
+
+    private static func hash(_ value: some Hashable, variant: UInt8) -> Int {
+        var hasher = Hasher()
+        hasher.combine(variant)
+        hasher.combine(value)
+        return hasher.finalize()
+    }
+}

@@ -1,0 +1,65 @@
+internal import Foundation
+
+extension URL {
+    /// The absolute URL if it is evidently an http or https URL in normal form, otherwise nil.
+    ///
+    /// Such a URL has a scheme and a host in lowercase, a path, no user information, no fragment, and no default or invalid port
+    /// (RFC 9110, 4.2.3). Most URLs are of this kind, and parsing one into components takes several times as long as this check.
+    var absoluteStringInNormalForm: String? {
+        var text = absoluteString
+        return text.withUTF8(\.isURLInNormalForm) ? text : nil
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    fileprivate var isURLInNormalForm: Bool {
+        let (start, defaultPort): (Int, Int)
+        if self.starts(with: "https://".utf8) {
+            (start, defaultPort) = (8, 443)
+        } else if self.starts(with: "http://".utf8) {
+            (start, defaultPort) = (7, 80)
+        } else {
+            return false
+        }
+        guard let path = self[start...].firstIndex(of: UInt8(ascii: "/")) else { return false }
+        let colon = self[start..<path].firstIndex(of: UInt8(ascii: ":")) ?? path
+        guard colon > start, self[start..<colon].allSatisfy(\.isInNormalHost) else { return false }
+        if colon < path {
+            guard let port = Self.port(self[(colon + 1)..<path]), port != defaultPort else { return false }
+        }
+        return self[path...].allSatisfy(\.isUnchangedInPath)
+    }
+
+    /// Returns the port with these digits, or nil if it is not a valid port in its shortest form.
+    private static func port(_ digits: Slice<Self>) -> Int? {
+        guard let first = digits.first, first != UInt8(ascii: "0"), digits.count <= 5 else { return nil }
+        var port = 0
+        for digit in digits {
+            guard digit.isASCIIDigit else { return nil }
+            port = port * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        return port <= 65_535 ? port : nil
+    }
+}
+
+extension UInt8 {
+    /// Whether a host that consists of such bytes is the same in normal form.
+    fileprivate var isInNormalHost: Bool {
+        isASCIIDigit || isASCIILowercase || self == UInt8(ascii: ".") || self == UInt8(ascii: "-")
+    }
+
+    /// Whether the byte is unreserved, a slash, a percent sign, or a delimiter that is common in queries (RFC 3986, 3).
+    fileprivate var isUnchangedInPath: Bool {
+        if isASCIIDigit || isASCIILowercase || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) { return true }
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "/"),
+            UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "="), UInt8(ascii: "+"),
+            UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: ","), UInt8(ascii: ";"):
+            return true
+        default:
+            return false
+        }
+    }
+
+    private var isASCIILowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
+}

@@ -1,0 +1,67 @@
+internal import Foundation
+
+/// The delivery of the complete file to the subscribers, in rounds.
+extension Transfer {
+    /// Verifies the file and delivers it, also to subscribers that attach in the meantime.
+    func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
+        onPartial { [self] partial in
+            let work = work
+            let (fetched, digests) = withState { ($0.machine.progress.fetchedByteCount, $0.digests) }
+            var delivery = FileDelivery(
+                partial, length: length, of: representation, key: work.key, at: work.location, fetched: fetched,
+                digests: digests, environment: environment)
+            do throws(DownloadError) {
+                if let checksum { try delivery.verify(by: checksum) }
+            } catch {
+                return finished(.failure(error))
+            }
+            while let (recipients, digest) = nextRecipients(delivery, of: representation) {
+                delivery.serve(recipients, serverDigest: digest) { withState { $0.machine.intent != .discard } }
+            }
+            delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
+            finished(.success(delivery.results))
+        }
+    }
+
+    /// Returns the subscribers without a result, or nil if each one has a result; after that, no subscriber can attach.
+    ///
+    /// If the transfer finishes without subscribers because of its policy, the recipient is the one that detached last.
+    private func nextRecipients(
+        _ delivery: FileDelivery, of representation: Representation
+    ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
+        update { state, _ in
+            var recipients = state.subscribers.active.filter { delivery.results[$0.id] == nil }.map {
+                FileDelivery.Recipient(id: $0.id, request: $0.subscriber.request)
+            }
+            // If the last subscriber discarded while the bytes were verified, no one wants a file of them.
+            let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
+            // Its path stays reserved until the file is placed.
+            var kept: String?
+            if isForNobody, case .file(let file)? = state.subscribers.lastToLeave?.request.destination {
+                kept = file.path
+            }
+            releaseClosingPaths(&state, except: kept)
+            if isForNobody, let last = state.subscribers.lastToLeave {
+                recipients = [FileDelivery.Recipient(id: last.id, request: last.request)]
+            }
+            guard !recipients.isEmpty else {
+                state.isServed = true
+                return nil
+            }
+            return (recipients, state.serverDigest(of: representation))
+        }
+    }
+
+    private func finished(_ result: Result<[SubscriberID: Subscriber.Outcome], DownloadError>) {
+        update { state, decision in
+            state.partial = nil
+            decision.actions += state.machine.finished(result, at: now)
+            // The transfer restarts, so deadlines that passed in the meantime apply again.
+            guard state.machine.phase != .ended else { return }
+            state.isServed = false
+            for (id, subscriber) in state.subscribers.active where subscriber.deadline != nil {
+                decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// The transfer's calls of the scheduler, which are made under the transfer's lock.
+extension Transfer {
+    func requestPermit(host: String, _ id: PermitRequestID, _ state: inout State) {
+        let priority = state.subscribers.priority
+        let ticket = environment.scheduler.request(
+            host: host, priority: priority, place: state.permit.place, for: self)
+        state.permit = Permit(ticket: ticket, request: id, place: state.permit.place ?? ticket, priority: priority)
+    }
+
+    /// Moves the permit to another host, and returns the actions that follow.
+    func movePermit(to host: String, _ id: PermitRequestID, _ state: inout State) -> [TransferAction] {
+        guard let ticket = state.permit.ticket else { preconditionFailure("a move without a permit") }
+        if environment.scheduler.move(ticket, to: host) {
+            state.permit.request = id
+            return state.machine.permitGranted(id, at: now)
+        }
+        state.permit.ticket = nil
+        return state.machine.moveRefused(id, at: now)
+    }
+
+    /// Releases the permit, or withdraws the request for one, and returns whether there was one.
+    func releasePermit(_ state: inout State) -> Bool {
+        guard let ticket = state.permit.ticket else { return false }
+        environment.scheduler.release(ticket)
+        state.permit.ticket = nil
+        return true
+    }
+
+    /// Passes the present priority of the subscribers to the scheduler.
+    func updatePriority(_ state: inout State) {
+        let priority = state.subscribers.priority
+        guard !state.subscribers.isEmpty, priority != state.permit.priority, let ticket = state.permit.ticket else {
+            return
+        }
+        environment.scheduler.setPriority(priority, of: ticket)
+        state.permit.priority = priority
+    }
+
+    /// The effect that must follow each of the calls above.
+    var deliveryOfGrants: DeferredEffect {
+        DeferredEffect { [environment] in environment.scheduler.deliverGrants() }
+    }
+}
+
+extension Transfer: PermitReceiver {
+    func permitGranted(_ ticket: PermitQueue.Ticket) {
+        let now = now
+        // The race of a grant with the end or the pause of a queued transfer.
+        if updateQueued({ queued, _ in queued.ticket == ticket ? nil : true }) != nil { return }
+        update { state, decision in
+            // The race of a grant with a release.
+            guard state.permit.ticket == ticket, let request = state.permit.request else { return }
+            decision.actions += state.machine.permitGranted(request, at: now)
+        }
+    }
+}
