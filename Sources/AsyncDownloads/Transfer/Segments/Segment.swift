@@ -14,6 +14,8 @@ struct Segment: Sendable, Hashable {
     private(set) var claimed: Int64
     /// The writes in progress, in ascending order.
     private(set) var writes: [Range<Int64>] = []
+    /// Whether bytes beyond the limit have arrived, which are lost.
+    private(set) var hasPassedLimit = false
     private var rate: ByteRate
 
     /// Creates the segment of an exchange whose head was accepted.
@@ -62,12 +64,22 @@ extension Segment {
         limit = end
     }
 
+    /// Records that bytes beyond the limit have arrived and were ignored.
+    mutating func passLimit() {
+        hasPassedLimit = true
+    }
+
     /// Counts bytes that have arrived, and records that `parts` of them are being written.
     mutating func claim(to end: Int64, writing parts: [Range<Int64>], at now: Duration) {
         precondition(end >= claimed && end <= open.upperBound, "bytes claimed outside the segment")
         rate.add(end - claimed, at: now)
         claimed = end
         writes += parts
+    }
+
+    /// Records that no write counts any more.
+    mutating func failWrites() {
+        writes = []
     }
 
     /// Records that a write has ended.

@@ -135,6 +135,7 @@ extension SegmentPlan {
     ) -> [Range<Int64>] {
         guard let index = segments.firstIndex(where: { $0.exchange == exchange }) else { return [] }
         let wanted = range.clamped(to: segments[index].open)
+        if range.upperBound > segments[index].open.upperBound { segments[index].passLimit() }
         guard !wanted.isEmpty else { return [] }
         precondition(wanted.lowerBound == segments[index].claimed, "bytes out of order")
         // The writes of the other segments are outside this one.
@@ -169,6 +170,22 @@ extension SegmentPlan {
 // MARK: - Ends
 
 extension SegmentPlan {
+    /// Removes everything except what was measured, because no exchange is left.
+    mutating func reset() {
+        let setup = setup
+        self = Self()
+        self.setup = setup
+    }
+
+    /// Records that a write of an exchange has failed, after which none of its writes counts.
+    mutating func failWrites(of exchange: ExchangeID) {
+        if let index = segments.firstIndex(where: { $0.exchange == exchange }) {
+            segments[index].failWrites()
+        } else if closing[exchange] != nil {
+            closing[exchange] = []
+        }
+    }
+
     /// Takes the segment or the request of an exchange away, because the exchange is being canceled.
     ///
     /// Its writes in progress still count.
@@ -198,7 +215,9 @@ extension SegmentPlan {
 
     /// Extends the segment before the one that was at `index` by the rest of that one, as far as its response contains it.
     private mutating func handBack(_ segment: Segment, before index: Int) {
-        guard index > 0, !segment.open.isEmpty, let limit = segment.limit else { return }
+        guard index > 0, !segment.open.isEmpty, let limit = segment.limit, !segments[index - 1].hasPassedLimit else {
+            return
+        }
         let end = min(limit, segments[index - 1].responseEnd ?? limit)
         if end > segments[index - 1].open.upperBound { segments[index - 1].extend(to: end) }
     }

@@ -18,6 +18,8 @@ struct PlanRun {
     private var now = Duration.zero
     private var generator: SplitMix64
     private var lastExchange = 0
+    /// Where the next byte of each body belongs.
+    private var positions: [ExchangeID: Int64] = [:]
     /// The writes in progress, in the order in which they were claimed.
     private var writes: [(exchange: ExchangeID, range: Range<Int64>)] = []
 
@@ -151,10 +153,12 @@ struct PlanRun {
     private mutating func receive() {
         guard let segment = plan.segments.randomElement(using: &generator) else { return }
         let most = max(1, min(length / 2, 2 << 20))
+        let position = positions[segment.exchange] ?? segment.start
         // A response has no bytes beyond its end.
-        let count = min(
-            Int64.random(in: 1...most, using: &generator), (segment.responseEnd ?? length) - segment.claimed)
-        let range = segment.claimed..<segment.claimed + count
+        let left = (segment.responseEnd ?? length) - position
+        guard left > 0 else { return end(segment.exchange) }
+        let range = position..<position + min(Int64.random(in: 1...most, using: &generator), left)
+        positions[segment.exchange] = range.upperBound
         let parts = plan.bytesArrived(range, by: segment.exchange, received: received, at: now)
         note("\(segment.exchange) receives \(range): \(parts)")
         for part in parts {

@@ -33,6 +33,15 @@ struct SegmentPlanEndTests {
         #expect(fixture.request(1, from: 3) == [33 * mebibyte..<64 * mebibyte])
     }
 
+    @Test func `the rest has no exchange where the body of the one before it has passed it`() {
+        var fixture = divided()
+        fixture.receive(32 * mebibyte - 10, 1)
+        fixture.receive(20, 1)
+        fixture.receive(mebibyte, 2)
+        fixture.plan.ended(2)
+        #expect(fixture.plan.unassigned(fixture.received) == [33 * mebibyte..<64 * mebibyte])
+    }
+
     @Test func `an exchange takes over only what its response contains`() {
         var fixture = PlanFixture()
         _ = fixture.request(2, from: 2)
