@@ -67,6 +67,25 @@ package struct IntervalSet: Sendable, Hashable {
 
     /// Returns whether the set contains every byte below `length`.
     package func isComplete(below length: Int64) -> Bool { firstGap(below: length) == nil }
+
+    /// Returns the missing ranges within `range`, in ascending order.
+    package func gaps(in range: Range<Int64>) -> [Range<Int64>] {
+        var gaps: [Range<Int64>] = []
+        var position = range.lowerBound
+        for known in ranges where known.upperBound > position {
+            if known.lowerBound >= range.upperBound { break }
+            if known.lowerBound > position { gaps.append(position..<known.lowerBound) }
+            position = known.upperBound
+        }
+        if position < range.upperBound { gaps.append(position..<range.upperBound) }
+        return gaps
+    }
+
+    /// Returns the range of the set that contains `position`, or `nil` if that byte is missing.
+    package func range(containing position: Int64) -> Range<Int64>? { ranges.first { $0.contains(position) } }
+
+    /// Returns the first missing position that is not below `position`.
+    package func firstMissing(from position: Int64) -> Int64 { range(containing: position)?.upperBound ?? position }
 }
 
 extension IntervalSet: Codable {

@@ -9,7 +9,7 @@ extension Transfer {
             endOversized(&state, &decision, at: now)
             // The subscribers that are left may be paused, which has stopped the exchange.
             if state.machine.phase != .preparing { reply = .proceed }
-            let isAside = reply != .proceed && (reply == .holdBack || writesAside(state))
+            let isAside = reply != .proceed && (reply == .holdBack || writesAside(state, exchange: id))
             if isAside, case .start(let representation) = reply {
                 decision.actions.append(.startPartial(representation, exchange: id))
             }
@@ -34,26 +34,27 @@ extension Transfer {
         _ bytes: UnsafeRawBufferPointer, from receiver: ExchangeReceiver, exchange id: ExchangeID
     ) -> Readiness {
         let (decision, partial, isAside) = updateQuietly { state in
-            let isAside = writesAside(state)
+            let isAside = writesAside(state, exchange: id)
             return (state.machine.bytesArrived(bytes.count, exchange: id, at: now), state.partial, isAside)
         }
         guard let partial else { return .ready }
-        let (part, take): (ExchangeProgress.Part, PartHandler)
+        let (parts, take): ([ExchangeProgress.Part], PartHandler)
         switch decision {
         case .ignore: return .ready
-        case .write(let wanted): (part, take) = (wanted, write)
-        case .compare(let wanted): (part, take) = (wanted, compare)
+        case .write(let wanted): (parts, take) = (wanted, write)
+        case .compare(let wanted): (parts, take) = ([wanted], compare)
         }
-        let wanted = UnsafeRawBufferPointer(rebasing: bytes[part.skipped..<part.skipped + part.count])
         guard isAside else {
-            take(wanted, part.offset, partial, id, false)
+            for part in parts { take(part.bytes(of: bytes), part.offset, partial, id, false) }
             return .ready
         }
-        let copy = [UInt8](wanted)
+        let copy = [UInt8](bytes)
         let end = receiver.holdEnd()
         let gate = Gate()
         work.queue.async {
-            copy.withUnsafeBytes { take($0, part.offset, partial, id, true) }
+            copy.withUnsafeBytes { bytes in
+                for part in parts { take(part.bytes(of: bytes), part.offset, partial, id, true) }
+            }
             gate.open()
             end.release()
         }
@@ -98,7 +99,7 @@ extension Transfer {
         }
         let isDigestDue = update { state, decision in
             for action in state.machine.wrote(bytes.count, at: offset, exchange: id, at: now) {
-                if case .markPartial(let received) = action, isAside || !writesAside(state) {
+                if case .markPartial(let received) = action, isAside || !writesAside(state, exchange: id) {
                     // Marked at once, before subscribers are notified of the bytes: the queue may be busy with a sync.
                     decision.effects.insert(
                         DeferredEffect { [self] in timed(partial) { partial.mark(received) } }, at: 0)
@@ -115,13 +116,20 @@ extension Transfer {
     /// Whether bytes must not be written on an engine's thread.
     ///
     /// If an engine delivers bytes although it was asked to wait, they are written after the earlier ones.
-    private func writesAside(_ state: State) -> Bool {
-        state.isMovingToDisk || state.machine.isWriting
+    private func writesAside(_ state: State, exchange id: ExchangeID) -> Bool {
+        state.isMovingToDisk || state.machine.isWriting(id)
             || environment.slowDisks.contains(state.partial?.volume, at: now)
     }
 
     /// Runs a call that waits for a disk, and records its duration.
     private func timed<Value>(_ partial: any Partial, _ body: () -> Value) -> Value {
         environment.slowDisks.measure(partial.volume, environment.time, body)
+    }
+}
+
+extension ExchangeProgress.Part {
+    /// Returns the bytes of the part, of those that have arrived.
+    fileprivate func bytes(of all: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: all[skipped..<skipped + count])
     }
 }

@@ -40,6 +40,13 @@ struct IntervalSetTests {
         }
         #expect(intervals.firstGap(below: limit) == gap)
         #expect(intervals.isComplete(below: limit) == missing.isEmpty)
+        for lower in [0, limit / 3, limit] {
+            let gaps = intervals.gaps(in: lower..<limit)
+            #expect(gaps.flatMap { Array($0) } == missing.filter { $0 >= lower })
+            #expect(zip(gaps, gaps.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
+            #expect(intervals.range(containing: lower) == intervals.ranges.first { $0.contains(lower) })
+            #expect(intervals.firstMissing(from: lower) == (lower...).first { !bytes.contains($0) })
+        }
     }
 
     @Test func `an interval set is encoded as pairs and decoded from them`() throws {

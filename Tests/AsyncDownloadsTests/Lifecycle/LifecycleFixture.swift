@@ -120,7 +120,7 @@ extension Transfer {
     var isIdle: Bool {
         withState { state in
             guard state.pending.isEmpty, !state.isPerforming, !state.isMovingToDisk,
-                !state.machine.isWriting
+                !state.machine.exchanges.all.contains(where: { $0.exchange.isWriting })
             else { return false }
             switch state.machine.phase {
             case .opening, .preparing, .closing, .closingToRetry, .finishing, .ended: return false

@@ -47,6 +47,16 @@ package struct RequestedRange: Sendable, Hashable {
             condition: isConditional ? .ifMatch(validator) : .none)
     }
 
+    /// Returns the request for a part of a file that other exchanges fetch at the same time (rule 8).
+    ///
+    /// - Parameter validator: The validator of the file; `nil` without a strong one, or if the server doesn't understand the
+    ///   condition. The response then has to prove that it is of the same object.
+    package static func segment(_ range: Range<Int64>, validator: Validator?) -> Self {
+        Self(
+            range: ByteRange(first: range.lowerBound, last: range.upperBound - 1),
+            condition: validator.map { .ifMatch($0) } ?? .none)
+    }
+
     /// The header fields that request the range under the condition (rules 1 to 7).
     package var fields: HeaderFields {
         var fields: HeaderFields = [:]

@@ -26,6 +26,8 @@ struct ExchangeProgress: Sendable {
     let request: RequestedRange
     /// Whether the bytes are compared with those on disk instead of written.
     let compares: Bool
+    /// Whether the request was sent while another exchange received; see ``ExtraExchanges``.
+    let isExtra: Bool
     private(set) var phase = Phase.connecting
     /// Where the next byte that arrives belongs.
     private(set) var position: Int64
@@ -50,15 +52,19 @@ struct ExchangeProgress: Sendable {
     /// The callback time at the last check before ``lastActivity``.
     private var callbackTimeBefore = Duration.zero
 
-    init(request: RequestedRange, compares: Bool = false, at now: Duration) {
+    init(request: RequestedRange, compares: Bool = false, isExtra: Bool = false, at now: Duration) {
         self.request = request
         self.compares = compares
+        self.isExtra = isExtra
         position = request.start
         lastActivity = now
     }
 
     /// Whether bytes are being written, so that the engine is held back.
     var isWriting: Bool { pendingWriteCount > 0 }
+
+    /// Whether the exchange was canceled.
+    var isCanceled: Bool { canceledAt != nil }
 
     /// Whether the body flows.
     var isReceiving: Bool { if case .receiving = phase { true } else { false } }
@@ -136,9 +142,13 @@ extension ExchangeProgress {
                 hasOverflowed = true
             }
         }
-        pendingWriteCount += 1
         defer { position += wanted }
         return Part(skipped: Int(skipped), count: Int(wanted), offset: position)
+    }
+
+    /// Records that parts are being written or compared.
+    mutating func beginWrites(_ count: Int) {
+        pendingWriteCount += count
     }
 
     /// Records that a part was written or compared.

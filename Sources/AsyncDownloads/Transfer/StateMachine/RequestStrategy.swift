@@ -21,6 +21,9 @@ struct RequestStrategy: Sendable {
     /// Whether requests are bounded.
     var isBounded: Bool { usesWindows }
 
+    /// The length of bounded requests; nil while requests are unbounded.
+    var window: Int64? { usesWindows ? windowLength : nil }
+
     /// Whether a request without a condition may follow.
     var mayDropCondition: Bool { !hasDroppedCondition }
 

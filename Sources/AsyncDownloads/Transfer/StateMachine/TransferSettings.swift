@@ -13,6 +13,11 @@ struct TransferSettings: Sendable {
     var contentChangePolicy = ContentChangePolicy.restart
     var progressInterval = Duration.milliseconds(100)
 
+    /// How many exchanges may fetch parts of the file at the same time.
+    var connections = ConnectionController.Mode.fixed(1)
+    /// Which parts are worth an exchange.
+    var segmentLimits = ExtraExchanges.Limits()
+
     /// The engine's ``Transport/windowLength``.
     var windowLength: Int64?
     /// The engine's ``Transport/decodesContent``.

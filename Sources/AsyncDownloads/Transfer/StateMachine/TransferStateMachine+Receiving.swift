@@ -27,8 +27,8 @@ extension TransferStateMachine {
 
     /// What happens to bytes that arrived.
     enum BytesDecision: Sendable, Hashable {
-        /// Write the part, and report `wrote`.
-        case write(ExchangeProgress.Part)
+        /// Write the parts, and report `wrote` for each; there is at least one, which may be empty.
+        case write([ExchangeProgress.Part])
         /// Compare the part with the bytes on disk, and report `compared`.
         case compare(ExchangeProgress.Part)
         /// Ignore the bytes: they belong to a superseded exchange, or to a body of no use.
@@ -37,14 +37,29 @@ extension TransferStateMachine {
 
     /// Handles `count` bytes of an exchange.
     mutating func bytesArrived(_ count: Int, exchange id: ExchangeID, at now: Duration) -> BytesDecision {
-        guard case .exchanging = state, exchanges[id]?.isReceiving == true else { return .ignore }
+        guard case .exchanging = state, let exchange = exchanges[id], exchange.isReceiving, !exchange.isCanceled else {
+            return .ignore
+        }
         meter.add(count)
         let limit = demands.byteLimit
-        let part = exchanges.update(id) { exchange in
-            let part = exchange.receive(count, limit: limit, at: now)
-            return exchange.compares ? BytesDecision.compare(part) : .write(part)
+        guard let part = exchanges.update(id, { $0.receive(count, limit: limit, at: now) }) else { return .ignore }
+        let compares = exchanges[id]?.compares ?? false
+        let parts = compares ? [part] : missing(part, exchange: id, at: now)
+        _ = exchanges.update(id) { $0.beginWrites(parts.count) }
+        return compares ? .compare(part) : .write(parts)
+    }
+
+    /// Returns what the plan lets the exchange write of a part.
+    private mutating func missing(
+        _ part: ExchangeProgress.Part, exchange id: ExchangeID, at now: Duration
+    ) -> [ExchangeProgress.Part] {
+        let range = part.offset..<part.offset + Int64(part.count)
+        let missing = plan.bytesArrived(range, by: id, received: bytes.intervals, at: now)
+        // The report of an empty part may show that the exchange has brought too much.
+        guard !missing.isEmpty else { return [.init(skipped: part.skipped, count: 0, offset: part.offset)] }
+        return missing.map {
+            .init(skipped: part.skipped + Int($0.lowerBound - part.offset), count: $0.count, offset: $0.lowerBound)
         }
-        return part ?? .ignore
     }
 
     /// Handles that the part at `offset` is written.
@@ -52,6 +67,7 @@ extension TransferStateMachine {
         _ count: Int, at offset: Int64, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         exchanges.update(id) { $0.finishWrite(at: now) }
+        plan.wrote(offset..<offset + Int64(count), by: id)
         guard let exchange = exchanges[id] else { return [] }
         bytes.wrote(offset..<offset + Int64(count), counts: !exchange.hasFailed)
         // Bytes that an engine has delivered although it was asked to wait are written first.
@@ -60,7 +76,10 @@ extension TransferStateMachine {
         // The race of a write with a stop: the bytes count, and nothing more happens here.
         guard case .exchanging = state, exchange.isReceiving else { return [] }
         let actions = reportWritten(count, at: now)
-        guard exchange.hasOverflowed else { return actions }
+        guard exchange.hasOverflowed else {
+            let isExhausted = plan[id]?.isExhausted(bytes.intervals) ?? false
+            return actions + (isExhausted || bytes.isComplete ? cancelUseless(at: now) : []) + startExtras(at: now)
+        }
         let limit = demands.byteLimit ?? bytes.count
         return actions + drain(.fail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed")), at: now)
     }
@@ -84,6 +103,7 @@ extension TransferStateMachine {
         _ error: DownloadError, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         exchanges.update(id) { $0.failWrite() }
+        plan.failWrites(of: id)
         guard case .exchanging = state, exchanges[id]?.isReceiving == true else { return [] }
         return drain(.fail(error), at: now)
     }
@@ -100,6 +120,7 @@ extension TransferStateMachine {
         switch state {
         case .draining(let followUp):
             _ = exchanges.remove(id)
+            plan.ended(id)
             return exchanges.isEmpty ? proceed(followUp, at: now) : []
         case .exchanging:
             return ended(exchange, id, end, at: now)
@@ -111,6 +132,13 @@ extension TransferStateMachine {
     private mutating func ended(
         _ exchange: ExchangeProgress, _ id: ExchangeID, _ end: ExchangeEnd, at now: Duration
     ) -> [TransferAction] {
+        if exchange.isCanceled || isSpare(id) && !exchange.isHeldBack && isPremature(exchange, end) {
+            _ = exchanges.remove(id)
+            if isSpare(id) { return spareEnded(exchange, id, at: now) }
+            plan.ended(id)
+            // The race of a cancellation with the end of the last exchange that received.
+            return exchanges.isEmpty ? proceed(.advance, at: now) : []
+        }
         switch exchange.phase {
         case .preparing:
             exchanges.update(id) { $0.endEarly(end) }
@@ -123,11 +151,18 @@ extension TransferStateMachine {
         case .receiving:
             _ = exchanges.remove(id)
             if let error = failure(of: end) ?? shortfall(exchange) { return failed(error, at: now) }
+            plan.ended(id)
             let verification = exchange.compares ? comparisonEnded(exchange) : []
-            guard exchanges.isEmpty else { return verification }
+            guard exchanges.isEmpty else { return verification + cancelUseless(at: now) + startExtras(at: now) }
             if let delay = delay(after: exchange) { return verification + wait(for: delay, isPaced: true) }
             return verification + proceed(.advance, at: now)
         }
+    }
+
+    /// Whether the exchange has ended without everything that its head promised.
+    private func isPremature(_ exchange: ExchangeProgress, _ end: ExchangeEnd) -> Bool {
+        guard case .complete = end, exchange.isReceiving else { return true }
+        return exchange.end.map { exchange.position < $0 } ?? false
     }
 
     /// How long the next request has to wait after an exchange that ended in order; nil for not at all.
@@ -177,6 +212,7 @@ extension TransferStateMachine {
         if case .retry = followUp { strategy.interrupted() }
         if running.contains(where: \.exchange.isReceiving) { strategy.interrupted() }
         state = .draining(followUp)
+        plan.cancelAll()
         exchanges.removeEnded()
         if exchanges.isEmpty { return gates + proceed(followUp, at: now) }
         return (canceling ? cancelExchanges(at: now) : []) + gates

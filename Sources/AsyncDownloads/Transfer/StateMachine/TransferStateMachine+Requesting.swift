@@ -30,10 +30,10 @@ extension TransferStateMachine {
     mutating func startExchange(
         _ range: RequestedRange, compares: Bool = false, at now: Duration
     ) -> [TransferAction] {
-        let id = exchanges.add(ExchangeProgress(request: range, compares: compares, at: now))
+        precondition(exchanges.isEmpty, "a second exchange that isn't an extra one")
+        plan.reset()
         state = .exchanging
-        let fields = address.redirects.headers(address.headers, adding: range.fields)
-        return [.startExchange(id, ExchangeRequest(url: address.url, headers: fields))] + keepTicking()
+        return send(ExchangeProgress(request: range, compares: compares, at: now), at: now) + keepTicking()
     }
 
     /// Handles the head of an exchange, after which its body may flow as the reply says.
@@ -41,10 +41,13 @@ extension TransferStateMachine {
         _ head: ResponseHead, exchange id: ExchangeID, at now: Duration, date: HTTPDate
     ) -> (reply: HeadReply, actions: [TransferAction]) {
         // The race of a head with the cancellation of its exchange.
-        guard case .exchanging = state, let exchange = exchanges[id], case .connecting = exchange.phase else {
-            return (.proceed, [])
-        }
+        guard case .exchanging = state, let exchange = exchanges[id], case .connecting = exchange.phase,
+            !exchange.isCanceled
+        else { return (.proceed, []) }
         exchanges.update(id) { $0.keepAlive(at: now) }
+        if exchange.isExtra {
+            return (.proceed, handleExtra(decideExtra(head, exchange, date: date), id, at: now))
+        }
         let interpreter = ResponseInterpreter(
             asked: exchange.request, known: bytes.representation, received: bytes.intervals.prefixEnd,
             url: address.url.absoluteString, decodesContent: settings.decodesContent, date: date,
@@ -54,7 +57,17 @@ extension TransferStateMachine {
             exchange.compares
             ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
             : handle(interpreter.decide(head), head, id, at: now)
+        if head.headers.tokens(for: "Accept-Ranges") == ["none"] { extras.turnOff() }
         return (reply(to: id), actions)
+    }
+
+    private func decideExtra(_ head: ResponseHead, _ exchange: ExchangeProgress, date: HTTPDate) -> SegmentDecision {
+        guard let known = bytes.representation else {
+            preconditionFailure("an extra exchange without a representation")
+        }
+        return SegmentInterpreter(
+            asked: exchange.request, known: known, url: address.url.absoluteString, date: date
+        ).decide(head)
     }
 
     /// What the callback that reported a head has to do before it returns.
@@ -118,6 +131,7 @@ extension TransferStateMachine {
             $0.accept(
                 skipping: continuation.skipped, end: continuation.end, preparation: becomesUnverified ? .store : nil)
         }
+        acceptFirst(id, end: continuation.end, at: now)
         strategy.rangeAnswered()
         address.answered()
         if !becomesUnverified { meter.start(at: now) }
@@ -137,11 +151,20 @@ extension TransferStateMachine {
         bytes.started(new)
         let replacesBytes = bytes.isPartialFilled
         exchanges.update(id) { $0.acceptWhole(end: end, preparation: replacesBytes ? .store : .starting(new)) }
+        acceptFirst(id, end: end, at: now)
         checkpoints.reset()
         address.answered()
         strategy.bodyStarted()
         actions += emitStart()
         return actions + (replacesBytes ? [.startPartial(new, exchange: id)] : [])
+    }
+
+    /// Assigns the missing bytes to an exchange that was started while no other one was alive.
+    private mutating func acceptFirst(_ id: ExchangeID, end: Int64?, at now: Duration) {
+        let start = exchanges[id]?.position ?? 0
+        _ = plan.accept(
+            id, from: start, responseEnd: end, length: bytes.representation?.length, received: bytes.intervals, at: now)
+        extras.bodyStarted(at: now)
     }
 
     /// Removes the file that bytes were imported from, since a server has confirmed them.

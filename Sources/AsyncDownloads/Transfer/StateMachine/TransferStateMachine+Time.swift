@@ -44,14 +44,15 @@ extension TransferStateMachine {
     }
 
     private mutating func checkRunning(at now: Duration) -> [TransferAction] {
-        let running = exchanges.all.map(\.exchange).filter { !$0.isHeldBack }
-        guard !running.isEmpty else { return [] }
-        var actions: [TransferAction] = []
+        let running = exchanges.all.map(\.exchange).filter { !$0.isHeldBack && !$0.isCanceled }
+        guard !running.isEmpty else { return abandonCanceled(at: now) }
+        var actions = abandonCanceled(at: now)
         if meter.shouldEmit(at: now) {
             if marks.isDue(at: now) { actions.append(.markPartial(bytes.intervals)) }
             actions.append(.emit(.progress(progress)))
         }
-        if let limit = demands.idleTimeout, running.contains(where: { !$0.isWriting && $0.idleTime >= limit }) {
+        actions += checkExtras(at: now)
+        if let limit = demands.idleTimeout, running.allSatisfy({ !$0.isWriting && $0.idleTime >= limit }) {
             actions += drain(.retry(DownloadError(.timedOut, "no byte for \(limit)")), at: now)
         }
         return actions
@@ -76,6 +77,7 @@ extension TransferStateMachine {
     mutating func keepTicking() -> [TransferAction] {
         guard !isTicking else { return [] }
         isTicking = true
-        return [.scheduleTick(demands.tickInterval)]
+        let interval = demands.tickInterval
+        return [.scheduleTick(extras.isOff ? interval : min(interval, ExtraExchanges.sampleInterval))]
     }
 }

@@ -52,6 +52,10 @@ extension TransferStateMachine {
         bytes.forgetEmptyRepresentation()
         // The race of the last write with a stop.
         guard case .exchanging = state, exchange.isReceiving else { return actions }
+        if exchange.isExtra {
+            extras.turnOff()
+            return actions + drain(.advance, at: now)
+        }
         let isFirst = budget.countExcess()
         if !isFirst, exchange.request.range != nil {
             strategy.useUnbounded()

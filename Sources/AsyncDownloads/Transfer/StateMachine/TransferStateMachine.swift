@@ -102,6 +102,8 @@ struct TransferStateMachine: Sendable {
     var bytes = ReceivedBytes()
     var address: SourceAddress
     var exchanges = ExchangeSet()
+    var plan = SegmentPlan()
+    var extras: ExtraExchanges
     var strategy: RequestStrategy
     var budget: RetryBudget
     var permit = PermitHolding()
@@ -127,6 +129,7 @@ struct TransferStateMachine: Sendable {
         self.settings = settings
         demands = settings.demands
         address = SourceAddress(url: settings.url, headers: settings.headers)
+        extras = ExtraExchanges(settings.connections, settings.segmentLimits)
         strategy = RequestStrategy(windowLength: settings.windowLength)
         budget = RetryBudget(seed: seed)
         meter = ProgressMeter(interval: settings.progressInterval)
@@ -189,8 +192,8 @@ extension TransferStateMachine {
         }
     }
 
-    /// Whether bytes of an exchange are being written.
-    var isWriting: Bool { exchanges.all.contains { $0.exchange.isWriting } }
+    /// Returns whether bytes of the exchange are being written.
+    func isWriting(_ id: ExchangeID) -> Bool { exchanges[id]?.isWriting ?? false }
 }
 
 // MARK: - What the subscribers want

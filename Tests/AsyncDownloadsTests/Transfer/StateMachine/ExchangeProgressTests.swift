@@ -54,6 +54,7 @@ struct ExchangeProgressTests {
         #expect(progress.receive(5, limit: nil, at: .zero) == .init(skipped: 0, count: 5, offset: 10))
         #expect(progress.position == 15)
         progress.finishWrite(at: .zero)
+        progress.beginWrites(2)
         #expect(progress.isWriting)
         progress.failWrite()
         #expect(!progress.isWriting)
@@ -77,11 +78,11 @@ struct ExchangeProgressTests {
     func `bytes written after a failed write do not count`() {
         var harness = StateMachineHarness.receiving()
         #expect(
-            harness.machine.bytesArrived(10, exchange: 1, at: .zero) == .write(.init(skipped: 0, count: 10, offset: 50))
-        )
+            harness.machine.bytesArrived(10, exchange: 1, at: .zero)
+                == .write([.init(skipped: 0, count: 10, offset: 50)]))
         #expect(
-            harness.machine.bytesArrived(10, exchange: 1, at: .zero) == .write(.init(skipped: 0, count: 10, offset: 60))
-        )
+            harness.machine.bytesArrived(10, exchange: 1, at: .zero)
+                == .write([.init(skipped: 0, count: 10, offset: 60)]))
         harness.automatic = []
         harness.feed(harness.machine.writeFailed(DownloadError(.diskFull), exchange: 1, at: .zero))
         harness.feed(harness.machine.wrote(10, at: 60, exchange: 1, at: .zero))

@@ -14,29 +14,30 @@ extension ModelRun {
         case .movePermit(let host, let number):
             (permitNumber, movingHost) = (number, host)
             check(permit == .held, "a move without a permit")
-            check(exchange == nil, "a move during an exchange")
+            check(exchanges.isEmpty, "a move during an exchange")
             permit = .requested
         case .releasePermit:
-            check(exchange == nil, "the permit was released before the end of the exchange")
+            check(exchanges.isEmpty, "the permit was released before the end of the exchange")
             check(!store.isOpen || permit == .none, "the permit was released before the partial file")
             permit = .none
         case .startExchange(let number, let request):
-            check(exchange == nil, "two exchanges at once")
+            let isExtra = request.headers["Range"]?.hasSuffix("-") == false && request.headers["If-Range"] == nil
+            check(exchanges.isEmpty || isExtra, "rule 8: a second exchange without a bounded range")
             check(permit == .held, "an exchange without a permit")
             check(store.isOpen, "an exchange without a partial file")
-            exchange = Exchange(number: number, request: request)
+            exchanges.append(Exchange(number: number, request: request))
         case .cancelExchange(let number):
-            if exchange?.number == number { exchange?.isCancelled = true }
+            updateExchange(number) { $0.isCancelled = true }
         case .abandonExchange(let number):
             // Its end may have arrived first.
-            guard exchange?.number == number else { break }
-            check(exchange?.isCancelled == true, "abandoned an exchange that was not canceled")
-            end(.cancelled)
+            guard let exchange = exchange(number) else { break }
+            check(exchange.isCancelled, "abandoned an exchange that was not canceled")
+            end(.cancelled, of: number)
         case .openGate(let number):
-            if exchange?.number == number { exchange?.isHeldBack = false }
+            updateExchange(number) { $0.isHeldBack = false }
         case .refreshURL(_, let number):
             check((permit == .held) == store.isOpen, "a permit without an open partial file, or the reverse")
-            check(exchange == nil, "a refresh during an exchange")
+            check(exchanges.isEmpty, "a refresh during an exchange")
             refreshes.append(number)
         // The result may already be on its way.
         case .cancelRefresh: if Bool.random(using: &generator) { refreshes = [] }

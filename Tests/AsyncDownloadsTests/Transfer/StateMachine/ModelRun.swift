@@ -34,7 +34,8 @@ struct ModelRun {
     var server: ModelServer
     var store: ModelStore
     var now = Duration.zero
-    var exchange: Exchange?
+    /// The exchanges that have not ended, in the order in which they were started.
+    var exchanges: [Exchange] = []
     var commands: Int
     let isPassing: Bool
     private(set) var violations: [String] = []
@@ -66,8 +67,9 @@ struct ModelRun {
     /// - Parameters:
     ///   - faults: How often the server, the network, and the disk may fail.
     ///   - commands: How often commands may interrupt the transfer.
+    ///   - connections: How many exchanges may run at the same time.
     ///   - passing: Whether a transfer with enough retries can survive every fault, and no command ends the transfer.
-    init(seed: UInt64, faults: Int, commands: Int, passing: Bool = false) {
+    init(seed: UInt64, faults: Int, commands: Int, connections: Int = 1, passing: Bool = false) {
         var generator = SplitMix64(seed: seed)
         var settings = TransferSettings(url: .sample("https://a.example/file"))
         let retries = passing ? 100 : Int.random(in: 0...3, using: &generator)
@@ -80,9 +82,12 @@ struct ModelRun {
         settings.windowLength = [nil, 20, 50].randomElement(using: &generator) ?? nil
         settings.decodesContent = Bool.random(using: &generator)
         settings.progressInterval = Bool.random(using: &generator) ? .zero : .milliseconds(100)
+        settings.connections = .fixed(connections)
+        settings.segmentLimits = .init(shortestSegment: 5, longestSurplus: Int64(seed % 20))
         if faults > 0, !passing, Int.random(in: 0..<6, using: &generator) == 0 { settings.maximumByteCount = 60 }
         machine = TransferStateMachine(settings: settings, seed: seed)
         server = ModelServer(faults: faults, passing: passing, using: &generator)
+        server.limit = 1 + Int(seed % 6)
         store = ModelStore(faults: passing || faults == 0 ? 0 : Int.random(in: 0...2, using: &generator))
         machine.setRefreshable(Bool.random(using: &generator))
         isPassing = passing
@@ -113,10 +118,10 @@ struct ModelRun {
         // A permit that is granted while it is being released is covered by a separate test.
         case .scheduler: permit == .requested && actions.isEmpty
         case .store: !storeQueue.isEmpty
-        case .engine: exchange.map { !$0.isStalled || $0.isCancelled } ?? false
+        case .engine: !readyExchanges.isEmpty
         case .time: tick != nil || mark != nil || !retries.isEmpty
         case .caller: commands > 0 && ending == nil
-        case .object: server.faults > 0 && !isPassing && exchange != nil
+        case .object: server.faults > 0 && !isPassing && !exchanges.isEmpty
         case .refresh: !refreshes.isEmpty
         }
     }
@@ -164,9 +169,12 @@ struct ModelRun {
         case .progress(let progress):
             check(progress.receivedByteCount >= lastProgress, "rule 56: progress went backwards")
             lastProgress = progress.receivedByteCount
-        case .paused(let received), .resumed(let received):
+        case .paused(let received):
             check(received >= lastProgress, "rule 56: progress went backwards")
-            if case .paused = event { check(received <= store.keptCount, "rule 54: paused with more than is kept") }
+            check(received <= store.keptCount, "rule 54: paused with more than is kept")
+        case .resumed(let offset):
+            check(machine.bytes.count >= lastProgress, "rule 56: progress went backwards")
+            check(offset == machine.bytes.intervals.prefixEnd, "resumed behind the first missing byte")
         case .verifying:
             check(lastProgress == machine.bytes.count, "rule 57: the last progress was not emitted")
         default:
@@ -209,9 +217,12 @@ struct ModelRun {
     mutating func interrupt() {
         if server.faults > 0, !isPassing, Int.random(in: 0..<10, using: &generator) == 0 {
             history.append("an end inside a callback")
-            end(.failed(DownloadError(.connectionLost)))
+            if let number = exchanges.randomElement(using: &generator)?.number {
+                end(.failed(DownloadError(.connectionLost)), of: number)
+            }
         }
-        for move in [Move.caller, .store, .action, .time, .refresh] where isPossible(move) {
+        // Other exchanges have callbacks of their own at the same time.
+        for move in [Move.caller, .store, .action, .time, .refresh, .engine] where isPossible(move) {
             if Int.random(in: 0..<10, using: &generator) == 0 { make(move) }
         }
     }
@@ -226,7 +237,7 @@ struct ModelRun {
         check((ending != nil) == (machine.phase == .ended), "the phase and the end action differ")
         check(permit == .none, "came to rest with a permit")
         check(!store.isOpen, "came to rest with an open partial file")
-        check(exchange == nil, "came to rest with an exchange")
+        check(exchanges.isEmpty, "came to rest with an exchange")
         check(machine.intent != .run || ending != nil, "came to rest although it should run")
         guard ending != nil else { return }
         for intent in [TransferStateMachine.Intent.pause, .abandon, .discard] {

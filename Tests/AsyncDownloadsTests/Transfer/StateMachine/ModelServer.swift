@@ -29,6 +29,8 @@ struct ModelServer {
     private(set) var proof: Proof
     /// The number of faults, or changes of the object, that may still happen.
     var faults: Int
+    /// How many responses may be sent at the same time.
+    var limit = Int.max
     private let isPassing: Bool
 
     init(faults: Int, passing: Bool, using generator: inout SplitMix64) {

@@ -31,8 +31,10 @@ struct StateMachineHarness {
     private(set) var requests: [ExchangeRequest] = []
     /// The intervals of the last mark.
     private(set) var marked = IntervalSet()
-    /// The exchange that has not ended.
-    private(set) var exchange: ExchangeID?
+    /// The exchanges that have not ended.
+    private(set) var running: Set<ExchangeID> = []
+    /// The newest of them.
+    var exchange: ExchangeID? { running.max { $0.rawValue < $1.rawValue } }
     private var retry: (due: Duration, timer: TimerID)?
     /// The reply to the last head.
     private(set) var reply = TransferStateMachine.HeadReply.proceed
@@ -97,29 +99,31 @@ extension StateMachineHarness {
 
     mutating func stop(_ intent: TransferStateMachine.Intent) { feed(machine.stop(intent, at: now)) }
 
-    /// Reports the head of the current exchange.
-    mutating func head(_ status: Int, _ fields: HeaderFields = [:]) {
+    /// Reports the head of an exchange; that of the newest one by default.
+    mutating func head(_ status: Int, _ fields: HeaderFields = [:], of exchange: ExchangeID? = nil) {
         let head = ResponseHead(status: StatusCode(status), headers: fields)
-        let id = exchange ?? 0
+        let id = exchange ?? self.exchange ?? 0
         let (reply, actions) = machine.headArrived(head, exchange: id, at: now, date: .sample)
         self.reply = reply
         feed(actions)
         if case .start(let representation) = reply { feed([.startPartial(representation, exchange: id)]) }
     }
 
-    /// Reports and writes bytes of the current exchange; returns the written part, or nil for none.
+    /// Reports and writes bytes of an exchange, by default of the newest one.
+    ///
+    /// - Returns: The first part that was written; nil for none.
     @discardableResult
-    mutating func bytes(_ count: Int) -> Range<Int64>? {
-        let number = exchange ?? 0
-        guard case .write(let part) = machine.bytesArrived(count, exchange: number, at: now) else { return nil }
-        feed(machine.wrote(part.count, at: part.offset, exchange: number, at: now))
+    mutating func bytes(_ count: Int, of exchange: ExchangeID? = nil) -> Range<Int64>? {
+        let number = exchange ?? self.exchange ?? 0
+        guard case .write(let parts) = machine.bytesArrived(count, exchange: number, at: now), let part = parts.first
+        else { return nil }
+        for part in parts { feed(machine.wrote(part.count, at: part.offset, exchange: number, at: now)) }
         return part.offset..<part.offset + Int64(part.count)
     }
 
-    /// Reports the end of the current exchange.
-    mutating func end(_ end: ExchangeEnd = .complete) {
-        guard let number = exchange else { return }
-        exchange = nil
+    /// Reports the end of an exchange, by default of the newest one.
+    mutating func end(_ end: ExchangeEnd = .complete, of exchange: ExchangeID? = nil) {
+        guard let number = exchange ?? self.exchange, running.remove(number) != nil else { return }
         feed(machine.exchangeEnded(end, exchange: number, at: now))
     }
 
@@ -180,7 +184,7 @@ extension StateMachineHarness {
         case .scheduleMark(let delay): mark = now + delay
         case .markPartial(let received): marked = received
         case .startExchange(let number, let request):
-            exchange = number
+            running.insert(number)
             requests.append(request)
             done.append(action.summary)
         case .end:
@@ -224,11 +228,10 @@ extension StateMachineHarness {
         case .finishPartial: return machine.finished(finishing.map { [:] }, at: now)
         case .cancelExchange(let number):
             // An exchange that is canceled twice has one end.
-            guard exchange == number else { return nil }
-            exchange = nil
+            guard running.remove(number) != nil else { return nil }
             return machine.exchangeEnded(.cancelled, exchange: number, at: now)
         case .abandonExchange(let number):
-            exchange = nil
+            running.remove(number)
             return machine.exchangeEnded(.cancelled, exchange: number, at: now)
         default: return nil
         }

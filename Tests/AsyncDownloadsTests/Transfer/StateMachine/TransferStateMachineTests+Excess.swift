@@ -77,8 +77,8 @@ struct TransferExcessTests {
         var harness = StateMachineHarness.resuming()
         harness.head(206, Self.part)
         guard
-            case .write(.init(skipped: 0, count: 10, offset: 50)) = harness.machine.bytesArrived(
-                11, exchange: 1, at: harness.now)
+            harness.machine.bytesArrived(11, exchange: 1, at: harness.now)
+                == .write([.init(skipped: 0, count: 10, offset: 50)])
         else {
             Issue.record("the promised bytes were not written")
             return

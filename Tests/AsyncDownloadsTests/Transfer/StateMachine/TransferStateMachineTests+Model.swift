@@ -14,6 +14,28 @@ struct TransferModelTests {
         }
     }
 
+    @Test(arguments: 0..<8)
+    func `rules 52 to 56: the same is true of several exchanges at the same time`(_ share: UInt64) {
+        for seed in share * 500..<(share + 1) * 500 {
+            let run = Self.run(seed, connections: 2 + Int(seed % 4))
+            Self.report(run, seed)
+        }
+    }
+
+    @Test(arguments: 0..<4)
+    func `rule 58: without faults, a server that accepts one exchange delivers the file to several`(_ share: UInt64) {
+        for seed in share * 250..<(share + 1) * 250 {
+            var run = ModelRun(seed: seed, faults: 0, commands: 0, connections: 2 + Int(seed % 5))
+            run.run()
+            Self.report(run, seed)
+            #expect(run.machine.budget.retriesUsed == 0)
+            guard case .finished? = run.ending else {
+                Issue.record("seed \(seed) did not deliver:\n\(run.history.joined(separator: "\n"))")
+                continue
+            }
+        }
+    }
+
     @Test(arguments: 0..<4)
     func `without faults and commands, every transfer delivers its file`(_ share: UInt64) {
         for seed in share * 250..<(share + 1) * 250 {
@@ -30,7 +52,7 @@ struct TransferModelTests {
     @Test(arguments: 0..<4)
     func `a transfer with enough retries delivers its file after temporary faults and pauses`(_ share: UInt64) {
         for seed in share * 250..<(share + 1) * 250 {
-            var run = ModelRun(seed: seed, faults: 12, commands: 8, passing: true)
+            var run = ModelRun(seed: seed, faults: 12, commands: 8, connections: 1 + Int(seed % 4), passing: true)
             run.run()
             if run.machine.phase == .paused, run.violations.isEmpty {
                 run.commands = 0
@@ -73,8 +95,9 @@ struct TransferModelTests {
     }
 
     /// Runs a seed with few to many faults and commands.
-    private static func run(_ seed: UInt64) -> ModelRun {
-        var run = ModelRun(seed: seed, faults: 2 + Int(seed % 17), commands: Int(seed % 9))
+    private static func run(_ seed: UInt64, connections: Int = 1) -> ModelRun {
+        var run = ModelRun(
+            seed: seed, faults: 2 + Int(seed % 17), commands: Int(seed % 9), connections: connections)
         run.run()
         return run
     }

@@ -79,7 +79,7 @@ struct TransferStoppingTests {
         var harness = StateMachineHarness.receiving()
         harness.automatic.remove(.cancelling)
         let decision = harness.machine.bytesArrived(10, exchange: 1, at: harness.now)
-        #expect(decision == .write(.init(skipped: 0, count: 10, offset: 50)))
+        #expect(decision == .write([.init(skipped: 0, count: 10, offset: 50)]))
         harness.stop(.pause)
         harness.feed(harness.machine.wrote(10, at: 50, exchange: 1, at: harness.now))
         #expect(harness.bytes(10) == nil)

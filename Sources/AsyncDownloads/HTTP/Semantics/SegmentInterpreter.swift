@@ -1,0 +1,109 @@
+/// Decides what a response means for an exchange that fetches a part of a file while other exchanges fetch the rest.
+///
+/// The check is stricter than that of ``ResponseInterpreter``: the response has to begin exactly where it was asked to, and has
+/// to prove by itself that it is of the same object. A condition in the request doesn't count as a proof, because a server
+/// that ignores it would mix two objects. A part that isn't accepted costs nothing: its bytes remain with the other exchanges.
+package struct SegmentInterpreter: Sendable {
+    /// The bounded range that was requested.
+    package var asked: RequestedRange
+    /// The representation of the received bytes.
+    package var known: Representation
+    /// The `ETag` field of the first response if the representation has no strong validator.
+    package var weakTag: String?
+    /// Whether a checksum verifies the file, so that parts without a strong validator may be combined.
+    package var isChecksumExpected: Bool
+    /// The URL that responded.
+    package var url: String
+    /// The time when the response arrived.
+    package var date: HTTPDate
+
+    package init(
+        asked: RequestedRange, known: Representation, weakTag: String? = nil, isChecksumExpected: Bool = false,
+        url: String, date: HTTPDate
+    ) {
+        self.asked = asked
+        self.known = known
+        self.weakTag = weakTag
+        self.isChecksumExpected = isChecksumExpected
+        self.url = url
+        self.date = date
+    }
+
+    /// Returns what `head` means for the requested range.
+    package func decide(_ head: ResponseHead) -> SegmentDecision {
+        switch head.status.code {
+        case 206: decidePartial(head)
+        case 200, 203: .ignoresRanges
+        case 412: decideFailedCondition(head)
+        case 401, 403, 404, 410: .denied(head.status)
+        case _ where head.status.isRedirect: .redirect(location: head.headers.singleton("Location").value)
+        case _ where head.status.isRetryable:
+            .refused(retryAfter: RetryAfter(head.headers, now: date)?.delay(now: date))
+        default: .unusable
+        }
+    }
+
+    private func decidePartial(_ head: ResponseHead) -> SegmentDecision {
+        guard let range = asked.range, let last = range.last,
+            !head.headers.values(for: "Content-Type").contains(where: { $0.lowercased().hasPrefix("multipart/") }),
+            ContentCoding(head.headers) == nil,
+            case .satisfied(let positions, let completeLength?)? = ContentRange(head.headers)
+        else { return .unusable }
+        // The bytes before `last` may be fewer than requested (rule 19), but not others.
+        guard positions.lowerBound == range.first, positions.upperBound <= last else { return .unusable }
+        switch ContentLength(head.headers) {
+        case .invalid: return .unusable
+        case .value(let count) where count != positions.upperBound - positions.lowerBound + 1: return .unusable
+        case .value, .absent: break
+        }
+        guard completeLength == known.length else { return different }
+        return switch identity(head) {
+        case .same: .accept(end: positions.upperBound + 1)
+        case .different: different
+        case .absent: .unusable
+        }
+    }
+
+    private func decideFailedCondition(_ head: ResponseHead) -> SegmentDecision {
+        guard case .ifMatch(let validator) = asked.condition else { return .unusable }
+        return validator.matches(head.headers, receivedAt: date) == .same ? .retryWithoutCondition : different
+    }
+
+    /// A difference, which is a change only if the same resource has it: validators of two resources are not comparable
+    /// (rule 10).
+    private var different: SegmentDecision { isSameResource ? .changed : .unusable }
+
+    /// Whether the response came from the URL of the received bytes; the query, which may be a signature, doesn't count.
+    private var isSameResource: Bool {
+        func withoutQuery(_ url: String) -> Substring.UTF8View { url.utf8.prefix { $0 != UInt8(ascii: "?") } }
+        return withoutQuery(url).elementsEqual(withoutQuery(known.finalURL))
+    }
+
+    /// Compares what identifies the object; ``Validator/Match/absent`` if the response proves nothing.
+    ///
+    /// If both have an entity tag, the dates don't count: they may differ between the nodes of one server.
+    private func identity(_ head: ResponseHead) -> Validator.Match {
+        let digests = ReprDigest(head.headers)
+        if let digests, let recorded = known.digests {
+            if digests.contradicts(recorded) { return .different }
+            if digests.agrees(with: recorded) { return .same }
+        }
+        guard let validator = known.validator else { return isChecksumExpected ? weakIdentity(head) : .absent }
+        let match = validator.matches(head.headers, receivedAt: date)
+        guard match == .absent, let recorded = known.lastModified else { return match }
+        return Validator.compareDate(of: head.headers, with: recorded, receivedAt: date) == .different
+            ? .different : .absent
+    }
+
+    /// Compares the fields of an object without a strong validator, whose file a checksum verifies.
+    private func weakIdentity(_ head: ResponseHead) -> Validator.Match {
+        switch (head.headers.singleton("ETag").value, weakTag) {
+        case (nil, nil): break
+        case (let tag?, let weakTag?) where tag.hasSameBytes(as: weakTag): break
+        default: return .different
+        }
+        guard let recorded = known.lastModified else { return .same }
+        return Validator.compareDate(of: head.headers, with: recorded, receivedAt: date) == .different
+            ? .different : .same
+    }
+}

@@ -1,0 +1,39 @@
+internal import Foundation
+
+/// The rate at which bytes arrive, as a mean that forgets with a time constant of half a second.
+///
+/// The rate of a stalled connection falls toward zero without further input.
+struct ByteRate: Sendable, Hashable {
+    private static let timeConstant = Duration.milliseconds(500)
+    /// How long bytes have to be counted before the rate says something about the connection.
+    private static let shortestSample = Duration.milliseconds(100)
+
+    private let start: Duration
+    private var last: Duration
+    /// The counted bytes, each weighted by its age at ``last``.
+    private var weightedBytes = 0.0
+
+    /// Starts counting, because bytes may arrive from now on.
+    init(since now: Duration) {
+        start = now
+        last = now
+    }
+
+    /// Counts bytes that have arrived.
+    mutating func add(_ count: Int64, at now: Duration) {
+        weightedBytes = weightedBytes * decay(until: now) + Double(count)
+        last = max(last, now)
+    }
+
+    /// Returns the rate in bytes per second; nil while the connection is too young.
+    func value(at now: Duration) -> Double? {
+        guard now - start >= Self.shortestSample else { return nil }
+        // The weights of all moments since the start, without which a young connection would seem slower than it is.
+        let weight = 1 - exp(-((now - start) / Self.timeConstant))
+        return weightedBytes * decay(until: now) / (weight * (Self.timeConstant / .seconds(1)))
+    }
+
+    private func decay(until now: Duration) -> Double {
+        exp(-(max(.zero, now - last) / Self.timeConstant))
+    }
+}

@@ -1,0 +1,257 @@
+/// Decides how many connections one transfer uses.
+///
+/// By default it is one connection. More are tried, about twice as many in each step, and kept only if the rate increases
+/// enough. The rates are those of the whole downloader, so that a connection which takes its rate from another transfer gains
+/// nothing.
+struct ConnectionController: Sendable {
+    /// How the number is chosen.
+    enum Mode: Sendable, Hashable {
+        /// As many as measurably increase the rate, up to a maximum.
+        case automatic(maximum: Int)
+        /// A number that the caller has chosen; refusals and limits of the host reduce it.
+        case fixed(Int)
+    }
+
+    /// What was measured since the last sample.
+    struct Sample: Sendable {
+        /// How many bytes all transfers of the downloader have received.
+        var byteCount: Int64
+        /// How many connections of this transfer have a segment.
+        var busyCount: Int
+        /// How many bytes of this transfer no connection has received.
+        var remainingCount: Int64
+        /// How long a connection takes to deliver its first byte.
+        var setup: Duration
+        /// The most connections that the host, the other transfers, and the memory permit at present.
+        var bound: Int
+        /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
+        var isThrottled = false
+        /// Whether no other transfer of the downloader tries a step.
+        var mayTry = true
+    }
+
+    /// Where the decision stands.
+    private enum State {
+        /// The rate with the present number is measured; a step follows when it has settled.
+        case measuring
+        /// A step is judged. Continues with `measuring` if it is accepted, and otherwise with `holding`.
+        case trying(Step)
+        /// Nothing is tried until a time. Continues with `measuring`.
+        case holding(until: Duration)
+    }
+
+    /// A step to more connections.
+    private struct Step {
+        /// The number before the step, and the rate with it.
+        let from: Int
+        let rate: Double
+        var to: Int
+        let startedAt: Duration
+        /// When every connection of the step first had a segment.
+        var completedAt: Duration?
+
+        /// By how much the rate increases if each connection adds as much as the earlier ones, as a fraction.
+        var proportion: Double { Double(to - from) / Double(from) }
+    }
+
+    private let mode: Mode
+    private var state: State
+    /// The number that was decided, before the present bound.
+    private var decided: Int
+    private var bound = Int.max
+    private var windows = RateWindows()
+    private var collapse = CollapseWatch()
+    private var refusals = RefusalRecord()
+    /// Whether no step was rejected yet.
+    private var isFirstClimb = true
+    private var holdTime = Self.firstHold
+
+    static let firstHold = Duration.seconds(30)
+    static let longestHold = Duration.seconds(600)
+    /// A connection that brings less than this share of an earlier one isn't kept.
+    private static let leastContribution = 0.24
+    /// The fewest bytes that are left for each connection of a step.
+    static let bytesPerConnection: Int64 = 4 << 20
+
+    /// - Parameter worthwhile: The number that was kept in an earlier transfer from the host; it is used at once.
+    init(_ mode: Mode, worthwhile: Int = 1, at now: Duration) {
+        self.mode = mode
+        switch mode {
+        case .automatic(let maximum):
+            decided = max(1, min(worthwhile, maximum))
+            state = decided > 1 ? .holding(until: now + Self.firstHold) : .measuring
+        case .fixed(let number):
+            decided = max(1, number)
+            state = .measuring
+        }
+    }
+
+    /// How many connections the transfer may use.
+    var number: Int { max(1, min(decided, bound, collapse.ceiling ?? .max, refusals.ceiling ?? .max)) }
+
+    /// Whether a step is being judged, during which no other transfer should try one.
+    var isTrying: Bool { if case .trying = state { true } else { false } }
+
+    /// Whether connections of a step have no segment yet.
+    private var isCompletingStep: Bool { if case .trying(let step) = state { step.completedAt == nil } else { false } }
+
+    /// Returns whether connections may be requested now: some time after a refusal none are.
+    func mayRequest(at now: Duration) -> Bool { refusals.mayRequest(at: now) }
+}
+
+// MARK: - Inputs
+
+extension ConnectionController {
+    /// Handles a sample, which is due eight times a second, and returns how many connections the transfer may use.
+    mutating func measure(_ sample: Sample, at now: Duration) -> Int {
+        bound = max(1, sample.bound)
+        collapse.expire(at: now)
+        refusals.record(busyCount: sample.busyCount)
+        guard case .automatic(let maximum) = mode else { return number }
+        // A smaller bound is not a judgment, but the present windows don't measure the new number.
+        if number < decided {
+            decided = number
+            windows.void()
+            if isTrying { state = .measuring }
+        }
+        // Windows are comparable only if all connections receive, and nothing else limits them.
+        if sample.isThrottled || sample.busyCount < decided, !isCompletingStep { windows.void() }
+        let rate = windows.add(sample.byteCount, at: now)
+        if let rate, decided > 1, !isTrying, collapse.isDue(rate, at: now) { halve(at: now) }
+        switch state {
+        case .measuring: measured(sample, maximum, at: now)
+        case .trying(let step): judge(step, sample, rate, at: now)
+        case .holding(let end): if now >= end { state = .measuring }
+        }
+        return number
+    }
+
+    /// Handles that another transfer has started, has ended, or has changed its number of connections.
+    ///
+    /// The rate before is not comparable with the rate after. A step that is being judged is taken back without a penalty.
+    mutating func disturbed() {
+        windows.void()
+        collapse.void()
+        guard case .trying(let step) = state else { return }
+        decided = step.from
+        state = .measuring
+    }
+
+    /// Handles that the host has refused a further connection.
+    ///
+    /// - Parameter aliveCount: How many connections of the transfer have a segment.
+    /// - Returns: The number that the host permits, if the refusal says so; it is worth remembering.
+    mutating func refused(aliveCount: Int, at now: Duration) -> Int? {
+        let ceiling = refusals.refused(aliveCount: aliveCount, at: now)
+        guard case .automatic = mode else { return ceiling }
+        switch state {
+        case .trying(var step) where aliveCount > step.from:
+            // The connections that were accepted are judged without the others.
+            step.to = min(step.to, aliveCount)
+            decided = step.to
+            state = .trying(step)
+        case .trying(let step):
+            decided = step.from
+            hold(for: Self.firstHold, at: now)
+        // A connection that was replaced; the number is unchanged unless the host limits it.
+        case .measuring, .holding:
+            decided = min(decided, ceiling ?? .max)
+        }
+        return ceiling
+    }
+
+    /// Handles that the host has accepted a further connection.
+    mutating func accepted() {
+        refusals.accepted()
+    }
+
+    /// The number that was worth its connections; nil before a step was judged.
+    var worthwhile: Int? {
+        switch state {
+        case .holding: decided
+        case .trying(let step): isFirstClimb ? step.from : nil
+        case .measuring: decided > 1 ? decided : nil
+        }
+    }
+}
+
+// MARK: - Steps
+
+extension ConnectionController {
+    private mutating func measured(_ sample: Sample, _ maximum: Int, at now: Duration) {
+        guard let rate = windows.settled, !sample.isThrottled else { return }
+        collapse.observed(rate)
+        guard sample.mayTry, mayRequest(at: now), decided < collapse.ceiling ?? .max else { return }
+        let room = sample.remainingCount / Self.bytesPerConnection
+        let target =
+            [
+                2 * decided, decided + 8, maximum, bound, refusals.ceiling ?? .max, collapse.ceiling ?? .max,
+                Int(clamping: room),
+            ].min() ?? decided
+        let timeLeft = Duration.seconds(Double(sample.remainingCount) / rate)
+        guard target > decided, timeLeft >= max(.seconds(3), sample.setup * 10) else { return }
+        state = .trying(Step(from: decided, rate: rate, to: target, startedAt: now))
+        decided = target
+        windows.void()
+    }
+
+    /// - Parameter rate: The rate of the window that ends now, if one does.
+    private mutating func judge(_ step: Step, _ sample: Sample, _ rate: Double?, at now: Duration) {
+        if sample.isThrottled {
+            decided = step.from
+            state = .measuring
+            return windows.void()
+        }
+        if let rate, !windows.isBursty, rate >= step.rate * (1 + 0.75 * step.proportion) {
+            collapse.accepted(rate)
+            state = .measuring
+            return windows.void()
+        }
+        var step = step
+        if step.completedAt == nil, sample.busyCount >= step.to {
+            step.completedAt = now
+            // What arrived while connections were set up says nothing about their number.
+            windows.void()
+            state = .trying(step)
+        }
+        let isLast = now - step.startedAt >= max(.seconds(5), sample.setup * 20)
+        if let completedAt = step.completedAt, now - completedAt >= max(.milliseconds(200), sample.setup),
+            let settled = windows.settled
+        {
+            decide(step, settled, isLast: isLast, at: now)
+        } else if isLast {
+            decide(step, windows.latest, isLast: true, at: now)
+        }
+    }
+
+    private mutating func decide(_ step: Step, _ rate: Double, isLast: Bool, at now: Duration) {
+        let gain = rate / step.rate - 1
+        if gain >= 0.5 * step.proportion {
+            // The rate has settled, so that the next step can follow at once.
+            collapse.accepted(rate)
+            state = .measuring
+            return
+        }
+        // A gain that may be chance has to last for a second.
+        if isFirstClimb, gain >= 0.05, windows.rates.count < 4, !isLast { return }
+        let isWorthSome = isFirstClimb && gain >= 0.05
+        // As many as would bring the gain if each brought as much as the earlier ones.
+        let kept = isWorthSome ? Int((gain * Double(step.from) - Self.leastContribution).rounded(.up)) : 0
+        isFirstClimb = false
+        decided = min(step.from + kept, step.to)
+        collapse.accepted(decided == step.from ? step.rate : rate)
+        hold(for: holdTime, at: now)
+        holdTime = min(holdTime * 2, Self.longestHold)
+    }
+
+    private mutating func hold(for time: Duration, at now: Duration) {
+        state = .holding(until: now + time)
+        windows.void()
+    }
+
+    private mutating func halve(at now: Duration) {
+        decided = max(1, decided / 2)
+        collapse.halved(to: decided, at: now)
+        hold(for: Self.firstHold, at: now)
+    }
+}

@@ -1,0 +1,123 @@
+/// Whether a transfer fetches parts of its file in further exchanges, how many, and under which condition.
+///
+/// The first exchange is sent while no other one is alive, and is handled as if there were no others. An *extra* exchange is
+/// sent while another one receives. Whatever happens to an extra exchange, its bytes remain with the others: it never fails the
+/// transfer, uses up a retry, or asks for a fresh URL.
+struct ExtraExchanges: Sendable {
+    /// How long an extra exchange may take until its head, beside its share of the measured time.
+    private static let headTime = Duration.seconds(5)
+    /// How long an exchange may receive nothing while others receive.
+    static let stallTime = Duration.seconds(10)
+    /// How often the controller measures.
+    static let sampleInterval = Duration.milliseconds(125)
+    /// The fewest missing bytes for which automatic exchanges are worth it.
+    private static let leastLength: Int64 = 8 << 20
+    /// How many automatic requests are sent at once, so that a refusal concerns few of them.
+    private static let groupSize = 4
+
+    /// Which parts are worth an exchange.
+    struct Limits: Sendable, Hashable {
+        /// The fewest missing bytes that a division leaves to each exchange.
+        var shortestSegment: Int64 = 1 << 20
+        /// A body with at most this many more bytes than its exchange may write completes, which keeps its connection.
+        var longestSurplus: Int64 = 64 << 10
+    }
+
+    private let mode: ConnectionController.Mode
+    private let limits: Limits
+    /// nil before the first body flows.
+    private var controller: ConnectionController?
+    /// Whether no further extra exchange is started in this transfer.
+    private(set) var isOff: Bool
+    /// Whether the server doesn't understand the condition of extra requests.
+    private(set) var dropsCondition = false
+    private var hasSeenDifference = false
+    private var pausedUntil = Duration.zero
+    /// The fetched bytes at the last sample.
+    private var sampledCount: Int64 = 0
+
+    init(_ mode: ConnectionController.Mode, _ limits: Limits = Limits()) {
+        (self.mode, self.limits) = (mode, limits)
+        isOff =
+            switch mode {
+            case .automatic(let maximum): maximum <= 1
+            case .fixed(let number): number <= 1
+            }
+    }
+
+    /// Starts no further extra exchange in this transfer.
+    mutating func turnOff() {
+        isOff = true
+    }
+
+    /// Sends no condition with extra requests from now on, or none at all if that was tried before.
+    mutating func dropCondition() {
+        if dropsCondition { isOff = true }
+        dropsCondition = true
+    }
+
+    /// Records that an extra exchange has shown another object, and returns whether it was not the first one.
+    ///
+    /// The nodes of a server may differ for a moment, so that one difference is asked about once more.
+    mutating func sawDifference() -> Bool {
+        defer { hasSeenDifference = true }
+        return hasSeenDifference
+    }
+}
+
+// MARK: - The number of exchanges
+
+extension ExtraExchanges {
+    /// Records that the first body flows.
+    mutating func bodyStarted(at now: Duration) {
+        if controller == nil, !isOff { controller = ConnectionController(mode, at: now) }
+    }
+
+    /// Whether samples are measured.
+    var isMeasuring: Bool { controller != nil && !isOff }
+
+    /// Handles what was measured since the last call.
+    ///
+    /// - Parameter fetchedCount: How many bytes the transfer has received since its start.
+    mutating func measure(_ plan: SegmentPlan, fetchedCount: Int64, remaining: Int64, at now: Duration) {
+        let sample = ConnectionController.Sample(
+            byteCount: fetchedCount - sampledCount, busyCount: plan.segments.count, remainingCount: remaining,
+            setup: plan.setup, bound: HostConnections.maximumCount)
+        sampledCount = fetchedCount
+        _ = controller?.measure(sample, at: now)
+    }
+
+    /// Handles that an extra exchange was accepted.
+    mutating func accepted() {
+        controller?.accepted()
+    }
+
+    /// Handles that an extra exchange was refused while `aliveCount` exchanges had a segment.
+    mutating func refused(aliveCount: Int, retryAfter: Duration?, at now: Duration) {
+        _ = controller?.refused(aliveCount: aliveCount, at: now)
+        if let retryAfter { pausedUntil = max(pausedUntil, now + retryAfter) }
+    }
+
+    /// How many exchanges may have a segment or a request.
+    var number: Int { isOff ? 1 : controller?.number ?? 1 }
+
+    /// Returns the terms of further requests; nil if there are none now.
+    ///
+    /// - Parameter missing: How many bytes of the file are missing.
+    func terms(_ plan: SegmentPlan, missing: Int64, at now: Duration) -> SegmentPlan.RequestTerms? {
+        guard !isOff, now >= pausedUntil, let controller, controller.mayRequest(at: now) else { return nil }
+        let count = number - plan.segments.count - plan.requests.count
+        guard count > 0 else { return nil }
+        switch mode {
+        case .fixed: return .init(count: count, minimumLength: limits.shortestSegment)
+        case .automatic:
+            guard missing >= Self.leastLength || plan.segments.count > 1 else { return nil }
+            return .init(
+                count: min(count, Self.groupSize), minimumLength: limits.shortestSegment,
+                minimumTime: max(.seconds(1), plan.setup * 8))
+        }
+    }
+
+    /// Returns for how long an extra exchange is waited for until its head arrives.
+    func patience(_ plan: SegmentPlan) -> Duration { max(Self.headTime, plan.setup * 20) }
+}

@@ -1,0 +1,71 @@
+/// The rates of consecutive windows of a quarter of a second, and whether they have settled.
+struct RateWindows: Sendable, Hashable {
+    static let length = Duration.milliseconds(250)
+    /// How many windows the mean of a flow that arrives in bursts needs.
+    private static let burstCount = 8
+    /// After how many windows a rate that still changes is taken as it is: ten seconds.
+    private static let longestCount = 40
+    private static let tolerance = 0.1
+    /// A window with less than this fraction of an earlier one shows that the flow arrives in bursts.
+    private static let burstFraction = 0.5
+
+    /// The rates since the last disturbance, in bytes per second; the latest is the last one.
+    private(set) var rates: [Double] = []
+    private var start: Duration?
+    private var byteCount: Int64 = 0
+    /// How many windows are left for which the flow counts as arriving in bursts.
+    private var burstMemory = 0
+
+    /// Counts the bytes since the last call.
+    ///
+    /// - Returns: The rate of the window that ends now; nil while it continues.
+    mutating func add(_ count: Int64, at now: Duration) -> Double? {
+        guard let start else {
+            // The bytes before the first call belong to no window.
+            start = now
+            return nil
+        }
+        byteCount += count
+        guard now - start >= Self.length else { return nil }
+        let rate = Double(byteCount) / ((now - start) / .seconds(1))
+        let isDrop = rate < Self.burstFraction * (rates.suffix(Self.burstCount).max() ?? 0)
+        burstMemory = isDrop ? Self.longestCount : max(0, burstMemory - 1)
+        if rates.count == Self.longestCount { rates.removeFirst() }
+        rates.append(rate)
+        (self.start, byteCount) = (now, 0)
+        return rate
+    }
+
+    /// Drops all windows, because they don't measure what the next ones do.
+    mutating func void() {
+        (rates, start, byteCount) = ([], nil, 0)
+    }
+
+    /// Whether the flow arrives in bursts, so that a single window says little.
+    var isBursty: Bool { burstMemory > 0 }
+
+    /// The rate, if it has settled: two windows in a row are equal up to a tenth.
+    ///
+    /// A flow in bursts has settled when two means over four or eight windows are equal, and any flow after ten seconds.
+    var settled: Double? {
+        let counts = isBursty ? [Self.burstCount / 2, Self.burstCount] : [1]
+        if let mean = counts.lazy.compactMap(agreement).first { return mean }
+        return rates.count == Self.longestCount ? mean(Self.burstCount) : nil
+    }
+
+    /// The mean of up to eight windows, where a decision can't wait; zero without any.
+    var latest: Double { mean(min(Self.burstCount, rates.count)) ?? 0 }
+
+    /// Returns the mean of the last windows; nil if there are fewer.
+    func mean(_ count: Int) -> Double? {
+        guard count > 0, rates.count >= count else { return nil }
+        return rates.suffix(count).reduce(0, +) / Double(count)
+    }
+
+    /// Returns the mean of the last windows and as many before them, if both have about the same mean.
+    private func agreement(of count: Int) -> Double? {
+        guard let last = mean(count), let both = mean(2 * count), both > 0 else { return nil }
+        // The difference of the halves is twice the difference of one of them from the mean of both.
+        return 2 * abs(last - both) <= Self.tolerance * both ? both : nil
+    }
+}

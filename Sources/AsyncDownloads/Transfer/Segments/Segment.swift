@@ -1,0 +1,89 @@
+/// The interval of a file that one exchange fetches.
+///
+/// A segment may contain received bytes, which are not written again.
+struct Segment: Sendable, Hashable {
+    /// The exchange whose body brings the bytes.
+    let exchange: ExchangeID
+    /// The position of the first byte.
+    let start: Int64
+    /// One past the last byte that the response contains; nil while the length of the object is unknown.
+    let responseEnd: Int64?
+    /// One past the last byte that the exchange may write; nil while the length of the object is unknown.
+    private(set) var limit: Int64?
+    /// Where the next byte that arrives belongs.
+    private(set) var claimed: Int64
+    /// The writes in progress, in ascending order.
+    private(set) var writes: [Range<Int64>] = []
+    /// Whether bytes beyond the limit have arrived, which are lost.
+    private(set) var hasPassedLimit = false
+    private var rate: ByteRate
+
+    /// Creates the segment of an exchange whose head was accepted.
+    init(_ exchange: ExchangeID, start: Int64, limit: Int64?, responseEnd: Int64?, at now: Duration) {
+        self.exchange = exchange
+        self.start = start
+        self.limit = limit
+        self.responseEnd = responseEnd
+        claimed = start
+        rate = ByteRate(since: now)
+    }
+
+    /// The position before which no write is in progress.
+    var position: Int64 { writes.first?.lowerBound ?? claimed }
+
+    /// The range in which bytes of the exchange may still arrive.
+    var open: Range<Int64> { claimed..<(limit ?? .max) }
+
+    /// Returns the rate in bytes per second; nil while the exchange is too young.
+    func rate(at now: Duration) -> Double? { rate.value(at: now) }
+
+    /// Returns how many bytes of the segment are missing and not being written.
+    func missingCount(_ received: IntervalSet) -> Int64 {
+        received.gaps(in: open).reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+    }
+
+    /// Returns whether every byte of the segment is written.
+    func isExhausted(_ received: IntervalSet) -> Bool {
+        writes.isEmpty && received.firstMissing(from: claimed) >= open.upperBound
+    }
+}
+
+// MARK: - Changes
+
+extension Segment {
+    /// Ends the segment at a position, because another exchange fetches what follows.
+    mutating func shorten(to end: Int64) {
+        precondition(
+            end >= claimed && end <= open.upperBound, "a segment shortened to a position outside its open range")
+        limit = end
+    }
+
+    /// Extends the segment to a position that the response contains, because the exchange there has ended.
+    mutating func extend(to end: Int64) {
+        precondition(end >= open.upperBound && end <= responseEnd ?? .max, "a segment extended beyond its response")
+        limit = end
+    }
+
+    /// Records that bytes beyond the limit have arrived and were ignored.
+    mutating func passLimit() {
+        hasPassedLimit = true
+    }
+
+    /// Counts bytes that have arrived, and records that `parts` of them are being written.
+    mutating func claim(to end: Int64, writing parts: [Range<Int64>], at now: Duration) {
+        precondition(end >= claimed && end <= open.upperBound, "bytes claimed outside the segment")
+        rate.add(end - claimed, at: now)
+        claimed = end
+        writes += parts
+    }
+
+    /// Records that no write counts any more.
+    mutating func failWrites() {
+        writes = []
+    }
+
+    /// Records that a write has ended.
+    mutating func finishWrite(_ range: Range<Int64>) {
+        writes.removeAll { $0 == range }
+    }
+}

@@ -1,0 +1,163 @@
+extension SegmentPlan {
+    /// The file as it will be divided when all requests are accepted.
+    struct Division {
+        /// The open range of an exchange, or the range of a request.
+        private struct Part {
+            var range: Range<Int64>
+            /// One past the last byte that a request for an end of this part asks for.
+            let requestEnd: Int64
+            /// The rate in bytes per second; nil while unknown.
+            let rate: Double?
+        }
+
+        /// The parts in ascending order.
+        private var parts: [Part]
+        private let received: IntervalSet
+        private let length: Int64
+
+        init(_ plan: SegmentPlan, _ received: IntervalSet, at now: Duration) {
+            length = plan.length ?? 0
+            self.received = plan.withWrites(received)
+            parts = plan.segments.map {
+                Part(range: $0.open, requestEnd: $0.open.upperBound, rate: $0.rate(at: now))
+            }
+        }
+
+        /// Adds the range of a request, which divides the part that contains its start.
+        mutating func add(_ range: Range<Int64>) {
+            let next = parts.firstIndex { $0.range.lowerBound > range.lowerBound } ?? parts.count
+            var (end, requestEnd) = (range.upperBound, range.upperBound)
+            if next < parts.count { end = min(end, parts[next].range.lowerBound) }
+            if next > 0, parts[next - 1].range.upperBound > range.lowerBound {
+                requestEnd = parts[next - 1].requestEnd
+                end = parts[next - 1].range.upperBound
+                parts[next - 1].range = parts[next - 1].range.clamped(to: 0..<range.lowerBound)
+            }
+            parts.insert(Part(range: range.lowerBound..<end, requestEnd: requestEnd, rate: nil), at: next)
+        }
+
+        /// The missing ranges outside all parts.
+        var gaps: [Range<Int64>] {
+            var covered = received
+            for part in parts { covered.insert(part.range) }
+            return covered.gaps(in: 0..<length)
+        }
+
+        /// The number of received ranges that there may be when every part has received bytes.
+        var rangeCount: Int {
+            let starts = parts.filter { part in
+                part.range.lowerBound > 0 && received.range(containing: part.range.lowerBound - 1) == nil
+            }
+            return received.ranges.count + starts.count
+        }
+
+        /// Returns the first missing bytes that a part would reach only by receiving too many bytes a second time.
+        func behindReceived(_ readThrough: (Double?) -> Int64) -> Range<Int64>? {
+            for part in parts {
+                let long = received.ranges.first { known in
+                    known.overlaps(part.range) && known.upperBound < part.range.upperBound
+                        && known.upperBound - max(known.lowerBound, part.range.lowerBound) > readThrough(part.rate)
+                }
+                if let long { return long.upperBound..<part.requestEnd }
+            }
+            return nil
+        }
+    }
+}
+
+// MARK: - Cuts
+
+extension SegmentPlan.Division {
+    /// Returns up to `count` ranges that divide the parts which would take longest.
+    func cuts(_ count: Int, _ terms: SegmentPlan.RequestTerms, setup: Duration) -> [Range<Int64>] {
+        let known = parts.compactMap(\.rate)
+        // A new connection is expected to be as fast as the others.
+        let usual = known.isEmpty ? nil : known.reduce(0, +) / Double(known.count)
+        let shares = parts.map { part in
+            Share(
+                gaps: received.gaps(in: part.range), requestEnd: part.requestEnd, rate: part.rate ?? usual ?? 1,
+                usual: usual ?? 1)
+        }
+        // Without a rate, nothing is known about times.
+        if terms.minimumTime != nil, usual == nil || usual == 0 { return [] }
+        var divided = shares
+        for _ in 0..<max(0, count) {
+            let candidates = divided.indices.filter { divided[$0].isDivisible(terms) }
+            guard let slowest = candidates.max(by: { divided[$0].time < divided[$1].time }) else { break }
+            divided[slowest].exchangeCount += 1
+        }
+        let delay = usual == nil ? 0 : setup / .seconds(1)
+        return divided.flatMap { share in
+            share.cuts(delay: delay, terms).map { $0..<share.requestEnd }
+        }
+    }
+
+    /// How many exchanges divide one part.
+    private struct Share {
+        let gaps: [Range<Int64>]
+        let requestEnd: Int64
+        /// The rate of the exchange that has the part, and of each further one.
+        let rate, usual: Double
+        let missing: Int64
+        var exchangeCount = 1
+
+        init(gaps: [Range<Int64>], requestEnd: Int64, rate: Double, usual: Double) {
+            (self.gaps, self.requestEnd, self.rate, self.usual) = (gaps, requestEnd, rate, usual)
+            missing = gaps.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+        }
+
+        private var totalRate: Double { rate + Double(exchangeCount - 1) * usual }
+
+        /// How long the exchanges need together, in seconds.
+        var time: Double { Double(missing) / max(totalRate, 1) }
+
+        func isDivisible(_ terms: SegmentPlan.RequestTerms) -> Bool {
+            guard missing / Int64(exchangeCount + 1) >= terms.minimumLength else { return false }
+            return terms.minimumTime.map { time >= $0 / .seconds(1) } ?? true
+        }
+
+        /// Returns where the further exchanges begin, in ascending order.
+        ///
+        /// - Parameter delay: How many seconds later than the first one they begin to receive.
+        func cuts(delay: Double, _ terms: SegmentPlan.RequestTerms) -> [Int64] {
+            guard exchangeCount > 1 else { return [] }
+            let others = Int64(exchangeCount - 1)
+            // All end at the same time: first / rate = delay + rest / (rate of the others).
+            let ownShare = rate / max(totalRate, 1)
+            let ideal = ownShare * (Double(missing) + delay * Double(others) * usual)
+            let most = missing - others * terms.minimumLength
+            let first = min(max(Int64(min(ideal, Double(missing))), terms.minimumLength), most)
+            let following = (missing - first) / others
+            let step = terms.longestPart.map { max(min(following, $0), terms.minimumLength) } ?? following
+            let start = terms.longestPart.map { max(min(first, $0), terms.minimumLength) } ?? first
+            let unit: Int64 = missing / Int64(exchangeCount) >= 64 << 20 ? 1 << 20 : 64 << 10
+            return (0..<others).map { index in
+                let count = start + index * step
+                // Parts that are shorter than the unit would have the same start.
+                guard unit <= terms.minimumLength else { return position(after: count) }
+                return aligned(count, unit, limit: missing - (others - index) * terms.minimumLength)
+            }
+        }
+
+        /// Returns the multiple of `unit` before which about `count` bytes are missing, at most `limit`.
+        private func aligned(_ count: Int64, _ unit: Int64, limit: Int64) -> Int64 {
+            let exact = position(after: count)
+            let aligned = (exact + unit - 1) / unit * unit
+            guard let gap = gaps.first(where: { $0.contains(aligned) }) else { return exact }
+            let before = gaps.prefix { $0.lowerBound < gap.lowerBound }.reduce(0) {
+                $0 + ($1.upperBound - $1.lowerBound)
+            }
+            return before + (aligned - gap.lowerBound) <= limit ? aligned : exact
+        }
+
+        /// Returns the missing position before which `count` bytes are missing.
+        private func position(after count: Int64) -> Int64 {
+            var rest = count
+            for gap in gaps {
+                if rest < gap.upperBound - gap.lowerBound { return gap.lowerBound + rest }
+                rest -= gap.upperBound - gap.lowerBound
+            }
+            preconditionFailure("a cut behind the last missing byte")
+        }
+    }
+}

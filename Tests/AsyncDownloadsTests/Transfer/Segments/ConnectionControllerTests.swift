@@ -1,0 +1,208 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("ConnectionController", .endsWhenHung)
+struct ConnectionControllerTests {
+    @Test func `connections that add their whole rate are added up to the maximum`() {
+        var fixture = ControllerFixture()
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.numbers == [1, 2, 4, 8, 16])
+        #expect(fixture.controller.worthwhile == 16)
+    }
+
+    @Test func `the maximum bounds the climb`() {
+        var fixture = ControllerFixture(.automatic(maximum: 6))
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.numbers == [1, 2, 4, 6])
+        fixture = ControllerFixture(.automatic(maximum: 1))
+        fixture.run(60) { count, _ in Double(count) * 10 }
+        #expect(fixture.numbers == [1])
+    }
+
+    @Test func `a step that gains too little is taken back`() {
+        var fixture = ControllerFixture()
+        fixture.run(20) { count, _ in [1: 10.0, 2: 20, 4: 40][count] ?? 42 }
+        #expect(fixture.numbers == [1, 2, 4, 8, 4])
+        #expect(fixture.controller.worthwhile == 4)
+    }
+
+    @Test func `a step that gains something in the first climb is kept in part`() {
+        var fixture = ControllerFixture()
+        fixture.run(25) { count, _ in min(Double(count) * 20, 110) }
+        #expect(fixture.numbers == [1, 2, 4, 8, 6])
+    }
+
+    @Test func `on a link that one connection fills, one is kept, and the next try comes later each time`() {
+        var fixture = ControllerFixture()
+        var tries: [Double] = []
+        var last = 1
+        for second in 0..<1000 {
+            fixture.run(1) { count, time in
+                if count > last { tries.append(time) }
+                last = count
+                return 100
+            }
+            _ = second
+        }
+        #expect(tries.count >= 4)
+        let pauses = zip(tries, tries.dropFirst()).map { $1 - $0 }
+        for (pause, expected) in zip(pauses, [30.0, 60, 120, 240]) {
+            #expect((expected...expected + 4).contains(pause))
+        }
+        #expect(fixture.controller.number == 1)
+    }
+
+    @Test func `a rate that grows is waited for`() {
+        var fixture = ControllerFixture()
+        func grown(_ count: Int, _ time: Double) -> Double { Double(1 << Int(time * 4)) / 1e9 }
+        fixture.run(10) { grown($0, $1) }
+        #expect(fixture.numbers == [1])
+        // Not for longer than ten seconds.
+        fixture.run(1) { grown($0, $1) }
+        #expect(fixture.numbers == [1, 2])
+    }
+
+    @Test func `a flow in bursts is judged by means over several bursts`() {
+        var fixture = ControllerFixture()
+        fixture.run(30) { count, time in time.truncatingRemainder(dividingBy: 1) <= 0.25 ? Double(count) * 40 : 0 }
+        #expect(fixture.numbers.prefix(3) == [1, 2, 4])
+        fixture = ControllerFixture()
+        fixture.run(30) { count, time in time.truncatingRemainder(dividingBy: 1) <= 0.25 ? 40 : 0 }
+        #expect(fixture.controller.number == 1)
+    }
+
+    @Test func `nothing is tried while something else limits the rate`() {
+        var fixture = ControllerFixture()
+        fixture.sample.isThrottled = true
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.numbers == [1])
+        fixture.sample.isThrottled = false
+        fixture.sample.mayTry = false
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.numbers == [1])
+        fixture.sample.mayTry = true
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16)
+    }
+
+    @Test func `nothing is tried when little is left`() {
+        var fixture = ControllerFixture()
+        fixture.sample.remainingCount = 7 << 20
+        fixture.run(20) { count, _ in Double(count) }
+        #expect(fixture.numbers == [1], "less than 4 MiB for each of two")
+        fixture = ControllerFixture()
+        fixture.sample.remainingCount = 28 << 20
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.numbers == [1], "less than three seconds are left")
+        fixture = ControllerFixture()
+        fixture.sample.remainingCount = 28 << 20
+        fixture.run(20) { count, _ in Double(count) * 5 }
+        #expect(fixture.numbers.prefix(2) == [1, 2])
+    }
+
+    @Test func `the start of another file takes a step back, and it is tried again`() {
+        var fixture = ControllerFixture()
+        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        #expect(fixture.controller.number == 2)
+        fixture.controller.disturbed()
+        #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16, "it was no rejection")
+    }
+
+    @Test func `windows in which a connection has no segment don't count`() {
+        var fixture = ControllerFixture(worthwhile: 2)
+        fixture.run(29) { count, _ in Double(count) * 10 }
+        fixture.sample.busyCount = 1
+        for _ in 0..<80 {
+            fixture.now += .milliseconds(125)
+            fixture.sample.byteCount = 1_250_000
+            #expect(fixture.controller.measure(fixture.sample, at: fixture.now) == 2)
+        }
+    }
+
+    @Test func `a rate that collapses halves the number, again and again`() {
+        var fixture = ControllerFixture()
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16)
+        fixture.run(6) { _, _ in 1.6 }
+        #expect(fixture.controller.number == 8)
+        fixture.run(15) { _, _ in 1.6 }
+        #expect(fixture.controller.number == 4)
+        // The number that has collapsed isn't exceeded for ten minutes.
+        fixture.run(400) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 4)
+        fixture.run(400) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16)
+    }
+
+    @Test func `a file from a known host starts with the number that was worth it`() {
+        var fixture = ControllerFixture(worthwhile: 6)
+        #expect(fixture.controller.number == 6)
+        fixture.run(25) { count, _ in Double(min(count, 6)) * 10 }
+        #expect(fixture.numbers == [6])
+    }
+
+    @Test func `a smaller bound applies at once, and a larger one after a step`() {
+        var fixture = ControllerFixture()
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        fixture.sample.bound = 3
+        fixture.run(2) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 3)
+        fixture.sample.bound = 16
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16)
+    }
+
+    @Test func `a fixed number is used at once, within the bound`() {
+        var fixture = ControllerFixture(.fixed(8))
+        #expect(fixture.controller.number == 8)
+        fixture.sample.bound = 5
+        fixture.run(40) { _, _ in 10 }
+        #expect(fixture.controller.number == 5)
+        fixture.sample.bound = 16
+        fixture.run(40) { _, _ in 10 }
+        #expect(fixture.controller.number == 8)
+    }
+}
+
+// MARK: - Refusals
+
+@Suite("Refusals in ConnectionController", .endsWhenHung)
+struct ConnectionRefusalTests {
+    @Test func `a refusal of more than ever shows the limit of the host`() {
+        var fixture = ControllerFixture()
+        while fixture.controller.number < 4 { fixture.run(0.125) { count, _ in Double(count) * 10 } }
+        #expect(fixture.controller.refused(aliveCount: 3, at: fixture.now) == 3)
+        fixture.run(200) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 3, "three of four were accepted and are kept, since they gain enough")
+    }
+
+    @Test func `a refused step leaves the number as it was`() {
+        var fixture = ControllerFixture()
+        while fixture.controller.number < 4 { fixture.run(0.125) { count, _ in Double(count) * 10 } }
+        #expect(fixture.controller.refused(aliveCount: 2, at: fixture.now) == 2)
+        #expect(fixture.controller.number == 2 && !fixture.controller.isTrying)
+    }
+
+    @Test func `a refusal below what was accepted is waited for, and the second one in a row ends it`() {
+        var fixture = ControllerFixture(.fixed(4))
+        fixture.run(1) { _, _ in 10 }
+        #expect(fixture.controller.refused(aliveCount: 3, at: fixture.now) == nil)
+        #expect(fixture.controller.number == 4)
+        #expect(!fixture.controller.mayRequest(at: fixture.now + .seconds(29)))
+        #expect(fixture.controller.mayRequest(at: fixture.now + .seconds(30)))
+        fixture.controller.accepted()
+        #expect(fixture.controller.refused(aliveCount: 3, at: fixture.now) == nil)
+        #expect(fixture.controller.refused(aliveCount: 3, at: fixture.now) == nil)
+        #expect(!fixture.controller.mayRequest(at: fixture.now + .seconds(3600)))
+    }
+
+    @Test func `a refusal of the first further connection leaves one`() {
+        var fixture = ControllerFixture(.fixed(16))
+        #expect(fixture.controller.refused(aliveCount: 1, at: .zero) == 1)
+        #expect(fixture.controller.number == 1)
+    }
+}

@@ -1,0 +1,29 @@
+@testable import AsyncDownloads
+
+/// A controller whose connections are those that it asks for, on a network whose rate depends on their number.
+struct ControllerFixture {
+    var controller: ConnectionController
+    var now = Duration.zero
+    var sample = ConnectionController.Sample(
+        byteCount: 0, busyCount: 1, remainingCount: 100_000_000_000, setup: .milliseconds(20), bound: 16)
+    /// The numbers that were decided, without repetitions.
+    private(set) var numbers: [Int] = []
+
+    init(_ mode: ConnectionController.Mode = .automatic(maximum: 16), worthwhile: Int = 1) {
+        controller = ConnectionController(mode, worthwhile: worthwhile, at: .zero)
+        numbers = [controller.number]
+    }
+
+    /// Runs for a time in which `rate` returns the megabytes per second of a number of connections.
+    mutating func run(_ seconds: Double, rate: (_ count: Int, _ time: Double) -> Double) {
+        let end = now + .seconds(seconds)
+        while now < end {
+            // A connection receives from the sample after its request on.
+            sample.busyCount = controller.number
+            now += .milliseconds(125)
+            sample.byteCount = Int64(rate(sample.busyCount, now / .seconds(1)) * 125_000)
+            let number = controller.measure(sample, at: now)
+            if number != numbers.last { numbers.append(number) }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+@testable import AsyncDownloads
+
+/// A plan together with what is received, for tests that name exchanges by number.
+struct PlanFixture {
+    static let mebibyte: Int64 = 1 << 20
+
+    var plan = SegmentPlan()
+    var received = IntervalSet()
+    var now = Duration.zero
+    let length: Int64
+
+    /// Creates a plan in which exchange 1 fetches the whole file.
+    init(length: Int64 = 64 << 20, received: IntervalSet = IntervalSet()) {
+        self.length = length
+        self.received = received
+        let start = received.prefixEnd
+        plan.request(start..<length, by: 1, at: now)
+        _ = accept(1, start)
+    }
+
+    /// The exchanges, with the ranges that they still fetch.
+    var open: [ExchangeID: Range<Int64>] {
+        Dictionary(uniqueKeysWithValues: plan.segments.map { ($0.exchange, $0.open) })
+    }
+
+    /// Sends requests with the numbers from `first` on, and returns their ranges.
+    mutating func request(
+        _ count: Int, from first: Int, _ terms: SegmentPlan.RequestTerms = .init(count: 0)
+    ) -> [Range<Int64>] {
+        var terms = terms
+        terms.count = count
+        let ranges = plan.requestRanges(terms, received: received, at: now)
+        for (index, range) in ranges.enumerated() {
+            plan.request(range, by: ExchangeID(rawValue: first + index), at: now)
+        }
+        return ranges
+    }
+
+    mutating func accept(_ exchange: ExchangeID, _ start: Int64, to end: Int64? = nil) -> SegmentPlan.Acceptance {
+        let end = end ?? plan.requests[exchange]?.range.upperBound ?? length
+        return plan.accept(
+            exchange, from: start, responseEnd: end, length: length, received: received, at: now)
+    }
+
+    /// Accepts the response to the exchange's request.
+    mutating func accept(_ exchange: ExchangeID) -> SegmentPlan.Acceptance {
+        accept(exchange, plan.requests[exchange]?.range.lowerBound ?? 0)
+    }
+
+    /// Lets `count` bytes of an exchange arrive, and writes them.
+    @discardableResult
+    mutating func receive(_ count: Int64, _ exchange: ExchangeID) -> [Range<Int64>] {
+        let parts = arrive(count, exchange)
+        for part in parts { write(part, exchange) }
+        return parts
+    }
+
+    /// Lets `count` bytes of an exchange arrive, and returns those that are to be written.
+    mutating func arrive(_ count: Int64, _ exchange: ExchangeID) -> [Range<Int64>] {
+        guard let start = plan[exchange]?.claimed else { return [] }
+        return plan.bytesArrived(start..<start + count, by: exchange, received: received, at: now)
+    }
+
+    mutating func write(_ range: Range<Int64>, _ exchange: ExchangeID) {
+        received.insert(range)
+        plan.wrote(range, by: exchange)
+    }
+
+    /// Receives at these rates, in MiB per second.
+    ///
+    /// Bytes arrive every eighth of a second.
+    mutating func receive(at rates: [ExchangeID: Int64], seconds: Int = 1) {
+        for _ in 0..<seconds * 8 {
+            now += .milliseconds(125)
+            for (exchange, rate) in rates.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                receive(rate * Self.mebibyte / 8, exchange)
+            }
+        }
+    }
+}
+
+extension SegmentPlan {
+    /// Returns what contradicts the plan's own rules, for failure messages.
+    func violations(_ received: IntervalSet) -> [String] {
+        var found: [String] = []
+        for (segment, next) in zip(segments, segments.dropFirst()) where segment.open.upperBound > next.start {
+            found.append("\(segment) overlaps \(next)")
+        }
+        for segment in segments {
+            let points = [segment.start, segment.position, segment.claimed, segment.open.upperBound]
+            if points != points.sorted() { found.append("\(segment) is out of order") }
+            if let limit = segment.limit, limit > segment.responseEnd ?? .max { found.append("\(segment) is too long") }
+            if let length, segment.responseEnd ?? 0 > length { found.append("\(segment) exceeds the length") }
+        }
+        guard let length else { return found }
+        // Every missing byte is open in one segment, being written, or unassigned.
+        var assigned = withWrites(IntervalSet())
+        for segment in segments { assigned.insert(segment.open) }
+        for gap in unassigned(received) { assigned.insert(gap) }
+        for missing in received.gaps(in: 0..<length) where !assigned.gaps(in: missing).isEmpty {
+            found.append("\(missing) is lost")
+        }
+        for gap in unassigned(received) where received.gaps(in: gap) != [gap] {
+            found.append("\(gap) is unassigned although it is received")
+        }
+        return found
+    }
+}

@@ -1,0 +1,100 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+private let mebibyte = PlanFixture.mebibyte
+
+@Suite("Ends in SegmentPlan", .endsWhenHung)
+struct SegmentPlanEndTests {
+    /// A plan with two segments, of 32 MiB each.
+    private func divided() -> PlanFixture {
+        var fixture = PlanFixture()
+        _ = fixture.request(1, from: 2)
+        _ = fixture.accept(2)
+        return fixture
+    }
+
+    @Test func `the exchange before one that has ended takes the rest over`() {
+        var fixture = divided()
+        fixture.receive(mebibyte, 2)
+        fixture.plan.ended(2)
+        #expect(fixture.open == [1: 0..<64 * mebibyte])
+        #expect(fixture.plan.unassigned(fixture.received) == [])
+    }
+
+    @Test func `the rest has no exchange where the one before it was closed`() {
+        var fixture = divided()
+        fixture.receive(32 * mebibyte, 1)
+        fixture.plan.cancel(1)
+        fixture.receive(mebibyte, 2)
+        fixture.plan.ended(2)
+        #expect(fixture.plan.unassigned(fixture.received) == [33 * mebibyte..<64 * mebibyte])
+        #expect(fixture.request(1, from: 3) == [33 * mebibyte..<64 * mebibyte])
+    }
+
+    @Test func `the rest has no exchange where the body of the one before it has passed it`() {
+        var fixture = divided()
+        fixture.receive(32 * mebibyte - 10, 1)
+        fixture.receive(20, 1)
+        fixture.receive(mebibyte, 2)
+        fixture.plan.ended(2)
+        #expect(fixture.plan.unassigned(fixture.received) == [33 * mebibyte..<64 * mebibyte])
+    }
+
+    @Test func `an exchange takes over only what its response contains`() {
+        var fixture = PlanFixture()
+        _ = fixture.request(2, from: 2)
+        let (near, far) = (
+            fixture.plan.requests[2]?.range.lowerBound ?? 0, fixture.plan.requests[3]?.range.lowerBound ?? 0
+        )
+        _ = fixture.accept(2, near, to: far + 10)
+        _ = fixture.accept(3)
+        fixture.plan.ended(3)
+        #expect(fixture.open[2] == near..<far + 10)
+        #expect(fixture.plan.unassigned(fixture.received) == [far + 10..<64 * mebibyte])
+    }
+
+    @Test func `the first exchange has nobody before it`() {
+        var fixture = divided()
+        fixture.receive(mebibyte, 1)
+        fixture.plan.ended(1)
+        #expect(fixture.plan.unassigned(fixture.received) == [mebibyte..<32 * mebibyte])
+    }
+
+    @Test func `bytes that a canceled exchange still writes are not written by another one`() {
+        var fixture = divided()
+        fixture.receive(mebibyte, 2)
+        let parts = fixture.arrive(1000, 2)
+        fixture.plan.cancel(2)
+        #expect(fixture.plan.bytesArrived(0..<1000, by: 2, received: fixture.received, at: .zero) == [])
+        // Received bytes of a mebibyte are received again, and the bytes of the pending write too.
+        #expect(
+            fixture.receive(33 * mebibyte + 2000, 1) == [
+                0..<32 * mebibyte, 33 * mebibyte + 1000..<33 * mebibyte + 2000,
+            ])
+        for part in parts { fixture.write(part, 2) }
+        fixture.plan.ended(2)
+        #expect(fixture.received == IntervalSet(0..<33 * mebibyte + 2000))
+    }
+
+    @Test func `canceling all leaves nothing but the writes in progress`() {
+        var fixture = divided()
+        _ = fixture.request(1, from: 3)
+        let parts = fixture.arrive(1000, 1)
+        fixture.plan.cancelAll()
+        #expect(fixture.plan.segments.isEmpty && fixture.plan.requests.isEmpty)
+        #expect(fixture.plan.closing == [1: parts, 2: [], 3: []])
+        for part in parts { fixture.write(part, 1) }
+        for exchange in [1, 2, 3] as [ExchangeID] { fixture.plan.ended(exchange) }
+        #expect(fixture.plan.isEmpty)
+    }
+
+    @Test func `the end of an exchange that is not in the plan changes nothing`() {
+        var fixture = divided()
+        let before = fixture.plan
+        fixture.plan.ended(9)
+        fixture.plan.cancel(9)
+        #expect(fixture.plan == before)
+    }
+}

@@ -1,0 +1,139 @@
+@testable import AsyncDownloads
+
+/// A transfer of one file over a simulated network, in virtual time, with the plan and the controller of the package.
+struct SimulatedTransfer {
+    private struct Connection {
+        let number: Int
+        let acceptedAt: Double
+        /// The fraction of a byte that was received.
+        var remainder = 0.0
+    }
+
+    static let step = 0.0625
+    private let network: SimulatedNetwork
+    private var plan = SegmentPlan()
+    private(set) var controller: ConnectionController
+    private let length: Int64
+    private var received = IntervalSet()
+    /// How long the transfer takes, in seconds.
+    private(set) var time = 0.0
+    private var connections: [ExchangeID: Connection] = [:]
+    private var lastExchange = 0
+    private var bytesSinceSample: Int64 = 0
+    /// The most connections that had a segment at the same time.
+    private(set) var largestCount = 0
+    private let isFixed: Bool
+
+    private init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhile: Int) {
+        self.network = network
+        controller = ConnectionController(mode, worthwhile: worthwhile, at: .zero)
+        length = Int64(network.bestRate * network.fileTime * 1e6)
+        if case .fixed = mode { isFixed = true } else { isFixed = false }
+    }
+
+    private var now: Duration { .seconds(time) }
+
+    /// Returns a transfer that has received its file.
+    static func finished(
+        _ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhile: Int = 1
+    ) -> Self {
+        var transfer = Self(network, mode, worthwhile: worthwhile)
+        transfer.run()
+        return transfer
+    }
+
+    private mutating func run() {
+        request(0..<length)
+        var stepCount = 0
+        while !received.isComplete(below: length) {
+            guard time < 3600 else { return }
+            time += Self.step
+            stepCount += 1
+            acceptHeads()
+            receive()
+            for (exchange, _) in plan.exhausted(received) { end(exchange) }
+            if stepCount.isMultiple(of: 2) { sample() }
+            fill()
+        }
+    }
+
+    /// Whether the whole file is received.
+    var isComplete: Bool { received.isComplete(below: length) }
+
+    private mutating func request(_ range: Range<Int64>) {
+        lastExchange += 1
+        plan.request(range, by: ExchangeID(rawValue: lastExchange), at: now)
+    }
+
+    private mutating func end(_ exchange: ExchangeID) {
+        connections[exchange] = nil
+        plan.ended(exchange)
+    }
+
+    private mutating func acceptHeads() {
+        let due = plan.requests.filter { now - $0.value.sentAt >= .seconds(network.setup) }
+        for (exchange, request) in due.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            guard plan.segments.count < network.limit else {
+                plan.ended(exchange)
+                _ = controller.refused(aliveCount: plan.segments.count, at: now)
+                continue
+            }
+            let acceptance = plan.accept(
+                exchange, from: request.range.lowerBound, responseEnd: request.range.upperBound, length: length,
+                received: received, at: now)
+            if case .late = acceptance {
+                plan.ended(exchange)
+            } else {
+                connections[exchange] = Connection(number: exchange.rawValue - 1, acceptedAt: time)
+                controller.accepted()
+            }
+        }
+        largestCount = max(largestCount, plan.segments.count)
+    }
+
+    private mutating func receive() {
+        if network.isBursty, time.truncatingRemainder(dividingBy: 1) > 0.25 { return }
+        let rates = plan.segments.map { segment in
+            let connection = connections[segment.exchange]
+            let own = network.connectionRates[(connection?.number ?? 0) % network.connectionRates.count]
+            return own * min(1, (time - (connection?.acceptedAt ?? 0)) / max(network.rampTime, Self.step))
+        }
+        // Bursts have the same mean.
+        let factor = min(1, network.link(rates.count) / max(rates.reduce(0, +), 1e-9)) * (network.isBursty ? 4 : 1)
+        for (segment, rate) in zip(plan.segments, rates) {
+            var connection = connections[segment.exchange]
+            let count = rate * factor * Self.step * 1e6 + (connection?.remainder ?? 0)
+            connection?.remainder = count - count.rounded(.down)
+            connections[segment.exchange] = connection
+            let range = segment.claimed..<segment.claimed + Int64(count)
+            for part in plan.bytesArrived(range, by: segment.exchange, received: received, at: now) {
+                received.insert(part)
+                plan.wrote(part, by: segment.exchange)
+                bytesSinceSample += part.upperBound - part.lowerBound
+            }
+        }
+    }
+
+    private mutating func sample() {
+        let sample = ConnectionController.Sample(
+            byteCount: bytesSinceSample, busyCount: plan.segments.count, remainingCount: length - received.count,
+            setup: plan.setup, bound: 16)
+        bytesSinceSample = 0
+        let number = controller.measure(sample, at: now)
+        let newest = plan.segments.map(\.exchange).sorted { $0.rawValue > $1.rawValue }
+        for exchange in newest.prefix(max(0, plan.segments.count - number)) { end(exchange) }
+    }
+
+    /// Requests as many parts as the controller permits, or the rest if nothing else runs.
+    private mutating func fill() {
+        guard !plan.segments.isEmpty else {
+            if plan.requests.isEmpty, let gap = received.firstGap(below: length) { request(gap.lowerBound..<length) }
+            return
+        }
+        guard controller.mayRequest(at: now) else { return }
+        let missing = controller.number - plan.segments.count - plan.requests.count
+        let terms = SegmentPlan.RequestTerms(
+            count: min(4, missing), minimumTime: isFixed ? nil : max(.seconds(1), plan.setup * 8))
+        for range in plan.requestRanges(terms, received: received, at: now) { request(range) }
+    }
+}

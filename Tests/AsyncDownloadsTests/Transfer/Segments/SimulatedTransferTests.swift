@@ -1,0 +1,66 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Compares the automatic number of connections with fixed ones in virtual time.
+@Suite("Automatic number of connections", .endsWhenHung)
+struct SimulatedTransferTests {
+    static let networks = [
+        SimulatedNetwork("capped at 1 MB/s") { ($0.connectionRates, $0.leastShare) = ([1], 0.94) },
+        SimulatedNetwork("capped at 20 MB/s"),
+        SimulatedNetwork("capped at 20 MB/s, three minutes") { ($0.fileTime, $0.leastShare) = (180, 0.98) },
+        SimulatedNetwork("capped on a link of 110 MB/s") { ($0.linkRate, $0.fixedCounts) = (110, [6]) },
+        SimulatedNetwork("capped on a link of 45 MB/s") { ($0.linkRate, $0.fixedCounts) = (45, [3]) },
+        SimulatedNetwork("connections of different rates") { $0.connectionRates = [8, 20, 2, 30, 5] },
+        SimulatedNetwork("200 ms before each response") { ($0.setup, $0.rampTime, $0.leastShare) = (0.2, 1, 0.9) },
+        SimulatedNetwork("200 ms before each response, three minutes") {
+            ($0.setup, $0.rampTime, $0.fileTime, $0.leastShare) = (0.2, 1, 180, 0.96)
+        },
+        SimulatedNetwork("bursts") { ($0.isBursty, $0.leastShare) = (true, 0.87) },
+        SimulatedNetwork("bursts, three minutes") { ($0.isBursty, $0.fileTime, $0.leastShare) = (true, 180, 0.94) },
+        SimulatedNetwork("at most 3 connections") { ($0.limit, $0.fixedCounts) = (3, [3]) },
+        SimulatedNetwork("at most 1 connection") {
+            ($0.limit, $0.fixedCounts, $0.leastShare, $0.largestCount) = (1, [1], 0.98, 1)
+        },
+        SimulatedNetwork("one connection fills the link") {
+            ($0.connectionRates, $0.linkRate, $0.fixedCounts) = ([100], 100, [1])
+            ($0.leastShare, $0.largestCount) = (0.98, 2)
+        },
+        SimulatedNetwork("a fast link that gets worse") {
+            ($0.connectionRates, $0.linkRate, $0.linkFactor, $0.fixedCounts) = ([1000], 1000, 0.7, [1])
+            ($0.leastShare, $0.largestCount) = (0.98, 2)
+        },
+        SimulatedNetwork("a link that gets worse with many") {
+            ($0.linkRate, $0.linkFactor, $0.fixedCounts) = (300, 0.9, [6, 8])
+        },
+    ]
+
+    @Test(arguments: networks)
+    func `the automatic number comes close to the best fixed one`(network: SimulatedNetwork) {
+        let best = network.fixedCounts.map { SimulatedTransfer.finished(network, .fixed($0)).time }.min() ?? 0
+        let automatic = SimulatedTransfer.finished(network, .automatic(maximum: 16))
+        #expect(automatic.isComplete)
+        #expect(best / automatic.time >= network.leastShare)
+        #expect(automatic.largestCount <= network.largestCount)
+    }
+
+    @Test func `a second file from the same host needs no climb`() throws {
+        let network = SimulatedNetwork("capped")
+        let first = SimulatedTransfer.finished(network, .automatic(maximum: 16))
+        let number = try #require(first.controller.worthwhile)
+        let second = SimulatedTransfer.finished(network, .automatic(maximum: 16), worthwhile: number)
+        let fixed = SimulatedTransfer.finished(network, .fixed(16))
+        #expect(fixed.time / second.time >= 0.97)
+    }
+
+    @Test func `also a file of ten seconds gains`() {
+        // 200 MB at 20 MB/s.
+        let network = SimulatedNetwork("capped") { $0.fileTime = 0.625 }
+        let one = SimulatedTransfer.finished(network, .fixed(1))
+        let automatic = SimulatedTransfer.finished(network, .automatic(maximum: 16))
+        let all = SimulatedTransfer.finished(network, .fixed(16))
+        #expect(automatic.time < 0.4 * one.time)
+        #expect(all.time < 0.12 * one.time)
+    }
+}
