@@ -109,6 +109,9 @@ public struct DownloadRequest: Sendable, Hashable {
     /// A request that joins a running transfer uses the policy that the transfer started with.
     public var contentChangePolicy: ContentChangePolicy?
 
+    /// The settings of the download in a background session; other downloads ignore them.
+    public var background = BackgroundTaskOptions()
+
     /// The directory from which the request was restored, if any.
     var origin = RestoredOrigin()
 

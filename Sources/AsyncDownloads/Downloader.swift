@@ -15,6 +15,8 @@ public final class Downloader: Sendable {
     public let configuration: Configuration
 
     let environment: TransferEnvironment
+    /// The background session that carries out the downloads, if the configuration chooses one.
+    let background: BackgroundClient?
     private let registry: TransferRegistry
     /// The directory for bodies that have to be moved from memory to disk.
     private let spillDirectory: URL
@@ -35,9 +37,11 @@ public final class Downloader: Sendable {
 
     /// Creates a downloader with another engine, store, and clock, for tests.
     package init(
-        configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource
+        configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource,
+        backgroundSessions: BackgroundSessions = .shared
     ) {
         self.configuration = configuration
+        background = configuration.backgroundSession.map { BackgroundClient($0, configuration, in: backgroundSessions) }
         spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
         let log = Log()
         let destinations = DestinationReservations()
@@ -119,6 +123,7 @@ public final class Downloader: Sendable {
     func startDownload(
         _ request: DownloadRequest, isRunning: Bool = true, continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
+        if let background { return background.start(request, isRunning: isRunning) }
         var request = request
         if request.destination == .memory, request.maximumByteCount == nil {
             request.maximumByteCount = configuration.maximumDataByteCount
@@ -183,6 +188,7 @@ public final class Downloader: Sendable {
 
     /// Pauses every download.
     public func pauseAll() {
+        background?.setAllPaused(true)
         // Waiting downloads are paused first, because a running one releases its permit, which would start them.
         let transfers = registry.transfers.map { (transfer: $0, waits: $0.withState { $0.machine.phase == .waiting }) }
         for (transfer, waits) in transfers where waits { transfer.forEachSubscriber(transfer.pause) }
@@ -191,6 +197,7 @@ public final class Downloader: Sendable {
 
     /// Resumes every paused download, in the order in which they were started.
     public func resumeAll() {
+        background?.setAllPaused(false)
         for transfer in registry.transfers { transfer.forEachSubscriber(transfer.resume) }
     }
 
@@ -215,8 +222,9 @@ public final class Downloader: Sendable {
     /// Ends all downloads in an orderly way and releases the engine.
     ///
     /// The downloads fail with ``DownloadError/Code/shutDown``, and all bytes are kept. This method returns when every
-    /// file is closed. Later requests fail with the same error.
+    /// file is closed. Later requests fail with the same error. The transfers of a background session continue.
     public func shutdown() async {
+        await background?.shutDown()
         registry.close()
         for transfer in registry.transfers {
             transfer.shutDown(DownloadError(.shutDown))
