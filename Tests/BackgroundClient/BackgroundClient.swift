@@ -44,7 +44,7 @@ enum BackgroundClient {
             }
             return daemon
         }
-        environment.settleDelay = .milliseconds(200)
+        environment.settleDelay = .seconds(5)
         let downloader = Downloader(
             configuration: .background(identifier: "client"), backgroundSessions: BackgroundSessions(environment))
         let files = URL(fileURLWithPath: home).appending(path: "files")

@@ -108,8 +108,9 @@ extension BackgroundCore {
                 record.id, DownloadError(.connectionLost, "the system canceled the task"), resumeData: resumeData,
                 removing: old)
         case .transfer(let error):
-            // Resume data that cannot be used fails at once, and not because of the network.
-            if task.resumeData != nil, !hasProgress, !error.isRetryable {
+            // Resume data that cannot be used fails at once, not because of the network, and leaves none behind.
+            let mayBeUnusable = !error.isRetryable || resumeData == nil && record.freshStartCount == 0
+            if task.resumeData != nil, !hasProgress, mayBeUnusable {
                 return startAnew(
                     record.id, .partialMissing,
                     otherwise: DownloadError(.resumeDataUnusable, error.detail, underlyingError: error),

@@ -10,6 +10,23 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
         package var options: BackgroundOptions
     }
 
+    /// The number of changes in this process, which is not a part of the value.
+    struct Revision: Sendable, Hashable {
+        var number = 0
+
+        static func == (left: Self, right: Self) -> Bool { true }
+
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case identifier = "identifier"
+        case token = "token"
+        case generations = "generations"
+        case records = "records"
+        case lastNumber = "lastNumber"
+    }
+
     /// The version of the format.
     static let format = 1
 
@@ -20,7 +37,10 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     /// The generations that have tasks, and the current one, which is the last.
     package private(set) var generations: [Generation]
     package private(set) var records: [BackgroundRecord] = []
-    private var lastID = 0
+    /// The highest number that was used.
+    package private(set) var lastNumber = 0
+    /// Increases with each change, so that a changed journal is recognized without comparing all records.
+    private(set) var revision = Revision()
 
     package init(identifier: String, token: String, options: BackgroundOptions) {
         self.identifier = identifier
@@ -71,24 +91,31 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
 
     /// Adds a record without deliveries, and returns its number.
     mutating func add(_ resource: BackgroundResource) -> Int {
-        lastID += 1
-        records.append(BackgroundRecord(id: lastID, resource: resource))
-        return lastID
+        lastNumber += 1
+        revision.number += 1
+        records.append(BackgroundRecord(id: lastNumber, resource: resource))
+        return lastNumber
     }
 
     /// Changes a record, and returns what `body` returns; nil if there is no such record.
     @discardableResult
     mutating func update<Value>(_ id: Int, _ body: (inout BackgroundRecord) -> Value) -> Value? {
         guard let index = index(of: id) else { return nil }
+        let before = records[index]
+        defer { if records[index] != before { revision.number += 1 } }
         return body(&records[index])
     }
 
     mutating func remove(_ id: Int) {
-        if let index = index(of: id) { records.remove(at: index) }
+        guard let index = index(of: id) else { return }
+        revision.number += 1
+        records.remove(at: index)
     }
 
     /// Uses `options` for new tasks; a new generation begins if the system's tasks are configured differently.
     mutating func use(_ options: BackgroundOptions) {
+        guard current.options != options else { return }
+        revision.number += 1
         if current.options.configuresTasks(like: options) {
             generations[generations.count - 1].options = options
         } else {
@@ -101,6 +128,8 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     mutating func removeUnusedGenerations() {
         guard generations.count > 1 else { return }
         let used = Set(records.filter(\.isHandedOver).map(\.generation)).union([current.number])
+        guard generations.contains(where: { !used.contains($0.number) }) else { return }
+        revision.number += 1
         generations.removeAll { !used.contains($0.number) }
     }
 

@@ -74,9 +74,8 @@ final class BackgroundSession: Sendable {
             for entry in entries { entry.refused(error) }
             return
         }
-        var actions: [BackgroundCore.Action] = []
-        for entry in entries { actions += entry.command(worker) }
-        worker.commit(actions)
+        for entry in entries { worker.enqueue(entry.command(worker)) }
+        worker.flush()
     }
 
     /// Waits until everything that was submitted before has been processed.

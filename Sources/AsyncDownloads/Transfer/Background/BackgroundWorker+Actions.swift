@@ -15,23 +15,29 @@ extension BackgroundWorker {
             pending = []
             for action in batch { pending += perform(action) }
         } while !pending.isEmpty
-        try? save()
+    }
+
+    /// Whether the journal differs from its file, and has not failed to be written.
+    var hasUnsavedChanges: Bool {
+        guard let opened, opened.core.journal.revision.number != opened.unsavableRevision else { return false }
+        return opened.hasChanges
     }
 
     /// Writes the journal if it differs from its file.
     private func save() throws(DownloadError) {
-        guard let opened, opened.core.journal != opened.saved else { return }
-        // The first record makes the file; before, an empty journal would be recorded for nothing.
-        guard opened.saved != nil || !opened.core.journal.isEmpty else { return }
+        guard opened?.hasChanges == true else { return }
         self.opened?.core.journal.removeUnusedGenerations()
-        guard let journal = self.opened?.core.journal else { return }
+        guard let opened else { return }
+        let journal = opened.core.journal
         do throws(DownloadError) {
             try opened.file.write(journal)
         } catch {
             log.notice("the journal of a background session cannot be written: \(error)")
+            self.opened?.unsavableRevision = journal.revision.number
             throw error
         }
-        self.opened?.saved = journal
+        self.opened?.savedRevision = journal.revision.number
+        self.opened?.hasFile = true
     }
 
     /// Returns the actions that may be performed although the journal could not be written.

@@ -14,14 +14,20 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
     private var deliveredWaiters: [Int: [@Sendable () -> Void]] = [:]
     /// When all events were delivered while nobody was waiting for that.
     private var deliveredAt: [Int: Duration] = [:]
-    var log = Log()
+    /// The actions that follow from the inputs so far, and that the next flush performs.
+    private var pending: [BackgroundCore.Action] = []
+    let log = Log()
 
     /// What exists after the journal was read.
     struct Opened {
         unowned let session: BackgroundSession
         var core: BackgroundCore
-        /// What the file contains, or nil if there is none.
-        var saved: BackgroundJournal?
+        /// Whether the file exists.
+        var hasFile: Bool
+        /// The revision of the journal that the file contains.
+        var savedRevision: Int
+        /// The revision that could not be written.
+        var unsavableRevision: Int?
         let file: JournalFile
         let spool: Spool
         var daemons: [Int: any TransferDaemon] = [:]
@@ -36,6 +42,13 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
         /// Whether a list is awaited that decides about them.
         var isSettling = false
         var settleTimer: (any ScheduledAction)?
+
+        /// Whether the journal differs from its file.
+        ///
+        /// The first record makes the file; before, an empty journal would be recorded for nothing.
+        var hasChanges: Bool {
+            core.journal.revision.number != savedRevision && (hasFile || !core.journal.isEmpty)
+        }
     }
 
     init(identifier: String, environment: BackgroundEnvironment) {
@@ -89,11 +102,12 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
         if group != nil, recordedGroup != group {
             try ownFile.write(BackgroundJournal(identifier: identifier, token: journal.token, options: wanted))
         }
+        let savedRevision = journal.revision.number
         if let options { journal.use(options) }
         var core = BackgroundCore(journal)
         core.isInForeground = environment.lifecycle.isInForeground
         opened = Opened(
-            session: session, core: core, saved: saved, file: file,
+            session: session, core: core, hasFile: saved != nil, savedRevision: savedRevision, file: file,
             spool: Spool(disk: environment.disk, directory: PartialNames.directory(of: file.path)))
         connect()
     }
@@ -170,7 +184,7 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
         let generations = journal.liveGenerations.map(\.number)
         opened?.awaitedLists = Set(generations)
         for generation in generations { attach(generation) }
-        if generations.isEmpty { commit(match()) }
+        if generations.isEmpty { match() }
     }
 
     /// Returns the connection to the session of a generation, which is made at its first use.
@@ -197,50 +211,65 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
     private func listed(_ tasks: [DaemonTask], _ generation: Int) -> [BackgroundCore.Action] {
         opened?.lists += tasks.map { (generation, $0) }
         guard opened?.awaitedLists.remove(generation) != nil, opened?.awaitedLists.isEmpty == true else { return [] }
-        return match()
+        match()
+        return []
     }
 
     /// Matches the tasks and the events with the journal, and opens the gate.
-    private func match() -> [BackgroundCore.Action] {
-        guard var opened else { return [] }
+    private func match() {
+        guard var opened else { return }
         let plan = RelaunchPlan(
             opened.core.journal, tasks: opened.lists, events: opened.gate.heldEvents, isEverythingDelivered: false)
         if plan.foreignCount > 0 { log.notice("\(plan.foreignCount) tasks of the session are not in its journal") }
         opened.lists = []
         opened.undecided = Set(plan.records(.undecided))
         update(&opened)
-        var actions = opened.core.adopt(plan)
+        let actions = opened.core.adopt(plan)
         let held = opened.gate.open()
         self.opened = opened
-        for event in held { actions += process(event) }
+        enqueue(actions)
+        for event in held { process(event) }
+        flush()
         if let journal = self.opened?.core.journal {
             self.opened?.spool.removeUnused(
                 except: journal.fileNames, of: journal.records.filter(\.isHandedOver).map(journal.taskName))
         }
-        return actions + settleLater()
+        enqueue(settleLater())
     }
 
     // MARK: Events
 
+    /// Adds actions, which are performed together with those of further inputs.
+    func enqueue(_ actions: [BackgroundCore.Action]) { pending += actions }
+
+    /// Records what has changed, and performs the actions.
+    func flush() {
+        while !pending.isEmpty || hasUnsavedChanges {
+            let actions = pending
+            pending = []
+            commit(actions)
+        }
+    }
+
     /// Processes an event, or keeps it until the tasks are matched.
     func receive(_ event: DaemonEvent) {
-        for event in opened?.gate.receive(event) ?? [] { commit(process(event)) }
+        for event in opened?.gate.receive(event) ?? [] {
+            process(event)
+            enqueue(reportDecision())
+        }
     }
 
     /// Processes an event that has passed the gate.
-    func process(_ event: DaemonEvent) -> [BackgroundCore.Action] {
+    private func process(_ event: DaemonEvent) {
         if let name = event.name { opened?.undecided.remove(name.record) }
-        var actions = withCore { $0.handle(event) }
-        if case .allDelivered(let generation) = event {
-            actions += settle()
-            // The files of earlier events have to be in place before the system is told.
-            commit(actions)
-            actions = []
-            let waiters = deliveredWaiters.removeValue(forKey: generation) ?? []
-            if waiters.isEmpty { deliveredAt[generation] = environment.time.now }
-            for waiter in waiters { waiter() }
-        }
-        return actions + reportDecision()
+        enqueue(withCore { $0.handle(event) })
+        guard case .allDelivered(let generation) = event else { return }
+        // The files of all earlier events have to be in place before the system is told.
+        flush()
+        let waiters = deliveredWaiters.removeValue(forKey: generation) ?? []
+        if waiters.isEmpty { deliveredAt[generation] = environment.time.now }
+        for waiter in waiters { waiter() }
+        enqueue(settle())
     }
 
     /// Calls `body` when all events of a generation have been delivered.
