@@ -32,6 +32,13 @@ final class BackgroundApp: Sendable {
             try await settle()
         }
 
+        /// Returns the downloads of earlier processes by the last component of their URL.
+        func restored() async throws -> [String: Downloader.RestoredDownload] {
+            let restored = try await downloader.restored()
+            return Dictionary(
+                uniqueKeysWithValues: restored.map { ($0.download.request.url.lastPathComponent, $0) })
+        }
+
         /// Ends the process at once.
         func kill() {
             for daemon in daemons.all { daemon.cut() }
@@ -70,9 +77,7 @@ final class BackgroundApp: Sendable {
         try FileManager.default.moveItem(atPath: old, toPath: home)
     }
 
-    /// Launches a process.
-    ///
-    /// - Parameter makesDownloader: Whether the app makes its downloader at launch.
+    /// Launches a process, which makes its downloader at once.
     func launch(
         options: BackgroundOptions = BackgroundOptions(), misbehavior: ScriptedDaemon.Misbehavior = .init(),
         configure: (inout Downloader.Configuration) -> Void = { _ in }
@@ -85,6 +90,14 @@ final class BackgroundApp: Sendable {
         return Life(
             downloader: Downloader(configuration: configuration, backgroundSessions: sessions), sessions: sessions,
             disk: disk, daemons: daemons)
+    }
+
+    /// Starts downloads in a process that is killed afterwards.
+    func run(_ count: Int, options: BackgroundOptions = BackgroundOptions()) async throws {
+        let life = launch(options: options)
+        for number in 1...count { life.downloader.start(request(number)) }
+        try await life.settle()
+        life.kill()
     }
 
     /// Starts a process that has not used its session yet.

@@ -8,24 +8,9 @@ internal import Testing
 /// Downloads in a background session whose app is killed and launched again.
 @Suite(.endsWhenHung)
 struct RelaunchTests {
-    /// Starts downloads in a process that is killed afterwards.
-    private func start(
-        _ count: Int, in app: BackgroundApp, options: BackgroundOptions = BackgroundOptions()
-    ) async throws {
-        let life = app.launch(options: options)
-        for number in 1...count { life.downloader.start(app.request(number)) }
-        try await life.settle()
-        life.kill()
-    }
-
-    private func restored(_ life: BackgroundApp.Life) async throws -> [String: Downloader.RestoredDownload] {
-        let restored = try await life.downloader.restored()
-        return Dictionary(uniqueKeysWithValues: restored.map { ($0.download.request.url.lastPathComponent, $0) })
-    }
-
     @Test func `background 1 and 4: the session is made again at launch, and its tasks are matched`() async throws {
         let app = try BackgroundApp()
-        try await start(3, in: app)
+        try await app.run(3)
         try app.service.progress(app.tasks[0], received: 4)
         try app.service.finish(app.tasks[1])
         try app.service.finish(app.tasks[1], status: 404)
@@ -33,7 +18,7 @@ struct RelaunchTests {
         try await life.settle()
         #expect(life.daemons.all.count == 1, "without a call of the app")
         try await life.deliver()
-        let downloads = try await restored(life)
+        let downloads = try await life.restored()
         #expect(downloads.mapValues(\.condition) == ["1": .running, "2": .finished, "3": .failed])
         #expect(downloads["1"]?.download.progress.receivedByteCount == 4)
         #expect(try await downloads["2"]?.download.file.byteCount == 33)
@@ -49,7 +34,7 @@ struct RelaunchTests {
 
     @Test func `asking again joins the task of an earlier launch`() async throws {
         let app = try BackgroundApp()
-        try await start(2, in: app)
+        try await app.run(2)
         try app.service.finish(app.tasks[1])
         let life = app.launch()
         let downloads = [1, 2].map { life.downloader.start(app.request($0)) }
@@ -64,7 +49,7 @@ struct RelaunchTests {
 
     @Test func `an outcome is kept over launches until a handle has received it`() async throws {
         let app = try BackgroundApp()
-        try await start(1, in: app)
+        try await app.run(1)
         try app.finishAll()
         for _ in 1...3 {
             let life = app.launch()
@@ -74,12 +59,12 @@ struct RelaunchTests {
             life.kill()
         }
         let life = app.launch()
-        let downloads = try await restored(life)
+        let downloads = try await life.restored()
         #expect(downloads["1"]?.condition == .finished)
         #expect(try await downloads["1"]?.download.file.byteCount == 33)
         try await life.settle()
         life.kill()
-        #expect(try await restored(app.launch()).isEmpty)
+        #expect(try await app.launch().restored().isEmpty)
         #expect(app.service.directory.requestCount == 1)
     }
 
@@ -87,19 +72,19 @@ struct RelaunchTests {
         var misbehavior = ScriptedDaemon.Misbehavior()
         misbehavior.deliversAtOnce = true
         let app = try BackgroundApp()
-        try await start(2, in: app)
+        try await app.run(2)
         try app.service.progress(app.tasks[0], received: 4)
         try app.service.finish(app.tasks[0])
         try app.service.reportAllDelivered()
         let life = app.launch(misbehavior: misbehavior)
-        let downloads = try await restored(life)
+        let downloads = try await life.restored()
         #expect(downloads.mapValues(\.condition) == ["1": .finished, "2": .running])
         #expect(app.isInPlace(1))
     }
 
     @Test func `background 6: a file that an earlier process has only moved is used by the next one`() async throws {
         let app = try BackgroundApp()
-        try await start(1, in: app)
+        try await app.run(1)
         let name = try #require(DaemonTaskName(app.tasks[0].description))
         let spool = Spool(disk: POSIXFileSystem(), directory: "\(app.home)/journals/app")
         let location = "\(app.home)/finished.tmp"
@@ -110,7 +95,7 @@ struct RelaunchTests {
             name, from: location, DaemonResponseHead(status: 200, headers: [:], url: "https://example.org/1"))
         #expect(!FileManager.default.fileExists(atPath: location))
         let life = app.launch()
-        #expect(try await restored(life)["1"]?.condition == .finished)
+        #expect(try await life.restored()["1"]?.condition == .finished)
         try await life.settle()
         #expect(app.isInPlace(1) && app.spooledNames == [])
         #expect(app.service.directory.requestCount == 1)
@@ -118,7 +103,7 @@ struct RelaunchTests {
 
     @Test func `background 6: a body without the head of its response is never used`() async throws {
         let app = try BackgroundApp()
-        try await start(1, in: app)
+        try await app.run(1)
         let name = try #require(DaemonTaskName(app.tasks[0].description))
         #expect(app.service.directory.remove(app.tasks[0]))
         let path = "\(app.home)/journals/app/\(name.fileStem).body"
@@ -155,7 +140,7 @@ struct RelaunchTests {
             app.time.advance(by: .seconds(10))
             try await life.settle()
         }
-        let downloads = try await restored(life)
+        let downloads = try await life.restored()
         #expect(downloads["1"]?.condition == .lost)
         #expect(app.service.directory.requestCount == 3)
         try app.service.progress(app.tasks[0], received: 3)
@@ -166,7 +151,7 @@ struct RelaunchTests {
         try await next.settle()
         app.time.advance(by: .seconds(10))
         try await next.settle()
-        let last = try await restored(next)
+        let last = try await next.restored()
         #expect(last["1"]?.condition == .lost)
         #expect(await last["1"]?.download.failure?.code == .taskLost)
         #expect(app.service.directory.requestCount == 3, "never a loop")
@@ -178,7 +163,7 @@ struct RelaunchTests {
         var misbehavior = ScriptedDaemon.Misbehavior()
         misbehavior.losesDescriptions = true
         let app = try BackgroundApp()
-        try await start(1, in: app)
+        try await app.run(1)
         let life = app.launch(misbehavior: misbehavior)
         try await life.settle()
         app.time.advance(by: .seconds(10))
@@ -193,12 +178,12 @@ struct RelaunchTests {
         var misbehavior = ScriptedDaemon.Misbehavior()
         misbehavior.listsNothing = true
         let app = try BackgroundApp()
-        try await start(1, in: app)
+        try await app.run(1)
         try app.finishAll()
         let life = app.launch(misbehavior: misbehavior)
         try await life.settle()
         try await life.deliver()
-        #expect(try await restored(life)["1"]?.condition == .finished)
+        #expect(try await life.restored()["1"]?.condition == .finished)
         #expect(app.service.directory.requestCount == 1)
     }
 
@@ -209,12 +194,12 @@ struct RelaunchTests {
         var options = BackgroundOptions()
         options.forceQuitPolicy = policy
         let app = try BackgroundApp()
-        try await start(1, in: app, options: options)
+        try await app.run(1, options: options)
         try app.service.fail(app.tasks[0], reason: "0", resumeData: Data("resume".utf8))
         let life = app.launch(options: options)
         try await life.settle()
         try await life.deliver()
-        let download = try #require(try await restored(life)["1"])
+        let download = try #require(try await life.restored()["1"])
         #expect(download.condition == (policy == .pause ? .paused : .running))
         download.download.resume()
         try await life.settle()
@@ -234,7 +219,7 @@ struct RelaunchTests {
         let life = app.launch()
         try await life.settle()
         try await life.deliver()
-        let restored = try await restored(life)
+        let restored = try await life.restored()
         #expect(restored["1"]?.condition == .failed)
         #expect(await restored["1"]?.download.failure?.code == code)
         try await life.settle()
@@ -257,120 +242,11 @@ struct RelaunchTests {
         let life = app.launch()
         try await life.settle()
         try await life.deliver()
-        let restored = try await restored(life)
+        let restored = try await life.restored()
         #expect(restored["1"]?.condition == .paused)
         #expect(app.tasks.isEmpty)
         restored["1"]?.download.resume()
         try await life.settle()
         #expect(app.tasks.first?.resumeData != nil)
-    }
-
-    // MARK: The journal
-
-    @Test func `background 15: a journal that cannot be read stops everything and is not overwritten`() async throws {
-        let app = try BackgroundApp()
-        try await start(1, in: app)
-        let intact = try Data(contentsOf: URL(fileURLWithPath: app.journalPath))
-        let damaged = Data("damaged".utf8)
-        try damaged.write(to: URL(fileURLWithPath: app.journalPath))
-        let life = app.launch()
-        #expect(await life.downloader.start(app.request(2)).failure?.code == .journalUnreadable)
-        await #expect(throws: DownloadError.self) { try await life.downloader.restored() }
-        #expect(await life.sessions.handleEvents(for: "app"), "the session is not foreign")
-        #expect(try Data(contentsOf: URL(fileURLWithPath: app.journalPath)) == damaged)
-        #expect(life.daemons.all.isEmpty)
-        // As after the first unlock of the device.
-        try intact.write(to: URL(fileURLWithPath: app.journalPath))
-        #expect(try await restored(life)["1"]?.condition == .running)
-    }
-
-    @Test func `background 16: an update moves the container, and the file arrives in the new one`() async throws {
-        let app = try BackgroundApp()
-        try await start(2, in: app)
-        try app.service.finish(app.tasks[0])
-        let old = app.home
-        try app.update()
-        #expect(app.home != old)
-        let life = app.launch()
-        try await life.settle()
-        try await life.deliver()
-        let downloads = try await restored(life)
-        #expect(try await downloads["1"]?.download.file.url.path == "\(app.home)/files/1")
-        let again = life.downloader.start(app.request(2))
-        #expect(again.isCoalesced)
-        try app.finishAll()
-        try await life.deliver()
-        _ = try await again.file
-        #expect(app.isInPlace(1) && app.isInPlace(2))
-        #expect(!FileManager.default.fileExists(atPath: old))
-        #expect(app.service.directory.requestCount == 2)
-        #expect(try String(contentsOfFile: app.journalPath, encoding: .utf8).contains(old) == false)
-    }
-
-    @Test func `background 18: changed options start new tasks in another session, and keep the old one`() async throws
-    {
-        let app = try BackgroundApp()
-        try await start(1, in: app)
-        var options = BackgroundOptions()
-        options.allowsCellularAccess = false
-        let life = app.launch(options: options)
-        life.downloader.start(app.request(2))
-        try await life.settle()
-        #expect(life.daemons.all.map(\.identifier).sorted() == ["app", "app.generation-1"])
-        #expect(life.daemons.all.first { $0.identifier == "app" }?.options == BackgroundOptions())
-        #expect(life.daemons.all.first { $0.identifier != "app" }?.options == options)
-        #expect(life.daemons.all.first { $0.identifier != "app" }?.startCount == 1)
-        life.kill()
-        let same = app.launch(options: options)
-        same.downloader.start(app.request(3))
-        try await same.settle()
-        #expect(app.journal?.generations.map(\.number) == [0, 1], "the same options make no generation")
-        #expect(same.sessions.session(for: "app.generation-1")?.generation == 1)
-    }
-
-    @Test func `background 17: a thousand downloads are handed over up to the limit and topped up in the foreground`()
-        async throws
-    {
-        let app = try BackgroundApp()
-        let life = app.launch()
-        let downloads = (1...1000).map { life.downloader.start(app.request($0)) }
-        try await life.settle()
-        #expect(app.tasks.count == 200)
-        #expect(app.journal?.records.count == 1000)
-        #expect(life.disk.syncCount < 400, "requests that wait together are recorded together")
-        life.kill()
-        #expect(downloads.count == 1000)
-        app.lifecycle.enterBackground()
-        try app.finishAll()
-        let next = app.launch()
-        try await next.settle()
-        try await next.deliver()
-        #expect(app.placedNames.count == 200)
-        #expect(app.tasks.isEmpty, "nothing is started in the background")
-        app.lifecycle.enterForeground()
-        try await next.settle()
-        for _ in 1...4 {
-            #expect(app.tasks.count == 200)
-            try app.finishAll()
-            try await next.deliver()
-        }
-        #expect(app.placedNames.count == 1000)
-        #expect(app.service.directory.requestCount == 1000)
-        let restored = try await next.downloader.restored()
-        #expect(restored.count == 1000 && restored.allSatisfy { $0.condition == .finished })
-    }
-
-    @Test func `background 20: progress is read again when the app returns to the foreground`() async throws {
-        let app = try BackgroundApp()
-        let life = app.launch()
-        let download = life.downloader.start(app.request(1))
-        try await life.settle()
-        app.lifecycle.enterBackground()
-        var task = app.tasks[0]
-        (task.received, task.expected) = (7, 33)
-        try app.service.directory.save(task)
-        app.lifecycle.enterForeground()
-        try await life.settle()
-        #expect(download.progress.receivedByteCount == 7)
     }
 }
