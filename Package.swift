@@ -95,10 +95,17 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        // A transfer service for the tests of background sessions, and a client of it that the tests end at any moment.
+        .target(
+            name: "ScriptedDaemon", dependencies: ["AsyncDownloads"], path: "Tests/ScriptedDaemon",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "background-client", dependencies: ["AsyncDownloads", "ScriptedDaemon"],
+            path: "Tests/BackgroundClient", swiftSettings: settings),
         .testTarget(
             name: "AsyncDownloadsTests",
             dependencies: [
-                "AsyncDownloads", "LoopbackServer", "TestSupport",
+                "AsyncDownloads", "LoopbackServer", "ScriptedDaemon", "TestSupport", "background-client",
                 .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
                 .product(name: "Logging", package: "swift-log", condition: serverStack),
             ],

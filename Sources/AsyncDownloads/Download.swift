@@ -8,6 +8,7 @@ public import struct Foundation.URL
 public final class Download: Sendable {
     enum Source: Sendable {
         case transfer(Transfer, SubscriberID)
+        case background(BackgroundTransfer, SubscriberID)
         /// The request was refused, and there is no transfer.
         indirect case refused(DownloadError)
     }
@@ -49,9 +50,8 @@ public final class Download: Sendable {
         switch source {
         case .refused(let error):
             return AsyncThrowingStream { throw error }
-        case .transfer(let transfer, let subscriber):
-            let lease = EventStreamLease(transfer: transfer, subscriber: subscriber)
-            return AsyncThrowingStream { try await lease.next() }
+        case .transfer(let transfer, let subscriber): return Self.stream(transfer, subscriber)
+        case .background(let transfer, let subscriber): return Self.stream(transfer, subscriber)
         }
     }
 
@@ -59,9 +59,24 @@ public final class Download: Sendable {
     ///
     /// An observer doesn't keep the transfer running, and ending its stream doesn't affect the download.
     var updates: AsyncThrowingStream<DownloadEvent, any Error> {
-        guard case .transfer(let transfer, let subscriber) = source else { return events }
-        let lease = EventStreamLease(transfer: transfer, subscriber: subscriber, isObserver: true)
+        guard let (transfer, subscriber) = subscription else { return events }
+        return Self.stream(transfer, subscriber, isObserver: true)
+    }
+
+    private static func stream(
+        _ transfer: any SubscribedTransfer, _ subscriber: SubscriberID, isObserver: Bool = false
+    ) -> AsyncThrowingStream<DownloadEvent, any Error> {
+        let lease = EventStreamLease(transfer: transfer, subscriber: subscriber, isObserver: isObserver)
         return AsyncThrowingStream { try await lease.next() }
+    }
+
+    /// What the handle is attached to, or `nil` if the request was refused.
+    private var subscription: (transfer: any SubscribedTransfer, subscriber: SubscriberID)? {
+        switch source {
+        case .transfer(let transfer, let subscriber): (transfer, subscriber)
+        case .background(let transfer, let subscriber): (transfer, subscriber)
+        case .refused: nil
+        }
     }
 
     /// The finished file.
@@ -77,6 +92,8 @@ public final class Download: Sendable {
             case .refused(let error): throw error
             case .transfer(let transfer, let subscriber):
                 return try await transfer.outcome(of: subscriber).concerning(request.url).get()
+            case .background(let transfer, let subscriber):
+                return try await transfer.outcome(of: subscriber).concerning(request.url).get()
             }
         }
     }
@@ -88,6 +105,7 @@ public final class Download: Sendable {
         switch source {
         case .refused(let error): body(.failure(error))
         case .transfer(let transfer, let subscriber): transfer.whenEnded(subscriber, body)
+        case .background(let transfer, let subscriber): transfer.whenEnded(subscriber, body)
         }
     }
 
@@ -109,7 +127,7 @@ public final class Download: Sendable {
     /// Other handles that share the transfer aren't affected. When the last one is canceled, the ``AbandonmentPolicy``
     /// applies: by default, the transfer stops, and the next request for the resource continues from its bytes.
     public func cancel() {
-        withTransfer { $0.detach($1, DownloadError(.cancelled)) }
+        withTransfer { $0.detach($1, DownloadError(.cancelled), keepingBytes: true) }
     }
 
     /// Cancels this download like ``cancel()``, and removes its bytes unless other handles share them.
@@ -129,11 +147,11 @@ public final class Download: Sendable {
     /// Otherwise, the download restarts and reports ``DownloadEvent/restarted(reason:discardedByteCount:)``. The
     /// resource keeps its identity: requests for the original URL still join this transfer, now and in later processes.
     ///
-    /// - Throws: ``DownloadError/Code/invalidRequest`` if the URL or the headers can't be used. The download is
-    ///   unchanged in this case.
+    /// - Throws: ``DownloadError/Code/invalidRequest`` if the URL or the headers can't be used, and
+    ///   ``DownloadError/Code/unsupported`` in a background session. The download is unchanged in this case.
     public func replaceURL(with fresh: FreshURL) throws(DownloadError) {
         if let fault = fresh.validationError { throw fault }
-        withTransfer { transfer, _ in transfer.replaceURL(with: fresh) }
+        if let (transfer, _) = subscription { try transfer.replaceURL(with: fresh) }
     }
 
     /// Continues the download from another URL of the same resource; see ``replaceURL(with:)-(FreshURL)``.
@@ -143,22 +161,16 @@ public final class Download: Sendable {
 
     /// The current state of the download.
     public var state: State {
-        switch source {
-        case .refused: .failed
-        case .transfer(let transfer, let subscriber): transfer.publicState(of: subscriber)
-        }
+        subscription.map { $0.transfer.publicState(of: $0.subscriber) } ?? .failed
     }
 
     /// The current progress of the download.
     public var progress: DownloadProgress {
-        switch source {
-        case .refused: DownloadProgress()
-        case .transfer(let transfer, _): transfer.progress
-        }
+        subscription?.transfer.currentProgress ?? DownloadProgress()
     }
 
-    private func withTransfer(_ body: (Transfer, SubscriberID) -> Void) {
-        if case .transfer(let transfer, let subscriber) = source { body(transfer, subscriber) }
+    private func withTransfer(_ body: (any SubscribedTransfer, SubscriberID) -> Void) {
+        if let (transfer, subscriber) = subscription { body(transfer, subscriber) }
     }
 }
 
@@ -172,11 +184,11 @@ extension Download: CustomStringConvertible, CustomReflectable {
 
 /// The right to read one event stream, which is closed when nothing can read it anymore.
 private final class EventStreamLease: Sendable {
-    private let transfer: Transfer
+    private let transfer: any SubscribedTransfer
     private let subscriber: SubscriberID
     private let stream: StreamID
 
-    init(transfer: Transfer, subscriber: SubscriberID, isObserver: Bool = false) {
+    init(transfer: any SubscribedTransfer, subscriber: SubscriberID, isObserver: Bool) {
         self.transfer = transfer
         self.subscriber = subscriber
         stream = transfer.openStream(subscriber, isObserver: isObserver)

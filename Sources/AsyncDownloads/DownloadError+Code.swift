@@ -88,4 +88,19 @@ extension DownloadError.Code {
     public static let tooManyOpenFiles = Self("tooManyOpenFiles", transient: true)
     /// Reading or writing failed for another reason.
     public static let storageFailure = Self("storageFailure")
+
+    // Causes in a background session.
+
+    /// The journal of the background session exists, and it can't be read.
+    ///
+    /// The error is retryable if the reason may be that the device hasn't been unlocked since it was started.
+    public static let journalUnreadable = Self("journalUnreadable")
+    /// Another downloader uses a background session with the same identifier.
+    public static let sessionInUse = Self("sessionInUse")
+    /// The system lost the download's task more than once.
+    public static let taskLost = Self("taskLost", transient: true)
+    /// Background activity is turned off for the app, so the system stopped the download.
+    public static let backgroundNotPermitted = Self("backgroundNotPermitted")
+    /// The system stopped the download because it didn't have enough resources.
+    public static let systemResourcesExhausted = Self("systemResourcesExhausted", transient: true)
 }

@@ -52,6 +52,7 @@ extension DownloadRequest {
         var identity: String?
         var partialInUsePolicy: PartialInUsePolicy?
         var contentChangePolicy: ContentChangePolicy?
+        var background = BackgroundTaskOptions()
         var origin = RestoredOrigin()
 
         static let `default` = Self()

@@ -160,6 +160,12 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.contentChangePolicy = newValue }
     }
 
+    /// The settings of the download in a background session; other downloads ignore them.
+    public var background: BackgroundTaskOptions {
+        get { options.background }
+        set { options.background = newValue }
+    }
+
     /// The directory from which the request was restored, if any.
     var origin: RestoredOrigin {
         get { options.origin }

@@ -89,6 +89,9 @@ extension Downloader {
         /// Default: 100 milliseconds.
         public var progressInterval = Duration.milliseconds(100)
 
+        /// The background session of the system that carries out the downloads, or `nil` for downloads in this process.
+        var backgroundSession: BackgroundSessionChoice?
+
         /// Creates a configuration with the default values.
         public init() {}
     }

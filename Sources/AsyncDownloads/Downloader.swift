@@ -15,6 +15,8 @@ public final class Downloader: Sendable {
     public let configuration: Configuration
 
     let environment: TransferEnvironment
+    /// The background session that carries out the downloads, if the configuration chooses one.
+    let background: BackgroundClient?
     private var registry: TransferRegistry { environment.registry }
 
     private static var defaultSpillDirectory: URL {
@@ -33,9 +35,11 @@ public final class Downloader: Sendable {
 
     /// Creates a downloader with another engine, store, and clock, for tests.
     package init(
-        configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource
+        configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource,
+        backgroundSessions: BackgroundSessions = .shared
     ) {
         self.configuration = configuration
+        background = configuration.backgroundSession.map { BackgroundClient($0, configuration, in: backgroundSessions) }
         let spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
         let log = Log()
         let destinations = DestinationReservations()
@@ -118,6 +122,7 @@ public final class Downloader: Sendable {
     func startDownload(
         _ request: DownloadRequest, isRunning: Bool = true, continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
+        if let background { return background.start(request, isRunning: isRunning) }
         var request = request
         if request.destination == .memory, request.maximumByteCount == nil {
             request.maximumByteCount = configuration.maximumDataByteCount
@@ -147,6 +152,7 @@ public final class Downloader: Sendable {
 
     /// Pauses every download.
     public func pauseAll() {
+        background?.setAllPaused(true)
         // Waiting downloads are paused first, because a running one releases its permit, which would start them.
         let transfers = registry.transfers.map { (transfer: $0, waits: $0.isWaiting) }
         for (transfer, waits) in transfers where waits { transfer.forEachSubscriber(transfer.pause) }
@@ -155,6 +161,7 @@ public final class Downloader: Sendable {
 
     /// Resumes every paused download, in the order in which they were started.
     public func resumeAll() {
+        background?.setAllPaused(false)
         for transfer in registry.transfers { transfer.forEachSubscriber(transfer.resume) }
     }
 
@@ -179,8 +186,9 @@ public final class Downloader: Sendable {
     /// Ends all downloads in an orderly way and releases the engine.
     ///
     /// The downloads fail with ``DownloadError/Code/shutDown``, and all bytes are kept. This method returns when every
-    /// file is closed. Later requests fail with the same error.
+    /// file is closed. Later requests fail with the same error. The transfers of a background session continue.
     public func shutdown() async {
+        await background?.shutDown()
         registry.close()
         for transfer in registry.transfers {
             transfer.shutDown(DownloadError(.shutDown))

@@ -4,8 +4,8 @@ extension Transfer {
         updateQueued { queued, _ in queued.publicState } ?? withState { $0.publicState(of: id) }
     }
 
-    /// The latest progress.
-    var progress: DownloadProgress {
+    /// The current progress.
+    var currentProgress: DownloadProgress {
         updateQueued { _, _ in DownloadProgress() } ?? withState { $0.machine.progress }
     }
 

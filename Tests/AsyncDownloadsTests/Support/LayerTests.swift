@@ -32,6 +32,7 @@ struct LayerTests {
             case "Resuming":
                 let isPort = name.hasSuffix("+Importing.swift") || name.hasSuffix("+TemporaryFile.swift")
                 self = isPort || name.hasPrefix("Partial") ? .ports : .values
+            case "Background": self = components.contains("Internal") ? .ports : .values
             case "Transport", "Storage", "MemoryPressure", "Time": self = .ports
             case "Transfer": self = name == "BatchWindow.swift" ? .facade : .transfer
             default:

@@ -1,0 +1,87 @@
+/// The settings of a background session, which the system applies to all its tasks.
+///
+/// The settings are recorded with the session. A later launch that passes different settings starts new tasks in
+/// another session of the system, and the tasks that are already with the system keep the settings they started with.
+public struct BackgroundOptions: Sendable, Hashable, Codable {
+    /// A Boolean value that indicates whether cellular networks may be used.
+    ///
+    /// Default: `true`.
+    public var allowsCellularAccess = true
+
+    /// A Boolean value that indicates whether networks that the system considers expensive may be used.
+    ///
+    /// Default: `true`.
+    public var allowsExpensiveNetworkAccess = true
+
+    /// A Boolean value that indicates whether networks in Low Data Mode may be used.
+    ///
+    /// Default: `true`.
+    public var allowsConstrainedNetworkAccess = true
+
+    /// A Boolean value that indicates whether the system may choose the time of the transfers.
+    ///
+    /// The system always chooses the time of tasks that are started while the app is in the background. Default:
+    /// `false`.
+    public var isDiscretionary = false
+
+    /// A Boolean value that indicates whether the system launches the app when tasks have ended.
+    ///
+    /// Default: `true`.
+    public var sendsLaunchEvents = true
+
+    /// The identifier of the app group in whose container an app extension's session keeps its files.
+    ///
+    /// App extensions require a value, because the system can't use their own container. Default: `nil`.
+    public var sharedContainerIdentifier: String?
+
+    /// The policy for downloads that were stopped because the user quit the app in the app switcher.
+    ///
+    /// Default: ``ForceQuitPolicy/pause``.
+    public var forceQuitPolicy = ForceQuitPolicy.pause
+
+    /// The policy for the URL from which a response finally came.
+    ///
+    /// The system follows redirects of background tasks without asking the app, so this is checked when a task has
+    /// finished. Default: ``FinalURLPolicy/secure``.
+    public var finalURLPolicy = FinalURLPolicy.secure
+
+    /// The maximum number of tasks that are with the system at the same time.
+    ///
+    /// Thousands of tasks can make the system's transfer service unresponsive. Further downloads wait in the journal and
+    /// are started while the app is in the foreground. Default: 200.
+    public var maximumTaskCount = 200
+
+    /// Creates options with the default values.
+    public init() {}
+
+    /// A policy for downloads that were stopped because the user quit the app in the app switcher.
+    public enum ForceQuitPolicy: String, Sendable, Hashable, Codable {
+        /// The download is restored as paused.
+        case pause
+        /// The download continues at the next launch.
+        case restart
+    }
+
+    /// A policy for the URL from which a response finally came, after redirects.
+    public enum FinalURLPolicy: String, Sendable, Hashable, Codable {
+        /// Every http and https URL is accepted.
+        case any
+        /// A request to an https URL must be answered from an https URL.
+        case secure
+        /// The response must come from the origin of the request (RFC 6454).
+        case sameOrigin
+    }
+}
+
+extension BackgroundOptions {
+    /// Returns whether the system's tasks of both options are configured alike.
+    ///
+    /// The other options are applied by the package, so a change of them doesn't need another session.
+    func configuresTasks(like other: Self) -> Bool {
+        allowsCellularAccess == other.allowsCellularAccess
+            && allowsExpensiveNetworkAccess == other.allowsExpensiveNetworkAccess
+            && allowsConstrainedNetworkAccess == other.allowsConstrainedNetworkAccess
+            && isDiscretionary == other.isDiscretionary && sendsLaunchEvents == other.sendsLaunchEvents
+            && sharedContainerIdentifier == other.sharedContainerIdentifier
+    }
+}

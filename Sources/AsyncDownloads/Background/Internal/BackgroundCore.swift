@@ -1,0 +1,235 @@
+/// What a background session decides about its downloads, without effects.
+///
+/// Inputs are mutating functions, and each returns the actions that follow. The journal must be durable before the
+/// actions are performed. The core knows nothing about handles; it numbers records and deliveries.
+package struct BackgroundCore: Sendable {
+    /// Something to do after the journal was saved, in order.
+    package enum Action: Sendable {
+        /// Hand a task over to the session of a generation.
+        case start(DaemonTaskName, generation: Int)
+        /// Cancel a task; its end is reported with its resume data.
+        case cancel(DaemonTaskName, generation: Int)
+        /// Verify the file of a record, and place it for its open deliveries.
+        case place(record: Int)
+        /// Remove files of the spool that nothing refers to any more.
+        case removeFiles([String])
+        /// Report an event to the open deliveries of a record.
+        case emit(record: Int, Event)
+        /// Report the outcome of a delivery.
+        case end(record: Int, delivery: Int, BackgroundDelivery.Outcome)
+    }
+
+    /// Something that the handles of a record are told.
+    package enum Event: Sendable {
+        case waiting
+        case running(received: Int64, expected: Int64?)
+        case paused(received: Int64)
+        case restarted(RestartReason, discarded: Int64)
+        case retrying(attempt: Int, delay: Duration, DownloadError)
+        case verifying
+    }
+
+    package internal(set) var journal: BackgroundJournal
+    /// The current time, in seconds since 1970, which the owner sets before an input.
+    package var date = HTTPDate(secondsSinceEpoch: 0)
+    /// A number from 0 to 1 for the delay of a retry, which the owner sets before an input.
+    package var jitter = 0.5
+    /// Whether the app is in the foreground, where tasks that wait in the journal may be handed over.
+    package var isInForeground = true
+    /// The received bytes of running tasks.
+    var progress: [Int: (received: Int64, expected: Int64?)] = [:]
+    /// The tasks that were canceled by an input, and whose end is awaited.
+    var cancelled: Set<DaemonTaskName> = []
+    /// The records whose caller has just asked for them, which are handed over in the background as well.
+    private var requested: Set<Int> = []
+
+    package init(_ journal: BackgroundJournal) {
+        self.journal = journal
+    }
+
+    private var options: BackgroundOptions { journal.current.options }
+
+    // MARK: Requests
+
+    /// Adds a destination for a resource, to its existing record or to a new one.
+    ///
+    /// - Parameter isInPlace: Returns whether a file that an earlier process placed is still there. If it is, it is the
+    ///   outcome, because nobody was told yet.
+    /// - Returns: The number of the record, and that of the delivery that serves the destination.
+    package mutating func add(
+        _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool, checksum: String?,
+        maximumByteCount: Int64?, isPaused: Bool,
+        isInPlace: (ContainerPath, BackgroundBodyInfo) -> Bool = { _, _ in true }
+    ) -> (record: Int, delivery: Int, actions: [Action]) {
+        let id: Int
+        let isNew: Bool
+        if let present = journal.record(of: resource) {
+            (id, isNew) = (present.id, false)
+        } else {
+            (id, isNew) = (journal.add(resource), true)
+        }
+        let (delivery, isIdle) =
+            journal.update(id) { record -> (Int, Bool) in
+                let wanted = BackgroundDelivery(
+                    id: (record.deliveries.map(\.id).max() ?? 0) + 1, destination: destination,
+                    choosesName: choosesName, checksum: checksum, maximumByteCount: maximumByteCount)
+                let wasIdle = record.openDeliveries.isEmpty
+                let number: Int
+                if let index = record.deliveries.firstIndex(where: { $0.serves(wanted) }) {
+                    // A failure that nobody was told is replaced by the new attempt; a placed file is the outcome.
+                    let isDone: Bool
+                    switch record.deliveries[index].outcome {
+                    case .placed(let path, let info): isDone = isInPlace(path, info)
+                    case .failed: isDone = false
+                    case nil: isDone = true
+                    }
+                    if !isDone {
+                        record.deliveries[index].outcome = nil
+                        record.deliveries[index].chosenPath = nil
+                    }
+                    number = record.deliveries[index].id
+                } else {
+                    record.deliveries.append(wanted)
+                    number = wanted.id
+                }
+                if wasIdle, !record.openDeliveries.isEmpty {
+                    // The caller's wish counts anew after a failure, a cancellation, or for a new record.
+                    record.isPaused = isPaused
+                    (record.freshStartCount, record.retryCount, record.notBefore) = (0, 0, nil)
+                    record.resource = resource
+                } else if !isPaused {
+                    record.isPaused = false
+                }
+                return (number, wasIdle)
+            } ?? (0, false)
+        guard journal[id]?.deliveries.first(where: { $0.id == delivery })?.outcome == nil else {
+            return (id, delivery, [])
+        }
+        if !isPaused { requested.insert(id) }
+        var actions: [Action] = []
+        if case .received? = journal[id]?.stage, journal[id]?.openDeliveries.isEmpty == false {
+            actions.append(.place(record: id))
+        } else if isNew || isIdle {
+            actions.append(.emit(record: id, .waiting))
+        } else if let progress = progress[id] {
+            actions.append(.emit(record: id, .running(received: progress.received, expected: progress.expected)))
+        }
+        return (id, delivery, actions + handOver())
+    }
+
+    /// Returns the record that has an open delivery to the path, other than those of the resource.
+    package func recordPlacing(at path: ContainerPath, otherThan resource: BackgroundResource) -> Int? {
+        journal.records.first { record in
+            !record.resource.isSame(as: resource) && record.openDeliveries.contains { $0.path == path }
+        }?.id
+    }
+
+    /// Pauses or resumes a download.
+    package mutating func setPaused(_ isPaused: Bool, _ id: Int) -> [Action] {
+        guard let record = journal[id], record.isPaused != isPaused, !record.openDeliveries.isEmpty else { return [] }
+        if case .received = record.stage { return [] }
+        journal.update(id) { $0.isPaused = isPaused }
+        guard isPaused else {
+            requested.insert(id)
+            journal.update(id) { ($0.freshStartCount, $0.retryCount, $0.notBefore) = (0, 0, nil) }
+            return [.emit(record: id, .waiting)] + handOver()
+        }
+        guard record.isHandedOver else { return [.emit(record: id, .paused(received: record.receivedByteCount))] }
+        return cancelTask(of: record)
+    }
+
+    /// Removes a delivery whose handle was canceled.
+    ///
+    /// - Parameter keepingBytes: Whether the bytes are kept for a later request if no other delivery needs them.
+    package mutating func cancel(_ delivery: Int, of id: Int, keepingBytes: Bool) -> [Action] {
+        journal.update(id) { $0.deliveries.removeAll { $0.id == delivery } }
+        return abandonIfUnneeded(id, keepingBytes: keepingBytes)
+    }
+
+    /// Removes a delivery whose outcome was reported.
+    package mutating func acknowledge(_ delivery: Int, of id: Int) -> [Action] {
+        journal.update(id) { $0.deliveries.removeAll { $0.id == delivery && $0.outcome != nil } }
+        return abandonIfUnneeded(id, keepingBytes: true)
+    }
+
+    private mutating func abandonIfUnneeded(_ id: Int, keepingBytes: Bool) -> [Action] {
+        guard let record = journal[id], record.openDeliveries.isEmpty else { return [] }
+        if record.isHandedOver {
+            guard keepingBytes else {
+                journal.remove(id)
+                forget(id)
+                return cancelTask(of: record) + [.removeFiles(Array(record.fileNames))] + handOver()
+            }
+            journal.update(id) { $0.isPaused = true }
+            return cancelTask(of: record)
+        }
+        guard record.deliveries.isEmpty, !keepingBytes || !record.hasUsefulBytes else { return [] }
+        journal.remove(id)
+        forget(id)
+        return [.removeFiles(Array(record.fileNames))]
+    }
+
+    private mutating func cancelTask(of record: BackgroundRecord) -> [Action] {
+        let name = journal.taskName(of: record)
+        guard cancelled.insert(name).inserted else { return [] }
+        return [.cancel(name, generation: record.generation)]
+    }
+
+    private mutating func forget(_ id: Int) {
+        progress[id] = nil
+        requested.remove(id)
+    }
+
+    // MARK: Handing over
+
+    /// Hands over as many waiting downloads as the limit permits.
+    ///
+    /// In the background, only those that a caller has just requested are handed over: a task that is started there is
+    /// delayed by the system, longer with each launch.
+    package mutating func handOver() -> [Action] {
+        var room = options.maximumTaskCount - journal.handedOverCount
+        guard room > 0 else { return [] }
+        let waiting = journal.records.filter { $0.isReadyForHandOver && (isInForeground || requested.contains($0.id)) }
+            .sorted { ($0.resource.priorityRank, -$0.id) > ($1.resource.priorityRank, -$1.id) }
+        var actions: [Action] = []
+        for record in waiting {
+            guard room > 0 else { break }
+            room -= 1
+            requested.remove(record.id)
+            let generation = journal.current.number
+            journal.update(record.id) { record in
+                record.stage = .handedOver(.init(resumeData: record.resumeDataName))
+                record.attempt += 1
+                record.generation = generation
+            }
+            if let record = journal[record.id] {
+                actions.append(.start(journal.taskName(of: record), generation: generation))
+            }
+        }
+        return actions
+    }
+
+    /// Returns the task to create for an attempt, or nil if the attempt is no longer current.
+    ///
+    /// - Parameter resumeData: Returns the resume data in a file of the spool.
+    package func request(for name: DaemonTaskName, resumeData: (String) -> [UInt8]?) -> DaemonTaskRequest? {
+        guard let record = journal.record(for: name), record.isHandedOver, let url = URLText(record.resource.url)
+        else { return nil }
+        var request = DaemonTaskRequest(description: name.text, url: url.url)
+        for pair in record.resource.headers where pair.count == 2 { request.headers.append(pair[1], for: pair[0]) }
+        request.expectedByteCount = record.resource.expectedByteCount
+        request.earliestBegin = [record.resource.earliestBegin, record.notBefore].compactMap { $0 }.max()
+        if let bytes = record.resumeDataName.flatMap(resumeData) { request.resumeData = .init(bytes) }
+        return request
+    }
+}
+
+extension BackgroundRecord {
+    /// Whether a later request for the resource would continue from what the record has.
+    var hasUsefulBytes: Bool {
+        switch stage {
+        case .idle(let resumeData): resumeData != nil
+        case .handedOver, .received: true
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/// What the downloads of one background session are, for the process that takes them over after this one.
+///
+/// The journal is a value; ``JournalFile`` reads and writes it. A record is durable before its task is handed over to the
+/// system, so that every task is known to a later process.
+package struct BackgroundJournal: Sendable, Hashable, Codable {
+    /// The settings under which tasks were started.
+    package struct Generation: Sendable, Hashable, Codable {
+        /// The number of the generation, from which the identifier of the system's session follows.
+        package let number: Int
+        package var options: BackgroundOptions
+    }
+
+    /// The number of changes in this process, which is not a part of the value.
+    struct Revision: Sendable, Hashable {
+        var number = 0
+
+        static func == (left: Self, right: Self) -> Bool { true }
+
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case identifier = "identifier"
+        case token = "token"
+        case generations = "generations"
+        case records = "records"
+        case lastNumber = "lastNumber"
+    }
+
+    /// The version of the format.
+    static let format = 1
+
+    /// The identifier that the caller has chosen.
+    package let identifier: String
+    /// A random text that distinguishes this journal from others of the same identifier.
+    package let token: String
+    /// The generations that have tasks, and the current one, which is the last.
+    package private(set) var generations: [Generation]
+    package private(set) var records: [BackgroundRecord] = []
+    /// The highest number that was used.
+    package private(set) var lastNumber = 0
+    /// Increases with each change, so that a changed journal is recognized without comparing all records.
+    private(set) var revision = Revision()
+
+    package init(identifier: String, token: String, options: BackgroundOptions) {
+        self.identifier = identifier
+        self.token = token
+        generations = [Generation(number: 0, options: options)]
+    }
+
+    /// The generation in which new tasks are started.
+    package var current: Generation {
+        guard let last = generations.last else { preconditionFailure("a journal has no generation") }
+        return last
+    }
+
+    /// Whether nothing would be lost if the journal were removed.
+    package var isEmpty: Bool { records.isEmpty }
+
+    package subscript(id: Int) -> BackgroundRecord? {
+        index(of: id).map { records[$0] }
+    }
+
+    /// Returns the record of the same resource that can serve a further request.
+    package func record(of resource: BackgroundResource) -> BackgroundRecord? {
+        records.last { $0.resource.isSame(as: resource) }
+    }
+
+    /// Returns the name of the task of a record's current attempt.
+    package func taskName(of record: BackgroundRecord) -> DaemonTaskName {
+        DaemonTaskName(journal: token, record: record.id, attempt: record.attempt)
+    }
+
+    /// Returns the record whose current attempt has this name, or nil if the name is of an earlier attempt.
+    package func record(for name: DaemonTaskName) -> BackgroundRecord? {
+        guard name.journal == token, let record = self[name.record], record.attempt == name.attempt else { return nil }
+        return record
+    }
+
+    /// The number of tasks that were handed over.
+    package var handedOverCount: Int { records.count(where: \.isHandedOver) }
+
+    /// The names of all files in the spool that are in use.
+    package var fileNames: Set<String> { records.reduce(into: []) { $0.formUnion($1.fileNames) } }
+
+    /// The generations whose session has to exist: those that have tasks, and the current one if anything is recorded.
+    package var liveGenerations: [Generation] {
+        let used = Set(records.filter(\.isHandedOver).map(\.generation))
+        return generations.filter { used.contains($0.number) || $0.number == current.number && !isEmpty }
+    }
+
+    /// Adds a record without deliveries, and returns its number.
+    mutating func add(_ resource: BackgroundResource) -> Int {
+        lastNumber += 1
+        revision.number += 1
+        records.append(BackgroundRecord(id: lastNumber, resource: resource))
+        return lastNumber
+    }
+
+    /// Changes a record, and returns what `body` returns; nil if there is no such record.
+    @discardableResult
+    mutating func update<Value>(_ id: Int, _ body: (inout BackgroundRecord) -> Value) -> Value? {
+        guard let index = index(of: id) else { return nil }
+        let before = records[index]
+        defer { if records[index] != before { revision.number += 1 } }
+        return body(&records[index])
+    }
+
+    mutating func remove(_ id: Int) {
+        guard let index = index(of: id) else { return }
+        revision.number += 1
+        records.remove(at: index)
+    }
+
+    /// Uses `options` for new tasks; a new generation begins if the system's tasks are configured differently.
+    mutating func use(_ options: BackgroundOptions) {
+        guard current.options != options else { return }
+        revision.number += 1
+        if current.options.configuresTasks(like: options) {
+            generations[generations.count - 1].options = options
+        } else {
+            generations.append(Generation(number: current.number + 1, options: options))
+        }
+        removeUnusedGenerations()
+    }
+
+    /// Removes the earlier generations that have no tasks any more.
+    mutating func removeUnusedGenerations() {
+        guard generations.count > 1 else { return }
+        let used = Set(records.filter(\.isHandedOver).map(\.generation)).union([current.number])
+        guard generations.contains(where: { !used.contains($0.number) }) else { return }
+        revision.number += 1
+        generations.removeAll { !used.contains($0.number) }
+    }
+
+    // The records are in the order of their numbers.
+    private func index(of id: Int) -> Int? {
+        var (low, high) = (0, records.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if records[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low < records.count && records[low].id == id ? low : nil
+    }
+}

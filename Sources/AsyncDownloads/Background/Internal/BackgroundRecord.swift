@@ -1,0 +1,202 @@
+/// One download as the journal records it: what is requested, what is delivered where, and how far it has got.
+///
+/// The record contains no secrets: a request with secret headers is refused before it gets here.
+package struct BackgroundRecord: Sendable, Hashable, Codable {
+    /// How far the download has got.
+    package enum Stage: Sendable, Hashable, Codable {
+        /// No task of the download is with the system. The next one continues from the resume data, if there is any.
+        case idle(resumeData: String?)
+        /// A task of the current attempt was handed over to the system, or was about to be.
+        case handedOver(HandOver)
+        /// The complete file is in the spool.
+        case received(ReceivedBody)
+    }
+
+    /// What is known about the task that was handed over.
+    package struct HandOver: Sendable, Hashable, Codable {
+        /// The name of the file with the resume data that the task continues from, if any.
+        package var resumeData: String?
+        /// Whether the system is known to have accepted the task.
+        package var isConfirmed = false
+    }
+
+    /// The number of the record, which is used once in a journal.
+    package let id: Int
+    /// The requested resource.
+    package var resource: BackgroundResource
+    /// The destinations that still need the file, or whose outcome nobody was told yet.
+    package var deliveries: [BackgroundDelivery] = []
+    /// The generation of the session that has the task.
+    package var generation = 0
+    /// The number of the last task.
+    package var attempt = 0
+    package var stage = Stage.idle(resumeData: nil)
+    /// Whether the download is paused, or about to be when its task has been canceled.
+    package var isPaused = false
+    /// The number of times that the download started anew because its bytes or its task were lost.
+    package var freshStartCount = 0
+    /// The number of failed attempts since the last received byte.
+    package var retryCount = 0
+    /// The time before which the next task does not start, in seconds since 1970.
+    package var notBefore: Int64?
+    /// The number of received bytes at the last change of the stage.
+    package var receivedByteCount: Int64 = 0
+
+    package init(id: Int, resource: BackgroundResource) {
+        self.id = id
+        self.resource = resource
+    }
+
+    /// The deliveries that have no outcome.
+    var openDeliveries: [BackgroundDelivery] { deliveries.filter { $0.outcome == nil } }
+
+    /// Whether a task is to be handed over.
+    var isReadyForHandOver: Bool {
+        guard case .idle = stage else { return false }
+        return !isPaused && !openDeliveries.isEmpty
+    }
+
+    var isHandedOver: Bool { if case .handedOver = stage { true } else { false } }
+
+    /// The name of the file with resume data that the record refers to.
+    var resumeDataName: String? {
+        switch stage {
+        case .idle(let name): name
+        case .handedOver(let handOver): handOver.resumeData
+        case .received: nil
+        }
+    }
+
+    /// The names of the files in the spool that the record refers to.
+    var fileNames: Set<String> {
+        switch stage {
+        case .idle(let name): Set([name].compactMap { $0 })
+        case .handedOver(let handOver): Set([handOver.resumeData].compactMap { $0 })
+        case .received(let body): [body.fileName]
+        }
+    }
+}
+
+/// A resource as the journal records it.
+package struct BackgroundResource: Sendable, Hashable, Codable {
+    package var url: String
+    /// The headers, all of which are public, as name and value pairs.
+    package var headers: [[String]]
+    package var identity: String?
+    package var account: String?
+    /// The rank of the priority, where higher ones are handed over first.
+    package var priorityRank = 0
+    package var expectedByteCount: Int64?
+    /// The time before which the transfer does not start, in seconds since 1970.
+    package var earliestBegin: Int64?
+    package var maximumRetryCount = 0
+
+    package init(url: String, headers: [[String]] = [], identity: String? = nil, account: String? = nil) {
+        self.url = url
+        self.headers = headers
+        self.identity = identity
+        self.account = account
+    }
+
+    /// Returns whether both are the same resource, whatever the settings of their transfer.
+    func isSame(as other: Self) -> Bool {
+        (identity ?? url) == (other.identity ?? other.url) && (identity == nil) == (other.identity == nil)
+            && headers == other.headers && account == other.account
+    }
+}
+
+/// One destination of a download as the journal records it.
+package struct BackgroundDelivery: Sendable, Hashable, Codable {
+    package enum Outcome: Sendable, Hashable, Codable {
+        /// The file is at this path.
+        case placed(ContainerPath, BackgroundBodyInfo)
+        case failed(RecordedError)
+    }
+
+    /// The number of the delivery in its record.
+    package let id: Int
+    /// The destination: a file, or a directory in which the file's name is chosen.
+    package var destination: ContainerPath
+    package var choosesName: Bool
+    /// The expected digest, as `algorithm=hex`.
+    package var checksum: String?
+    package var maximumByteCount: Int64?
+    /// The path that was chosen in the directory, recorded before the file gets its name.
+    package var chosenPath: ContainerPath?
+    package var outcome: Outcome?
+
+    package init(
+        id: Int, destination: ContainerPath, choosesName: Bool = false, checksum: String? = nil,
+        maximumByteCount: Int64? = nil
+    ) {
+        self.id = id
+        self.destination = destination
+        self.choosesName = choosesName
+        self.checksum = checksum
+        self.maximumByteCount = maximumByteCount
+    }
+
+    /// The path at which the file is placed; nil as long as its name is not chosen.
+    var path: ContainerPath? { choosesName ? chosenPath : destination }
+
+    /// Returns whether a request for the same resource with `other` is served by this delivery.
+    func serves(_ other: Self) -> Bool {
+        destination == other.destination && choosesName == other.choosesName && checksum == other.checksum
+            && maximumByteCount == other.maximumByteCount
+    }
+}
+
+/// A complete file in the spool.
+package struct ReceivedBody: Sendable, Hashable, Codable {
+    /// The name of the file in the spool.
+    package var fileName: String
+    /// The inode number, by which a file that was already moved to its destination is recognized.
+    package var inode: UInt64
+    package var info: BackgroundBodyInfo
+
+    package init(fileName: String, inode: UInt64, info: BackgroundBodyInfo) {
+        self.fileName = fileName
+        self.inode = inode
+        self.info = info
+    }
+}
+
+/// What is known about a complete file.
+package struct BackgroundBodyInfo: Sendable, Hashable, Codable {
+    package var byteCount: Int64
+    package var finalURL: String
+    package var contentType: String?
+    package var entityTag: String?
+    package var lastModified: String?
+    package var suggestedName: String?
+    /// The digest that the server stated, as `algorithm=hex`.
+    package var serverDigest: String?
+
+    package init(byteCount: Int64, finalURL: String) {
+        self.byteCount = byteCount
+        self.finalURL = finalURL
+    }
+}
+
+/// An error as the journal records it, for a caller in a later process.
+package struct RecordedError: Sendable, Hashable, Codable, Error {
+    package var code: String
+    package var detail: String
+    package var statusCode: Int?
+    package var isRetryable: Bool
+
+    /// Creates the record of an error.
+    package init(_ error: DownloadError) {
+        code = error.code.name
+        detail = error.detail
+        statusCode = error.statusCode
+        isRetryable = error.isRetryable
+    }
+
+    /// The error that a caller receives.
+    package var error: DownloadError {
+        DownloadError(
+            DownloadError.Code(recordedName: code) ?? .connectionLost, detail, statusCode: statusCode,
+            isRetryable: isRetryable)
+    }
+}

@@ -1,0 +1,114 @@
+/// The directory of a background session's files: finished bodies until they are placed, and resume data.
+///
+/// The system removes a finished file when its callback returns. The callback therefore only moves the file here, next
+/// to a small file with the head of the response. What the file is worth is decided later, possibly by another process.
+package struct Spool: Sendable {
+    /// A file that was moved into the spool, and the head of the response that it came with.
+    package struct Body: Sendable, Hashable {
+        package var fileName: String
+        package var inode: UInt64
+        package var byteCount: Int64
+        package var head: DaemonResponseHead
+    }
+
+    private static let headKind = "head"
+    private static let headVersion = 1
+
+    let disk: any FileSystem
+    let directory: String
+
+    package init(disk: any FileSystem, directory: String) {
+        self.disk = disk
+        self.directory = directory
+    }
+
+    /// Returns the path of a file in the spool.
+    func path(_ name: String) -> String { PartialNames.join(directory, name) }
+
+    /// Moves the file at `location` into the spool.
+    ///
+    /// The head is written first: a body without a head is never used, because its status is unknown.
+    func receive(_ name: DaemonTaskName, from location: String, _ head: DaemonResponseHead) throws(FileFailure) -> Body
+    {
+        let bytes: [UInt8]
+        do {
+            bytes = try CheckedDocument.encode(head, kind: Self.headKind, version: Self.headVersion)
+        } catch {
+            throw FileFailure(.other, errno: 0, operation: "encode", name: name.fileStem, reason: "invalid text")
+        }
+        let path = path("\(name.fileStem).body")
+        guard try disk.information(at: location)?.kind == .regular else {
+            throw FileFailure(.missing, errno: 0, operation: "move", name: name.fileStem, reason: "it does not exist")
+        }
+        // The sync would take time in which the system may lose further completions (platform fact 3).
+        try disk.replaceContents(of: self.path("\(name.fileStem).head"), by: bytes, isSynced: false)
+        do throws(FileFailure) {
+            try disk.rename(location, to: path)
+        } catch {
+            guard error.kind == .crossDevice else { throw error }
+            let source = try disk.open(location, .reading)
+            defer { disk.close(source) }
+            try disk.remove("\(path).new")
+            disk.close(try disk.duplicate(source, to: "\(path).new"))
+            try disk.rename("\(path).new", to: path)
+        }
+        guard let body = body(name) else {
+            throw FileFailure(.missing, errno: 0, operation: "open", name: name.fileStem, reason: "it does not exist")
+        }
+        return body
+    }
+
+    /// Returns the body of an attempt that is in the spool together with its head.
+    func body(_ name: DaemonTaskName) -> Body? {
+        guard let information = try? disk.information(at: path("\(name.fileStem).body")), information.kind == .regular,
+            let bytes = try? disk.contents(of: path("\(name.fileStem).head"), limit: 1 << 20),
+            let head = try? CheckedDocument.decode(
+                DaemonResponseHead.self, from: bytes, kind: Self.headKind, version: Self.headVersion)
+        else { return nil }
+        return Body(
+            fileName: "\(name.fileStem).body", inode: information.inode, byteCount: information.size, head: head)
+    }
+
+    /// Saves the resume data of an attempt that has ended, and returns the name of its file.
+    func saveResumeData(_ bytes: [UInt8], of name: DaemonTaskName) throws(FileFailure) -> String {
+        let fileName = Self.resumeDataName(of: name)
+        try disk.replaceContents(of: path(fileName), by: bytes, isSynced: false)
+        return fileName
+    }
+
+    /// Returns the name of the file with an attempt's resume data if it exists.
+    func existingResumeData(of name: DaemonTaskName) -> String? {
+        let fileName = Self.resumeDataName(of: name)
+        return (try? disk.information(at: path(fileName))) == nil ? nil : fileName
+    }
+
+    /// Returns the resume data in a file; nil if the file is missing or cannot be read.
+    func resumeData(_ fileName: String) -> [UInt8]? { try? disk.contents(of: path(fileName), limit: 16 << 20) }
+
+    private static func resumeDataName(of name: DaemonTaskName) -> String { "\(name.fileStem).resume" }
+
+    /// Removes files of the spool, and the heads that belong to them.
+    func remove(_ fileNames: some Sequence<String>) {
+        for name in fileNames {
+            try? disk.remove(path(name))
+            if name.hasSuffix(".body") { try? disk.remove(path("\(name.dropLast(5)).head")) }
+        }
+    }
+
+    /// Removes every file that is neither in `used` nor of one of the attempts `names`, whose events may be on the way.
+    ///
+    /// Only names that this type creates are removed.
+    func removeUnused(except used: Set<String>, of names: [DaemonTaskName]) {
+        let heads = Set(used.filter { $0.hasSuffix(".body") }.map { "\($0.dropLast(5)).head" })
+        let stems = Set(names.map(\.fileStem))
+        for name in (try? disk.names(in: directory)) ?? [] where !used.contains(name) && !heads.contains(name) {
+            let words = name.split(separator: ".", maxSplits: 1).map(String.init)
+            guard words.count == 2, Self.endings.contains(words[1]), !stems.contains(words[0]),
+                words[0].utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: "-") })
+            else { continue }
+            try? disk.remove(path(name))
+        }
+    }
+
+    private static let endings: Set<String> = ["body", "head", "resume", "body.new", "head.new", "resume.new"]
+}

@@ -1,0 +1,77 @@
+#if canImport(Darwin)
+internal import Dispatch
+internal import Foundation
+
+/// The life cycle of the app that contains this process, from the notifications of its framework.
+///
+/// The notifications are observed by name, so that no user interface framework is linked. In an app extension and in a
+/// tool, none is sent, and the process counts as being in the foreground.
+final class SystemLifecycle: AppLifecycle {
+    static let shared = SystemLifecycle()
+
+    private struct State {
+        var isInForeground = true
+        var observers: [Int: @Sendable (LifecycleChange) -> Void] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Mutex(State())
+
+    private init() {
+        observe("UIApplicationWillEnterForegroundNotification", .willEnterForeground)
+        observe("UIApplicationDidEnterBackgroundNotification", .didEnterBackground)
+        observe("NSExtensionHostWillEnterForegroundNotification", .willEnterForeground)
+        observe("NSExtensionHostDidEnterBackgroundNotification", .didEnterBackground)
+    }
+
+    private func observe(_ name: String, _ change: LifecycleChange) {
+        // Without a queue, the system waits for the observers before it goes on.
+        _ = NotificationCenter.default.addObserver(forName: Notification.Name(name), object: nil, queue: nil) {
+            [weak self] _ in self?.report(change)
+        }
+    }
+
+    private func report(_ change: LifecycleChange) {
+        let observers = state.withLock { state in
+            state.isInForeground = change == .willEnterForeground
+            return state.observers.sorted { $0.key < $1.key }.map(\.value)
+        }
+        for observer in observers { observer(change) }
+    }
+
+    var isInForeground: Bool { state.withLock { $0.isInForeground } }
+
+    func observe(_ body: @escaping @Sendable (LifecycleChange) -> Void) -> any ScheduledAction {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            state.observers[state.lastNumber] = body
+            return state.lastNumber
+        }
+        return Removal { [self] in state.withLock { $0.observers[number] = nil } }
+    }
+
+    func beginActivity(_ reason: String, expired: @escaping @Sendable () -> Void) -> any ScheduledAction {
+        #if os(macOS)
+        return Removal {}
+        #else
+        let end = DispatchSemaphore(value: 0)
+        // The system calls the block on a thread of its own, and again with `true` before it suspends the process.
+        ProcessInfo.processInfo.performExpiringActivity(withReason: reason) { isExpired in
+            if isExpired {
+                expired()
+                end.signal()
+            } else {
+                end.wait()
+            }
+        }
+        return Removal { end.signal() }
+        #endif
+    }
+
+    private struct Removal: ScheduledAction {
+        let body: @Sendable () -> Void
+
+        func cancel() { body() }
+    }
+}
+#endif

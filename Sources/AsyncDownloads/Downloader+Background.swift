@@ -1,0 +1,173 @@
+/// Downloads that the system continues while the app is suspended or has ended.
+extension Downloader {
+    /// A download that an earlier launch of the app has started.
+    public struct RestoredDownload: Sendable {
+        /// What has become of the download since then.
+        public enum Condition: Sendable, Hashable {
+            /// The system is transferring the file.
+            case running
+            /// The download waits for its turn.
+            case waiting
+            /// The download was paused, or the user has quit the app in the app switcher.
+            case paused
+            /// The file has arrived; ``Download/file`` returns it.
+            case finished
+            /// The download has ended with an error, which ``Download/file`` throws.
+            case failed
+            /// The system has lost the download. It starts anew, or has failed if that happened before.
+            case lost
+        }
+
+        /// The download, with a new handle.
+        public let download: Download
+        /// What has become of the download.
+        public let condition: Condition
+    }
+
+    /// Creates a downloader whose background session has another service, file system, and clock, for tests.
+    package convenience init(configuration: Configuration, backgroundSessions: BackgroundSessions) {
+        self.init(
+            configuration: configuration,
+            transport: configuration.transport.makeTransport(
+                maximumConnectionsPerHost: configuration.maximumConcurrentTransfersPerHost),
+            store: DiskStore(durability: configuration.durability), time: SystemTimeSource(),
+            backgroundSessions: backgroundSessions)
+    }
+
+    /// Returns the downloads of the background session that earlier launches have started.
+    ///
+    /// Call this method at every launch. It returns as soon as it is known what has become of each download, and at most
+    /// some seconds later. Downloads that ended meanwhile are returned until a handle has received their outcome. A new
+    /// request for the URL of one of them joins it instead.
+    ///
+    /// The result is empty without a background session.
+    ///
+    /// - Throws: ``DownloadError/Code/journalUnreadable`` if the journal can't be read, for example before the first
+    ///   unlock of the device; ``DownloadError/Code/sessionInUse`` if another downloader uses the session; and
+    ///   ``DownloadError/Code/unsupported`` on a platform without background sessions.
+    public func restored() async throws(DownloadError) -> [RestoredDownload] {
+        guard let background else { return [] }
+        return try await background.session.get().restored().map { item in
+            RestoredDownload(
+                download: Download(request: item.request, source: .background(item.transfer, item.subscriber)),
+                condition: RestoredDownload.Condition(item.condition))
+        }
+    }
+
+    /// Handles the events for which the system has launched or resumed the app, and returns when their files are in place.
+    ///
+    /// Call this method from `application(_:handleEventsForBackgroundURLSession:)` or from SwiftUI's
+    /// `backgroundTask(.urlSession(_:))`. A downloader for the session needn't exist; the session is then made from the
+    /// options that it was used with before.
+    ///
+    /// That all events are handled doesn't mean that all downloads have ended.
+    ///
+    /// - Parameter identifier: The identifier that the system passes.
+    /// - Returns: Whether the session belongs to this package. If not, let its owner handle the events.
+    @discardableResult
+    public static func handleEvents(forBackgroundSession identifier: String) async -> Bool {
+        await BackgroundSessions.shared.handleEvents(for: identifier)
+    }
+
+    /// Handles events like ``handleEvents(forBackgroundSession:)``, and then calls the system's completion handler.
+    ///
+    /// - Parameters:
+    ///   - identifier: The identifier that the system passes.
+    ///   - completionHandler: The system's completion handler, which is called once on the main thread, and only if the
+    ///     session belongs to this package.
+    /// - Returns: Whether the session belongs to this package.
+    @MainActor
+    public static func handleEvents(
+        forBackgroundSession identifier: String, completionHandler: @escaping @MainActor @Sendable () -> Void
+    ) -> Bool {
+        BackgroundSessions.shared.handleEvents(for: identifier, then: completionHandler)
+    }
+}
+
+extension BackgroundSessions {
+    /// Handles the events of a session, and then calls `completionHandler` once on the main thread.
+    @MainActor
+    func handleEvents(
+        for identifier: String, then completionHandler: @escaping @MainActor @Sendable () -> Void
+    ) -> Bool {
+        guard let (session, generation) = session(for: identifier) else { return false }
+        Task { @MainActor in
+            await session.eventsDelivered(generation: generation)
+            completionHandler()
+        }
+        return true
+    }
+}
+
+extension Downloader.RestoredDownload.Condition {
+    init(_ condition: RestoredItem.Condition) {
+        switch condition {
+        case .running: self = .running
+        case .waiting: self = .waiting
+        case .paused: self = .paused
+        case .finished: self = .finished
+        case .failed: self = .failed
+        case .lost: self = .lost
+        }
+    }
+}
+
+/// The background session that a configuration chooses.
+struct BackgroundSessionChoice: Sendable, Hashable {
+    var identifier: String
+    var options: BackgroundOptions
+}
+
+extension Downloader.Configuration {
+    /// Returns a configuration for downloads that the system continues while the app is suspended or has ended.
+    ///
+    /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (its number of
+    /// retries), ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval`` apply. Downloads into memory, and
+    /// requests with an idle timeout, a deadline, or a secret header fail with ``DownloadError/Code/unsupported``.
+    ///
+    /// On Linux, every request fails with ``DownloadError/Code/unsupported``. Use ``Downloader/restore(in:prepare:)`` there
+    /// to continue downloads after a restart of the process.
+    ///
+    /// - Parameters:
+    ///   - identifier: The identifier of the session, which must be the same at each launch and unique in the app.
+    ///   - options: The settings of the session.
+    public static func background(
+        identifier: String, options: BackgroundOptions = BackgroundOptions()
+    ) -> Self {
+        var configuration = Self()
+        configuration.backgroundSession = BackgroundSessionChoice(identifier: identifier, options: options)
+        return configuration
+    }
+}
+
+extension BackgroundClient {
+    convenience init(
+        _ choice: BackgroundSessionChoice, _ configuration: Downloader.Configuration, in sessions: BackgroundSessions
+    ) {
+        self.init(
+            choice.identifier,
+            BackgroundSession.ClientSettings(
+                options: choice.options, abandonment: configuration.abandonmentPolicy,
+                duplicates: configuration.duplicatePolicy, retries: configuration.retryPolicy,
+                progressInterval: configuration.progressInterval),
+            in: sessions)
+    }
+
+    /// Starts a download, or returns a handle with the error of the request or of the session.
+    func start(_ request: DownloadRequest, isRunning: Bool) -> Download {
+        let started = session.flatMap { $0.start(request, isRunning: isRunning) }
+        switch started.concerning(request.url) {
+        case .success(let joined):
+            return Download(
+                request: request, source: .background(joined.transfer, joined.subscriber),
+                isCoalesced: joined.isCoalesced)
+        case .failure(let error):
+            return Download(request: request, source: .refused(error))
+        }
+    }
+
+    /// Pauses or resumes every download that has a handle.
+    func setAllPaused(_ isPaused: Bool) {
+        if case .success(let session) = session { session.setAllPaused(isPaused) }
+    }
+}

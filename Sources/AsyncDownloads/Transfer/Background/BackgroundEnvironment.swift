@@ -1,0 +1,47 @@
+/// What a background session uses of the world outside.
+package struct BackgroundEnvironment: Sendable {
+    /// Creates the connection to the session of the system with an identifier.
+    package typealias MakeDaemon = @Sendable (_ identifier: String, BackgroundOptions) -> any TransferDaemon
+
+    package var disk: any FileSystem
+    package var containers: any Containers
+    /// The directory of all journals of this app, relative to its container.
+    package var directory: ContainerPath
+    package var time: any TimeSource
+    package var lifecycle: any AppLifecycle
+    /// Nil on a platform without background sessions.
+    package var makeDaemon: MakeDaemon?
+    /// Makes a directory, and the files that are created in it, readable before the first unlock of the device.
+    package var unprotect: @Sendable (String) -> Void = { _ in }
+    /// How long an event about a task that is not listed may take to arrive.
+    package var settleDelay = Duration.seconds(10)
+
+    package init(
+        disk: any FileSystem, containers: any Containers, directory: ContainerPath, time: any TimeSource,
+        lifecycle: any AppLifecycle, makeDaemon: MakeDaemon?
+    ) {
+        self.disk = disk
+        self.containers = containers
+        self.directory = directory
+        self.time = time
+        self.lifecycle = lifecycle
+        self.makeDaemon = makeDaemon
+    }
+
+    /// Returns the directory of a session's files, in the app's own container or in that of an app group.
+    func directory(of identifier: String, group: String?) -> String? {
+        let base: ContainerPath.Base = group.map { .group($0) } ?? directory.base
+        let path = ContainerPath(base: base, relative: "\(directory.relative)/\(Self.directoryName(identifier))")
+        return path.path(in: containers)
+    }
+
+    /// Returns a name for a directory that is different for each identifier.
+    private static func directoryName(_ identifier: String) -> String {
+        let isPlain = identifier.utf8.allSatisfy { $0.isTokenCharacter && $0 != UInt8(ascii: "%") }
+        let name = FileName.sanitized(identifier)
+        guard isPlain, let name, name == identifier, name.utf8.count <= 100 else {
+            return "session-\(CRC32.digits(of: identifier.utf8))"
+        }
+        return name
+    }
+}

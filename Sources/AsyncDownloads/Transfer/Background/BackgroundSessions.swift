@@ -1,0 +1,118 @@
+/// The background sessions of a process, by identifier.
+///
+/// The system permits one session for each identifier and process, so a session stays here after its client is gone, and
+/// the next client of the identifier gets it.
+package final class BackgroundSessions: Sendable {
+    private struct Entry {
+        let session: BackgroundSession
+        var isClaimed: Bool
+    }
+
+    let environment: BackgroundEnvironment
+    private let entries = Mutex<[String: Entry]>([:])
+
+    package init(_ environment: BackgroundEnvironment) {
+        self.environment = environment
+    }
+
+    /// Returns the session of an identifier for its only client.
+    func claim(
+        _ identifier: String, _ settings: BackgroundSession.ClientSettings
+    ) -> Result<BackgroundSession, DownloadError> {
+        let session: BackgroundSession? = entries.withLock { entries in
+            if let entry = entries[identifier] {
+                guard !entry.isClaimed else { return nil }
+                entries[identifier]?.isClaimed = true
+                return entry.session
+            }
+            let session = BackgroundSession(identifier: identifier, environment: environment, settings: settings)
+            entries[identifier] = Entry(session: session, isClaimed: true)
+            return session
+        }
+        guard let session else {
+            return .failure(
+                DownloadError(.sessionInUse, "another downloader uses the background session \(identifier)"))
+        }
+        session.use(settings)
+        return .success(session)
+    }
+
+    /// Makes a session available to the next client.
+    func release(_ identifier: String) {
+        entries.withLock { $0[identifier]?.isClaimed = false }
+    }
+
+    /// Returns the session that a session identifier of the system belongs to, and the generation; nil if it is foreign.
+    ///
+    /// A session without a client is made from the options in its journal.
+    func session(for systemIdentifier: String) -> (session: BackgroundSession, generation: Int)? {
+        guard environment.makeDaemon != nil else { return nil }
+        for (identifier, generation) in Self.candidates(systemIdentifier) {
+            let isRecorded = hasJournal(identifier)
+            let session: BackgroundSession? = entries.withLock { entries in
+                if let entry = entries[identifier] { return entry.session }
+                guard isRecorded else { return nil }
+                let session = BackgroundSession(identifier: identifier, environment: environment, settings: nil)
+                entries[identifier] = Entry(session: session, isClaimed: false)
+                return session
+            }
+            if let session { return (session, generation) }
+        }
+        return nil
+    }
+
+    private func hasJournal(_ identifier: String) -> Bool {
+        guard let directory = environment.directory(of: identifier, group: nil) else { return false }
+        // A journal that cannot be read is not foreign.
+        let file = JournalFile(disk: environment.disk, path: PartialNames.join(directory, "journal"))
+        if case .missing = file.read() { return false }
+        return true
+    }
+
+    private static func candidates(_ text: String) -> [(identifier: String, generation: Int)] {
+        var candidates = [(text, 0)]
+        let words = text.split(separator: ".", omittingEmptySubsequences: false)
+        if let last = words.last, last.hasPrefix("generation-"), let number = Int(last.dropFirst(11)), number > 0 {
+            candidates.append((words.dropLast().joined(separator: "."), number))
+        }
+        return candidates
+    }
+
+    /// Waits until the events of a session of the system have been processed; false if the session is foreign.
+    package func handleEvents(for systemIdentifier: String) async -> Bool {
+        guard let (session, generation) = session(for: systemIdentifier) else { return false }
+        await session.eventsDelivered(generation: generation)
+        return true
+    }
+}
+
+/// The right of one downloader to use a background session, until it is released.
+final class BackgroundClient: Sendable {
+    /// The session, or the error that every request fails with.
+    let session: Result<BackgroundSession, DownloadError>
+    private let sessions: BackgroundSessions
+    private let isOpen = Mutex(true)
+
+    init(_ identifier: String, _ settings: BackgroundSession.ClientSettings, in sessions: BackgroundSessions) {
+        self.sessions = sessions
+        session = sessions.claim(identifier, settings)
+    }
+
+    /// Ends the handles and makes the session available; the system's tasks continue.
+    func shutDown() async {
+        guard case .success(let session) = session, close() else { return }
+        await session.shutDown()
+        sessions.release(session.identifier)
+    }
+
+    private func close() -> Bool {
+        isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+    }
+
+    deinit {
+        if case .success(let session) = session, close() { sessions.release(session.identifier) }
+    }
+}

@@ -1,0 +1,212 @@
+internal import Foundation
+
+/// The handles of one resource in a background session, and what they were told.
+///
+/// The session decides, on its own queue; this type keeps the subscribers, whose events and outcomes it delivers. A
+/// subscriber can be paused, canceled, and read at once, before the session has processed anything.
+final class BackgroundTransfer: Sendable {
+    struct State {
+        var subscribers = SubscriberSet()
+        /// The deliveries of the journal's record that serve the subscribers.
+        var deliveries: [SubscriberID: Int] = [:]
+        /// The number of the record in the journal; nil until the session has processed the first subscriber.
+        var record: Int?
+        /// The state of the work, as an active subscriber that is not paused sees it.
+        var state = DownloadState.ready
+        var progress = DownloadProgress()
+        var hasEmittedStart = false
+        /// When progress was last emitted.
+        var lastProgress: Duration?
+    }
+
+    let key: TransferKey
+    let session: BackgroundSession
+    private let state = Mutex(State())
+
+    init(key: TransferKey, session: BackgroundSession) {
+        self.key = key
+        self.session = session
+    }
+
+    /// Changes the state, and performs the effects after the lock is released.
+    @discardableResult
+    func update<Value: Sendable>(_ body: (inout State, inout [DeferredEffect]) -> Value) -> Value {
+        let (value, effects) = state.withLock { state in
+            var effects: [DeferredEffect] = []
+            let value = body(&state, &effects)
+            effects += state.notifyObservers()
+            return (value, effects)
+        }
+        for effect in effects { effect() }
+        return value
+    }
+
+    /// Attaches a subscriber, which the session processes later.
+    ///
+    /// - Parameter isSuperseding: Whether earlier subscribers end with ``DownloadError/Code/superseded``.
+    /// - Returns: The subscriber, and the effects to perform when no lock is held.
+    func attach(
+        _ request: DownloadRequest, isRunning: Bool, isSuperseding: Bool = false
+    ) -> (id: SubscriberID, effects: [DeferredEffect]) {
+        state.withLock { state in
+            var effects: [DeferredEffect] = []
+            if isSuperseding {
+                for (id, _) in state.subscribers.active {
+                    effects += state.subscribers.end(id, .failure(DownloadError(.superseded, url: request.url)))
+                }
+            }
+            let id = state.subscribers.add(request, isPaused: !isRunning)
+            if state.state == .ready { state.state = .waiting }
+            for event in state.presentation(isPaused: !isRunning, outcome: nil) {
+                effects += state.subscribers.update(id) { $0.emit(event) } ?? []
+            }
+            return (id, effects)
+        }
+    }
+
+    /// Whether no subscriber waits for its outcome.
+    var isIdle: Bool { update { state, _ in state.subscribers.isEmpty } }
+
+    /// Whether a subscriber waits for its outcome, and whether all that do are paused.
+    var demand: (isActive: Bool, isPaused: Bool) {
+        update { state, _ in (!state.subscribers.isEmpty, state.subscribers.arePaused) }
+    }
+
+    // MARK: What the session reports
+
+    /// Returns whether a subscriber waits for its outcome.
+    func isActive(_ id: SubscriberID) -> Bool {
+        update { state, _ in state.subscribers.all[id].map { $0.outcome == nil } ?? false }
+    }
+
+    /// Binds a subscriber to the delivery that serves it.
+    func bind(_ id: SubscriberID, to delivery: Int, of record: Int) {
+        update { state, _ in
+            state.record = record
+            state.deliveries[id] = delivery
+        }
+    }
+
+    /// The number of the record in the journal; nil until the session has processed a subscriber.
+    var record: Int? { update { state, _ in state.record } }
+
+    /// Returns the delivery and record of a subscriber, and whether another active subscriber has the same delivery.
+    func binding(of id: SubscriberID) -> (record: Int, delivery: Int, isShared: Bool)? {
+        update { state, _ in
+            guard let record = state.record, let delivery = state.deliveries[id] else { return nil }
+            let isShared = state.subscribers.active.contains { $0.id != id && state.deliveries[$0.id] == delivery }
+            return (record, delivery, isShared)
+        }
+    }
+
+    /// Reports an event to the subscribers.
+    func emit(_ event: BackgroundCore.Event, interval: Duration, at now: Duration) {
+        update { state, effects in
+            for event in state.apply(event, interval: interval, at: now) { effects += state.subscribers.emit(event) }
+        }
+    }
+
+    /// Ends the subscribers of a delivery.
+    ///
+    /// - Returns: Whether somebody was told: a handle that exists, or a consumer.
+    func end(_ delivery: Int, _ outcome: Subscriber.Outcome) -> Bool {
+        update { state, effects in
+            var isReported = false
+            for (id, subscriber) in state.subscribers.active where state.deliveries[id] == delivery {
+                if subscriber.isHeld || subscriber.hasConsumers { isReported = true }
+                effects += state.subscribers.end(id, outcome.concerning(subscriber.request.url))
+            }
+            return isReported
+        }
+    }
+
+    /// Ends one subscriber, or all if `id` is nil, without an effect on the download.
+    func end(_ id: SubscriberID?, _ error: DownloadError) {
+        update { state, effects in
+            for (other, subscriber) in state.subscribers.active where id == nil || id == other {
+                effects += state.subscribers.end(other, .failure(error).concerning(subscriber.request.url))
+            }
+        }
+    }
+}
+
+extension BackgroundTransfer.State {
+    /// Returns the first events of a stream that is opened late.
+    func presentation(isPaused: Bool, outcome: Subscriber.Outcome?) -> [DownloadEvent] {
+        switch outcome {
+        case .success(let file): return [.finished(file)]
+        case .failure: return []
+        case nil: break
+        }
+        if isPaused { return [.paused(receivedByteCount: progress.receivedByteCount)] }
+        switch state {
+        case .downloading:
+            return hasEmittedStart
+                ? [.started(expectedByteCount: progress.expectedByteCount, isResumable: true), .progress(progress)] : []
+        case .verifying: return [.verifying]
+        case .paused: return [.paused(receivedByteCount: progress.receivedByteCount)]
+        default: return [.waiting]
+        }
+    }
+
+    /// Returns the events for subscribers that follow from what the session reports.
+    mutating func apply(_ event: BackgroundCore.Event, interval: Duration, at now: Duration) -> [DownloadEvent] {
+        switch event {
+        case .waiting:
+            guard state != .waiting else { return [] }
+            state = .waiting
+            return [.waiting]
+        case .running(let received, let expected):
+            let isFirst = !hasEmittedStart || state != .downloading
+            state = .downloading
+            progress.receivedByteCount = received
+            progress.expectedByteCount = expected
+            progress.fetchedByteCount = max(progress.fetchedByteCount, received)
+            var events: [DownloadEvent] = []
+            if !hasEmittedStart {
+                hasEmittedStart = true
+                events.append(.started(expectedByteCount: expected, isResumable: true))
+            }
+            if isFirst || lastProgress.map({ now - $0 >= interval }) ?? true {
+                lastProgress = now
+                events.append(.progress(progress))
+            }
+            return events
+        case .paused(let received):
+            state = .paused
+            progress.receivedByteCount = received
+            return [.paused(receivedByteCount: received)]
+        case .restarted(let reason, let discarded):
+            state = .waiting
+            progress.receivedByteCount = 0
+            return [.restarted(reason: reason, discardedByteCount: discarded)]
+        case .retrying(let attempt, let delay, let error):
+            state = .retrying
+            return [.retrying(attempt: attempt, delay: delay, error: error)]
+        case .verifying:
+            state = .verifying
+            return [.verifying]
+        }
+    }
+
+    /// Returns the state as one subscriber sees it.
+    func publicState(of id: SubscriberID) -> DownloadState {
+        guard let subscriber = subscribers.all[id] else { return .failed }
+        switch subscriber.outcome {
+        case .success: return .completed
+        case .failure(let error): return error.code == .cancelled ? .cancelled : .failed
+        case nil: return state == .verifying ? .verifying : subscriber.isPaused ? .paused : state
+        }
+    }
+
+    /// Returns the effects that notify observers of a changed state.
+    fileprivate mutating func notifyObservers() -> [DeferredEffect] {
+        guard subscribers.hasObservers else { return [] }
+        _ = subscribers.takeChanged()
+        // A state that was shown already is not shown again.
+        return subscribers.all.keys.flatMap { id in
+            let (state, progress) = (publicState(of: id), progress)
+            return subscribers.update(id) { $0.show(state, progress) } ?? []
+        }
+    }
+}

@@ -1,0 +1,231 @@
+internal import Foundation
+
+/// The inputs from handles, from clients, and from the app's life cycle.
+extension BackgroundWorker {
+    /// Adds the subscriber's destination to the journal, unless the subscriber has ended.
+    func join(
+        _ transfer: BackgroundTransfer, _ subscriber: SubscriberID, _ request: DownloadRequest, isRunning: Bool,
+        maximumRetryCount: Int
+    ) -> [BackgroundCore.Action] {
+        guard let opened, transfer.isActive(subscriber) else { return [] }
+        let group = opened.core.journal.current.options.sharedContainerIdentifier
+        guard let (url, choosesName) = request.destination.fileURL,
+            let destination = ContainerPath(url.path, in: environment.containers, group: group)
+        else {
+            transfer.end(subscriber, DownloadError(.destinationUnusable, "its path cannot be recorded"))
+            return []
+        }
+        let resource = BackgroundResource(request, transfer.key, maximumRetryCount: maximumRetryCount)
+        if !choosesName, opened.core.recordPlacing(at: destination, otherThan: resource) != nil {
+            transfer.end(subscriber, DownloadError(.destinationInUse, url.lastPathComponent))
+            return []
+        }
+        let (disk, containers) = (environment.disk, environment.containers)
+        var added = (record: 0, delivery: 0)
+        let actions = withCore { core in
+            let (record, delivery, actions) = core.add(
+                resource, to: destination, choosesName: choosesName, checksum: request.checksum?.text,
+                maximumByteCount: request.maximumByteCount, isPaused: !isRunning
+            ) { path, info in
+                guard let path = path.path(in: containers), let found = try? disk.information(at: path) else {
+                    return false
+                }
+                return found.kind == .regular && found.size == info.byteCount
+            }
+            added = (record, delivery)
+            return actions
+        }
+        bind(transfer, subscriber, record: added.record, delivery: added.delivery)
+        return actions + outcome(of: added.delivery, added.record)
+    }
+
+    private func bind(_ transfer: BackgroundTransfer, _ subscriber: SubscriberID, record: Int, delivery: Int) {
+        transfer.bind(subscriber, to: delivery, of: record)
+        transfers[record] = transfer
+    }
+
+    /// Returns the report of an outcome that nobody was told yet.
+    private func outcome(of delivery: Int, _ record: Int) -> [BackgroundCore.Action] {
+        guard let recorded = opened?.core.journal[record]?.deliveries.first(where: { $0.id == delivery })?.outcome
+        else {
+            return []
+        }
+        return [.end(record: record, delivery: delivery, recorded)]
+    }
+
+    /// Passes on that subscribers were paused or resumed.
+    func demandChanged(_ transfer: BackgroundTransfer) -> [BackgroundCore.Action] {
+        guard let record = transfer.record else { return [] }
+        let demand = transfer.demand
+        guard demand.isActive else { return [] }
+        return withCore { $0.setPaused(demand.isPaused, record) }
+    }
+
+    /// Processes that a subscriber was canceled.
+    func left(
+        _ transfer: BackgroundTransfer, _ id: SubscriberID, keepingBytes: Bool, policy: AbandonmentPolicy
+    ) -> [BackgroundCore.Action] {
+        guard let opened, let (record, delivery, isShared) = transfer.binding(of: id), !isShared else { return [] }
+        let isLast = transfer.isIdle
+        if opened.session.removeIfIdle(transfer) { transfers[record] = nil }
+        if isLast, keepingBytes, policy == .finish { return [] }
+        return withCore { $0.cancel(delivery, of: record, keepingBytes: keepingBytes && policy != .discard) }
+    }
+
+    /// Uses the options of a new client.
+    func use(_ options: BackgroundOptions) -> [BackgroundCore.Action] {
+        withCore { core in
+            core.journal.use(options)
+            return core.handOver()
+        }
+    }
+
+    /// Forgets the handles of a client that was shut down; what they asked for continues.
+    func forgetHandles() {
+        transfers = [:]
+    }
+
+    /// Hands over downloads that waited for the foreground, and reads the progress of the others again.
+    func lifecycleChanged(_ change: LifecycleChange) -> [BackgroundCore.Action] {
+        guard change == .willEnterForeground, let opened, opened.gate.isOpen else { return [] }
+        let session = opened.session
+        for (generation, daemon) in opened.daemons {
+            daemon.enumerate { tasks in
+                session.submit { worker in
+                    tasks.flatMap { worker.progressed($0, generation) }
+                }
+            }
+        }
+        return withCore { core in
+            core.isInForeground = true
+            return core.handOver()
+        }
+    }
+
+    private func progressed(_ task: DaemonTask, _ generation: Int) -> [BackgroundCore.Action] {
+        guard let name = DaemonTaskName(task.description),
+            opened?.core.journal.record(for: name)?.generation == generation, task.receivedByteCount > 0
+        else { return [] }
+        return withCore {
+            $0.handle(.progressed(name, received: task.receivedByteCount, expected: task.expectedByteCount))
+        }
+    }
+
+    // MARK: Restoring
+
+    /// Returns a handle for each delivery in the journal.
+    func restoredItems() -> [RestoredItem] {
+        guard let opened else { return [] }
+        var items: [RestoredItem] = []
+        var actions: [BackgroundCore.Action] = []
+        for record in opened.core.journal.records {
+            for delivery in record.deliveries {
+                guard let request = DownloadRequest(record, delivery, in: environment.containers),
+                    let joined = opened.session.join(request, isRunning: !record.isPaused)
+                else { continue }
+                bind(joined.transfer, joined.subscriber, record: record.id, delivery: delivery.id)
+                joined.transfer.show(record, progress: opened.core.progress[record.id])
+                items.append(
+                    RestoredItem(
+                        request: request, transfer: joined.transfer, subscriber: joined.subscriber,
+                        condition: condition(of: record, delivery)))
+                actions += outcome(of: delivery.id, record.id)
+            }
+        }
+        let session = opened.session
+        // After the caller has its handles, so that the outcomes count as reported.
+        let reports = actions
+        session.submit { _ in reports }
+        return items
+    }
+
+    private func condition(of record: BackgroundRecord, _ delivery: BackgroundDelivery) -> RestoredItem.Condition {
+        switch delivery.outcome {
+        case .placed?: return .finished
+        case .failed(let error)?: return error.code == DownloadError.Code.taskLost.name ? .lost : .failed
+        case nil: break
+        }
+        switch record.stage {
+        case .received: return .finished
+        case .idle where record.isPaused: return .paused
+        case .idle, .handedOver: break
+        }
+        if opened?.lost.contains(record.id) == true { return .lost }
+        return record.isHandedOver ? .running : .waiting
+    }
+}
+
+extension BackgroundTransfer {
+    /// Sets the state of the work that an earlier process has left.
+    func show(_ record: BackgroundRecord, progress: (received: Int64, expected: Int64?)?) {
+        update { state, _ in
+            state.progress.receivedByteCount = progress?.received ?? record.receivedByteCount
+            state.progress.expectedByteCount = progress?.expected
+            switch record.stage {
+            case .handedOver: state.state = .downloading
+            case .idle: state.state = record.isPaused ? .paused : .waiting
+            case .received: state.state = .verifying
+            }
+        }
+    }
+
+    /// The subscribers that wait for their outcome.
+    var activeSubscribers: [SubscriberID] { update { state, _ in state.subscribers.active.map(\.id) } }
+}
+
+extension DownloadRequest.Destination {
+    /// The URL on disk, and whether it is a directory in which the name is chosen; nil for memory.
+    var fileURL: (url: URL, choosesName: Bool)? {
+        switch self {
+        case .file(let url): (url, false)
+        case .directory(let url): (url, true)
+        case .memory: nil
+        }
+    }
+}
+
+extension BackgroundResource {
+    init(_ request: DownloadRequest, _ key: TransferKey, maximumRetryCount: Int) {
+        self.init(
+            url: key.url, headers: key.headers.map { [$0.name, $0.value] }, identity: key.identity,
+            account: key.account)
+        priorityRank = request.priority.rank
+        expectedByteCount = request.background.expectedByteCount
+        earliestBegin = request.background.earliestBeginDate.map { Int64($0.timeIntervalSince1970.rounded(.up)) }
+        self.maximumRetryCount = maximumRetryCount
+    }
+}
+
+extension DownloadRequest {
+    /// Creates the request of a delivery in the journal; nil if its container is not available.
+    init?(_ record: BackgroundRecord, _ delivery: BackgroundDelivery, in containers: any Containers) {
+        guard let url = URL(string: record.resource.url), let path = delivery.destination.path(in: containers) else {
+            return nil
+        }
+        let file = URL(fileURLWithPath: path, isDirectory: delivery.choosesName)
+        var headers = HeaderFields()
+        for pair in record.resource.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }
+        self.init(
+            from: url, at: delivery.choosesName ? .directory(file) : .file(file), headers: headers,
+            checksum: delivery.checksum.flatMap { Checksum($0) }, priority: .normal)
+        nonsecretHeaders = headers.declaredNames
+        identity = record.resource.identity
+        account = record.resource.account
+        maximumByteCount = delivery.maximumByteCount
+        background.expectedByteCount = record.resource.expectedByteCount
+        background.earliestBeginDate = record.resource.earliestBegin.map { Date(timeIntervalSince1970: Double($0)) }
+    }
+
+    /// The reason why a background session can't carry out the request, or `nil` if it can.
+    var backgroundValidationError: DownloadError? {
+        func unsupported(_ reason: String) -> DownloadError { DownloadError(.unsupported, reason, url: url) }
+        if destination == .memory { return unsupported("a background session downloads to files only") }
+        if idleTimeout != nil { return unsupported("the system determines the idle timeout of a background session") }
+        if deadline != nil { return unsupported("a download in a background session cannot have a deadline") }
+        if let secret = callerHeaders.secretFields.first(where: { _ in true }) {
+            return unsupported(
+                "header \(secret.name) would be recorded and sent to other origins; name it in nonsecretHeaders")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,57 @@
+/// The receiver of a session's events, which secures what would be lost when a callback returns.
+///
+/// A file is moved into the spool, and resume data is written there. Everything else happens later, on the session's queue:
+/// slow work in the callback that reports a finished file makes the system lose other completions.
+final class EventSecurer: DaemonEventReceiver {
+    private let session: BackgroundSession
+    private let spool: Spool
+    private let token: String
+    private let generation: Int
+
+    init(session: BackgroundSession, spool: Spool, token: String, generation: Int) {
+        self.session = session
+        self.spool = spool
+        self.token = token
+        self.generation = generation
+    }
+
+    func taskFinished(_ description: String?, at path: String, _ head: DaemonResponseHead?) {
+        guard let name = name(description) else { return }
+        guard let head, let body = try? spool.receive(name, from: path, head) else {
+            // Without its head or its file, the response is worth nothing.
+            return pass(.failed(name, .fileMissing, resumeData: nil))
+        }
+        pass(.finished(name, body))
+    }
+
+    func taskProgressed(_ description: String?, received: Int64, expected: Int64?) {
+        guard let name = name(description) else { return }
+        pass(.progressed(name, received: received, expected: expected))
+    }
+
+    func taskEnded(_ description: String?, _ failure: DaemonFailure?) {
+        guard let name = name(description) else { return }
+        guard let failure else { return pass(.ended(name)) }
+        let resumeData = failure.resumeData.flatMap { data -> String? in
+            data.isEmpty ? nil : try? spool.saveResumeData(Array(data), of: name)
+        }
+        pass(.failed(name, failure.reason, resumeData: resumeData))
+    }
+
+    func allEventsDelivered() {
+        pass(.allDelivered(generation: generation))
+    }
+
+    /// Returns the name of a task of this journal; nil for the tasks of others, which are left alone.
+    private func name(_ description: String?) -> DaemonTaskName? {
+        guard let name = DaemonTaskName(description), name.journal == token else { return nil }
+        return name
+    }
+
+    private func pass(_ event: DaemonEvent) {
+        session.submit { worker in
+            worker.receive(event)
+            return []
+        }
+    }
+}

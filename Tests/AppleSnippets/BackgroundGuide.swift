@@ -1,0 +1,63 @@
+// The code of the article "Downloads that outlive the app", which .ci/apple compiles.
+
+internal import AsyncDownloads
+internal import Foundation
+internal import SwiftUI
+internal import UIKit
+
+#if os(iOS)
+internal import BackgroundTasks
+#endif
+
+func startFilm(from url: URL, to destination: URL) -> Download {
+    let downloader = Downloader(configuration: .background(identifier: "com.example.films"))
+    return downloader.start(DownloadRequest(from: url, to: destination))
+}
+
+func restoreFilms(_ downloader: Downloader) async throws {
+    for restored in try await downloader.restored() {
+        switch restored.condition {
+        case .paused: restored.download.resume()
+        case .finished: print(try await restored.download.file.url)
+        case .running, .waiting, .failed, .lost: break
+        }
+    }
+}
+
+final class AppDelegate: UIResponder, UIApplicationDelegate {
+    func application(
+        _ application: UIApplication, handleEventsForBackgroundURLSession identifier: String,
+        completionHandler: @escaping @MainActor @Sendable () -> Void
+    ) {
+        let isHandled = Downloader.handleEvents(
+            forBackgroundSession: identifier, completionHandler: completionHandler)
+        if !isHandled { completionHandler() }
+    }
+}
+
+struct FilmApp: App {
+    var body: some Scene {
+        WindowGroup {
+            Text("Films")
+        }
+        .backgroundTask(.urlSession("com.example.films")) {
+            await Downloader.handleEvents(forBackgroundSession: "com.example.films")
+        }
+    }
+}
+
+func extensionDownloader() -> Downloader {
+    var options = BackgroundOptions()
+    options.sharedContainerIdentifier = "group.com.example.films"
+    return Downloader(configuration: .background(identifier: "com.example.films.share", options: options))
+}
+
+#if os(iOS)
+@available(iOS 26.0, *)
+func follow(_ download: Download, with task: BGContinuedProcessingTask) {
+    let progress = download.makeProgress()
+    task.progress.totalUnitCount = 100
+    task.progress.addChild(progress, withPendingUnitCount: 100)
+    task.expirationHandler = { download.pause() }
+}
+#endif

@@ -1,0 +1,107 @@
+internal import Foundation
+internal import ScriptedDaemon
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// A client process that is killed at random moments, while the service goes on in this process.
+@Suite(.serialized, .endsWhenHung(minutes: 12))
+struct ClientKillTests {
+    /// Each seed kills several processes; together there are more than two hundred kills.
+    @Test(arguments: 1...20)
+    func `each file is in place once, each request has its outcome, and nothing is fetched twice`(
+        seed: Int
+    ) async throws {
+        var random = SplitMix64(seed: UInt64(seed))
+        let directory = try TemporaryDirectory()
+        let home = "\(directory.path)/home"
+        try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+        let service = ScriptedService(try SpoolDirectory(URL(fileURLWithPath: "\(directory.path)/service")))
+        let count = 12
+        var fetches: [String: Int] = [:]
+        var outcomes: Set<String> = []
+        var killCount = 0
+        var isDone = false
+        while !isDone {
+            let mode = Bool.random(using: &random) ? "restore" : "start"
+            let client = try ClientProcess([home, service.directory.root.path, "\(count)", mode])
+            // The service finishes some tasks, and the process ends after a random number of them.
+            var stepsLeft = killCount < 11 ? Int.random(in: 0..<60, using: &random) : Int.max
+            while client.isRunning, stepsLeft > 0 {
+                stepsLeft -= 1
+                if let task = service.directory.tasks.randomElement(using: &random),
+                    Int.random(in: 0..<4, using: &random) == 0
+                {
+                    fetches[task.url, default: 0] += 1
+                    try service.finish(task)
+                }
+                usleep(UInt32.random(in: 0..<2_000, using: &random))
+            }
+            if client.isRunning {
+                client.kill()
+                killCount += 1
+            }
+            let lines = client.waitForLines()
+            for line in lines where line.hasPrefix("failed") { Issue.record("seed \(seed): \(line)") }
+            outcomes.formUnion(
+                lines.filter { $0.hasPrefix("finished") }.map { $0.split(separator: " ")[1] }.map(String.init))
+            isDone = lines.last == "done"
+            #expect(isDone || client.wasKilled, "seed \(seed): the client ended early: \(lines)")
+            guard isDone || client.wasKilled else { return }
+        }
+        // A line may be lost with its process; a later process is told again, or has remembered.
+        let told = try FileManager.default.contentsOfDirectory(atPath: "\(home)/told")
+        #expect(Set(told).union(outcomes).count == count, "seed \(seed): an outcome is missing")
+        for number in 1...count {
+            let contents = FileManager.default.contents(atPath: "\(home)/files/\(number)")
+            #expect(
+                contents == ScriptedService.content("https://example.org/\(number)"), "seed \(seed): file \(number)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(home)/files").count == count)
+        #expect(fetches.count == count && fetches.values.allSatisfy { $0 == 1 }, "seed \(seed): \(fetches)")
+        #expect(killCount > 0)
+    }
+}
+
+/// A process of the test's client.
+private final class ClientProcess {
+    private let process = Process()
+    private let output = Pipe()
+    private(set) var wasKilled = false
+
+    init(_ arguments: [String]) throws {
+        process.executableURL = try Self.executable
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.run()
+    }
+
+    /// The executable that is built together with the tests.
+    private static var executable: URL {
+        get throws {
+            let own = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+            let candidates =
+                [own.deletingLastPathComponent()] + Bundle.allBundles.map { $0.bundleURL.deletingLastPathComponent() }
+            let url = candidates.map { $0.appending(path: "background-client") }.first {
+                FileManager.default.isExecutableFile(atPath: $0.path)
+            }
+            return try #require(url, "the client was not built")
+        }
+    }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// Ends the process without giving it a chance to do anything.
+    func kill() {
+        wasKilled = true
+        Foundation.kill(process.processIdentifier, SIGKILL)
+    }
+
+    /// Waits for the end, and returns the lines of its output.
+    func waitForLines() -> [String] {
+        let data = (try? output.fileHandleForReading.readToEnd()) ?? Data()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+}

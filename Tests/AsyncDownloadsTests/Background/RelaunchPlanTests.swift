@@ -1,0 +1,72 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite(.endsWhenHung)
+struct RelaunchPlanTests {
+    private let journal = BackgroundJournal.sample([
+        .running, .idle(resumeData: nil),
+        .received(.init(fileName: "3-1.body", inode: 1, info: .init(byteCount: 1, finalURL: "x"))),
+    ])
+
+    private func plan(
+        _ tasks: [DaemonTask] = [], generation: Int = 0, events: [DaemonEvent] = [], all: Bool = false
+    ) -> RelaunchPlan {
+        RelaunchPlan(journal, tasks: tasks.map { (generation, $0) }, events: events, isEverythingDelivered: all)
+    }
+
+    @Test func `background 4: a task is matched by its description`() {
+        let task = DaemonTask(description: journal.name(1).text, receivedByteCount: 5, expectedByteCount: 9)
+        let plan = plan([task], all: true)
+        #expect(plan.verdicts[1] == .running(receivedByteCount: 5, expectedByteCount: 9))
+        #expect(plan.verdicts[2] == .idle)
+        #expect(plan.verdicts[3] == .finishedMeanwhile)
+        #expect(plan.stale.isEmpty && plan.foreignCount == 0 && plan.isDecided)
+    }
+
+    @Test(arguments: [nil, "", "https://example.org/1", "async-downloads/1/another/1/1"])
+    func `background 4: a task without a description of this journal is foreign`(text: String?) {
+        let plan = plan([DaemonTask(description: text)], all: true)
+        #expect(plan.foreignCount == 1)
+        #expect(plan.stale.isEmpty, "a foreign task is left alone")
+        #expect(plan.verdicts[1] == .lost)
+    }
+
+    @Test func `background 4: a task of an earlier attempt, an idle record, or no record is stale`() {
+        let names = [journal.name(1, attempt: 2), journal.name(2), journal.name(3), journal.name(9)]
+        let plan = plan(names.map { DaemonTask(description: $0.text) }, all: true)
+        #expect(plan.stale.map(\.name) == names)
+        #expect(plan.verdicts[1] == .lost && plan.verdicts[2] == .idle && plan.verdicts[3] == .finishedMeanwhile)
+    }
+
+    @Test func `background 18: a task in the session of another generation is stale`() {
+        let plan = plan([DaemonTask(description: journal.name(1).text)], generation: 1, all: true)
+        #expect(plan.stale == [.init(name: journal.name(1), generation: 1)])
+        #expect(plan.verdicts[1] == .lost)
+    }
+
+    @Test func `background 8: a task that is not listed is lost only when no event can arrive any more`() {
+        #expect(plan().verdicts[1] == .undecided)
+        #expect(!plan().isDecided)
+        #expect(plan(all: true).verdicts[1] == .lost)
+        #expect(plan(all: true).records(.lost) == [1])
+    }
+
+    @Test(arguments: [false, true])
+    func `background 8: a task with an event has ended, whether it is listed or not`(isListed: Bool) {
+        let tasks = isListed ? [DaemonTask(description: journal.name(1).text)] : []
+        let finished = DaemonEvent.finished(journal.name(1), .sample(journal.name(1)))
+        let failed = DaemonEvent.failed(journal.name(1), .cancelled, resumeData: nil)
+        #expect(plan(tasks, events: [finished]).verdicts[1] == .finishedMeanwhile)
+        #expect(plan(tasks, events: [failed]).verdicts[1] == .failed)
+        #expect(plan(tasks, events: [finished, failed], all: true).verdicts[1] == .finishedMeanwhile)
+        #expect(plan(tasks, events: [failed, finished], all: true).verdicts[1] == .finishedMeanwhile)
+    }
+
+    @Test func `background 8: an event of an earlier attempt decides nothing`() {
+        let late = journal.name(1, attempt: 2)
+        let plan = plan(events: [.failed(late, .cancelled, resumeData: nil), .ended(journal.name(1))], all: true)
+        #expect(plan.verdicts[1] == .lost)
+    }
+}

@@ -1,0 +1,84 @@
+internal import AsyncDownloads
+internal import Foundation
+internal import ScriptedDaemon
+
+/// A client of a scripted transfer service, which a test ends at any moment and starts again.
+///
+///     background-client HOME SERVICE COUNT restore|start
+///
+/// The client wants COUNT files. With `restore`, it first asks for the downloads of earlier processes; with `start`, it
+/// requests every file of which it was not told before. It prints a line for each outcome, and ends after the last one.
+@main
+enum BackgroundClient {
+    private struct Home: Containers {
+        let home: String
+
+        func group(_ identifier: String) -> String? { nil }
+    }
+
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 5, let count = Int(arguments[3]) else {
+            throw CocoaError(.featureUnsupported)
+        }
+        let home = arguments[1]
+        let mode = arguments[4]
+        let notes = URL(fileURLWithPath: home).appending(path: "told")
+        try FileManager.default.createDirectory(at: notes, withIntermediateDirectories: true)
+        let told = Set(try FileManager.default.contentsOfDirectory(atPath: notes.path))
+        let remember: @Sendable (String) -> Void = { name in
+            try? Data().write(to: notes.appending(path: name))
+        }
+        let directory = try SpoolDirectory(URL(fileURLWithPath: arguments[2]))
+        var environment = BackgroundEnvironment(
+            disk: POSIXFileSystem(), containers: Home(home: home),
+            directory: ContainerPath(base: .home, relative: "journals"), time: SystemTimeSource(),
+            lifecycle: UninterruptedLifecycle()
+        ) { identifier, options in
+            let daemon = ScriptedDaemon(identifier: identifier, options: options, directory: directory)
+            // The service of a real system has a queue of its own as well.
+            Thread.detachNewThread {
+                while true {
+                    if daemon.deliver() == 0 { usleep(500) }
+                }
+            }
+            return daemon
+        }
+        environment.settleDelay = .seconds(5)
+        let downloader = Downloader(
+            configuration: .background(identifier: "client"), backgroundSessions: BackgroundSessions(environment))
+        let files = URL(fileURLWithPath: home).appending(path: "files")
+        var downloads: [String: Download] = [:]
+        if mode == "restore" {
+            for restored in try await downloader.restored() {
+                downloads[restored.download.request.url.lastPathComponent] = restored.download
+            }
+        }
+        for number in 1...count where downloads["\(number)"] == nil {
+            let file = files.appending(path: "\(number)")
+            // An outcome that was reported to an earlier process is this program's own affair.
+            guard let url = URL(string: "https://example.org/\(number)"), !told.contains("\(number)") else { continue }
+            downloads["\(number)"] = downloader.start(DownloadRequest(from: url, to: file))
+        }
+        write("ready")
+        await withTaskGroup(of: Void.self) { group in
+            for (name, download) in downloads {
+                group.addTask {
+                    do {
+                        let finished = try await download.file
+                        remember(name)
+                        write("finished \(name) \(finished.byteCount)")
+                    } catch {
+                        write("failed \(name) \(error)")
+                    }
+                }
+            }
+        }
+        await downloader.shutdown()
+        write("done")
+    }
+
+    private static func write(_ line: String) {
+        try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
+    }
+}

@@ -1,0 +1,152 @@
+package import AsyncDownloads
+internal import Foundation
+
+/// A client's connection to a scripted transfer service, whose state is a ``SpoolDirectory``.
+///
+/// Events are delivered when ``deliver()`` is called, so a test decides about every moment. A connection that was cut
+/// stands for a process that has ended: it does nothing any more.
+package final class ScriptedDaemon: TransferDaemon {
+    /// How the service misbehaves.
+    package struct Misbehavior: Sendable {
+        /// Tasks are listed without their description.
+        package var losesDescriptions = false
+        /// No task is listed.
+        package var listsNothing = false
+        /// The file of a finished task vanishes before its event is delivered.
+        package var losesFiles = false
+        /// Each event is delivered twice.
+        package var repeatsEvents = false
+        /// Events are delivered as soon as the client has attached, before any list.
+        package var deliversAtOnce = false
+        /// Events are delivered in reverse order.
+        package var reordersEvents = false
+
+        package init() {}
+    }
+
+    private struct State {
+        var receiver: (any DaemonEventReceiver)?
+        var isCut = false
+        var startCount = 0
+    }
+
+    package let identifier: String
+    package let options: BackgroundOptions
+    private let directory: SpoolDirectory
+    private let misbehavior: Misbehavior
+    private let state = Mutex(State())
+
+    package init(
+        identifier: String, options: BackgroundOptions, directory: SpoolDirectory,
+        misbehavior: Misbehavior = Misbehavior()
+    ) {
+        self.identifier = identifier
+        self.options = options
+        self.directory = directory
+        self.misbehavior = misbehavior
+    }
+
+    /// The number of tasks that were started over this connection.
+    package var startCount: Int { state.withLock { $0.startCount } }
+
+    /// Ends the connection, as the end of the client's process does.
+    package func cut() {
+        state.withLock { state in
+            state.isCut = true
+            state.receiver = nil
+        }
+    }
+
+    package func attach(_ receiver: any DaemonEventReceiver) {
+        let isAttached = state.withLock { state in
+            if !state.isCut { state.receiver = receiver }
+            return !state.isCut
+        }
+        if isAttached, misbehavior.deliversAtOnce { deliver() }
+    }
+
+    package func start(_ task: DaemonTaskRequest) {
+        let isAlive = state.withLock { state in
+            if !state.isCut { state.startCount += 1 }
+            return !state.isCut
+        }
+        guard isAlive else { return }
+        try? directory.add(
+            SpoolDirectory.StoredTask(
+                id: UUID().uuidString, description: task.description, url: task.url.absoluteString,
+                resumeData: task.resumeData, earliestBegin: task.earliestBegin))
+    }
+
+    package func enumerate(_ completion: @escaping @Sendable ([DaemonTask]) -> Void) {
+        guard state.withLock({ !$0.isCut }) else { return }
+        let tasks = misbehavior.listsNothing ? [] : directory.tasks
+        completion(
+            tasks.map { task in
+                DaemonTask(
+                    description: misbehavior.losesDescriptions ? nil : task.description,
+                    receivedByteCount: task.received, expectedByteCount: task.expected)
+            })
+    }
+
+    package func cancel(_ description: String, _ completion: @escaping @Sendable (Bool) -> Void) {
+        guard state.withLock({ !$0.isCut }) else { return }
+        guard let task = directory.tasks.first(where: { $0.description == description }), directory.remove(task) else {
+            return completion(false)
+        }
+        var event = SpoolDirectory.StoredEvent(.failed, description: description)
+        event.reason = "cancelled"
+        if task.received > 0 { event.resumeData = ScriptedService.resumeData(of: task) }
+        try? directory.add(event)
+        completion(true)
+    }
+
+    package func detach() {
+        state.withLock { $0.receiver = nil }
+    }
+
+    /// Delivers the events that wait, one after another.
+    ///
+    /// - Returns: The number of delivered events.
+    @discardableResult
+    package func deliver() -> Int {
+        var count = 0
+        var names = directory.eventNames
+        if misbehavior.reordersEvents { names.reverse() }
+        for name in names {
+            guard let receiver = state.withLock({ $0.receiver }), let event = directory.event(name) else { break }
+            for _ in 0..<(misbehavior.repeatsEvents ? 2 : 1) { deliver(event, to: receiver) }
+            // The service forgets an event only after the callback has returned.
+            guard state.withLock({ !$0.isCut }) else { break }
+            directory.removeEvent(name)
+            event.file.map(directory.removeFile)
+            count += 1
+        }
+        return count
+    }
+
+    private func deliver(_ event: SpoolDirectory.StoredEvent, to receiver: any DaemonEventReceiver) {
+        switch event.kind {
+        case .progressed:
+            receiver.taskProgressed(event.description, received: event.received, expected: event.expected)
+        case .finished:
+            guard let file = event.file else { return }
+            if misbehavior.losesFiles { directory.removeFile(file) }
+            receiver.taskFinished(event.description, at: directory.path(ofFile: file), event.head)
+            receiver.taskEnded(event.description, nil)
+        case .ended:
+            receiver.taskEnded(event.description, nil)
+        case .failed:
+            let reason: DaemonFailure.Reason =
+                switch event.reason {
+                case "0": .userForceQuit
+                case "1": .backgroundUpdatesDisabled
+                case "2": .insufficientResources
+                case "cancelled": .cancelled
+                default: .transfer(DownloadError(.connectionLost, "scripted", isRetryable: event.isRetryable))
+                }
+            receiver.taskEnded(event.description, DaemonFailure(reason, resumeData: event.resumeData))
+        case .allDelivered:
+            receiver.allEventsDelivered()
+        }
+    }
+}

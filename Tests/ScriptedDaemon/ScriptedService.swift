@@ -1,0 +1,75 @@
+package import AsyncDownloads
+package import Foundation
+
+/// The side of a scripted transfer service that transfers files, whatever its clients do.
+package struct ScriptedService: Sendable {
+    package let directory: SpoolDirectory
+
+    package init(_ directory: SpoolDirectory) {
+        self.directory = directory
+    }
+
+    /// Returns the bytes of the resource at a URL.
+    package static func content(_ url: String) -> Data { Data("content of \(url)\n".utf8) }
+
+    /// Returns resume data for the bytes that a task has received; its form means something to this service only.
+    package static func resumeData(of task: SpoolDirectory.StoredTask) -> Data {
+        Data("resume \(task.received) of \(task.url)".utf8)
+    }
+
+    /// Reports progress of a task.
+    package func progress(_ task: SpoolDirectory.StoredTask, received: Int64) throws {
+        var task = task
+        task.received = received
+        task.expected = Int64(Self.content(task.url).count)
+        try directory.save(task)
+        var event = SpoolDirectory.StoredEvent(.progressed, description: task.description)
+        (event.received, event.expected) = (received, task.expected)
+        try directory.add(event)
+    }
+
+    /// Finishes a task with a response.
+    ///
+    /// - Parameters:
+    ///   - status: The status of the response; the body of a task that continued is reported as 206.
+    ///   - isTailOnly: Whether the file of a task that continued lacks its beginning.
+    package func finish(
+        _ task: SpoolDirectory.StoredTask, status: Int = 200, isTailOnly: Bool = false, headers: HeaderFields = [:],
+        from finalURL: String? = nil
+    ) throws {
+        guard directory.remove(task) else { return }
+        let content = status < 300 ? Self.content(task.url) : Data("an error page".utf8)
+        var fields = headers
+        var status = status
+        var body = content
+        if task.resumeData != nil, status == 200 {
+            status = 206
+            let start = max(1, content.count / 2)
+            fields["Content-Range"] = "bytes \(start)-\(content.count - 1)/\(content.count)"
+            if isTailOnly { body = content.dropFirst(start) }
+        } else {
+            fields["Content-Length"] = "\(content.count)"
+        }
+        var event = SpoolDirectory.StoredEvent(.finished, description: task.description)
+        event.file = try directory.makeFile(Data(body))
+        event.head = DaemonResponseHead(status: status, headers: fields, url: finalURL ?? task.url)
+        try directory.add(event)
+    }
+
+    /// Ends a task with an error.
+    ///
+    /// - Parameter reason: The number of Apple's reason for a cancellation, or any other text for an error of the network.
+    package func fail(
+        _ task: SpoolDirectory.StoredTask, reason: String, isRetryable: Bool = false, resumeData: Data? = nil
+    ) throws {
+        guard directory.remove(task) else { return }
+        var event = SpoolDirectory.StoredEvent(.failed, description: task.description)
+        (event.reason, event.isRetryable, event.resumeData) = (reason, isRetryable, resumeData)
+        try directory.add(event)
+    }
+
+    /// Reports that all events were delivered.
+    package func reportAllDelivered() throws {
+        try directory.add(SpoolDirectory.StoredEvent(.allDelivered))
+    }
+}
