@@ -8,7 +8,8 @@ internal import Testing
     // URLSession on Linux is slower by a factor of five.
     @Test(arguments: [(Engine.httpClient, 3000), (.urlSession, 1000)])
     func `thousands of random downloads end once each and leak nothing`(_ engine: Engine, _ count: Int) async throws {
-        let run = try await BenchmarkProcess<SoakReport>("soak", ["--engine", engine.rawValue, "--downloads", "\(count)"])
+        let run = try await BenchmarkProcess<SoakReport>(
+            "soak", ["--engine", engine.rawValue, "--downloads", "\(count)"])
         let report = run.report
         #expect(report.findings == [], "seed \(report.seed)")
         #expect(run.status == 0)

@@ -189,7 +189,7 @@ extension BackgroundResource {
         self.init(
             url: key.url, headers: key.headers.map { [$0.name, $0.value] }, identity: key.identity,
             account: key.account)
-        priorityRank = request.priority.rank
+        priorityRank = Int(request.priority.rank)
         expectedByteCount = request.background.expectedByteCount
         earliestBegin = request.background.earliestBeginDate.map { Int64($0.timeIntervalSince1970.rounded(.up)) }
         self.maximumRetryCount = maximumRetryCount
