@@ -39,6 +39,7 @@ extension Batch {
             items[id].headers = common + items[id].headers
             items[id].publicHeaders = publicCommon + items[id].publicHeaders
             items[id].maximumByteCount = maximumByteCount?.value
+            items[id].connectionCount = connections
         }
         return items
     }

@@ -6,6 +6,7 @@ internal import Foundation
 extension Batch {
     // Limits that exceed every sensible value and keep products of these values far below an overflow.
     private static let jobsAllowed = 1...1024
+    private static let connectionsAllowed = 1...16
     private static let longestTimeout = 86_400.0
     private static let longestDeadline = 31_536_000.0
 
@@ -16,6 +17,9 @@ extension Batch {
     func validate() throws {
         if let jobs, !Self.jobsAllowed.contains(jobs) {
             throw ValidationError("-j requires a number from 1 to \(Self.jobsAllowed.upperBound)")
+        }
+        if let connections, !Self.connectionsAllowed.contains(connections) {
+            throw ValidationError("-x requires a number from 1 to \(Self.connectionsAllowed.upperBound)")
         }
         if let retries, retries < 0 { throw ValidationError("--retries requires a number of at least 0") }
         if let timeout, !(timeout > 0 && timeout <= Self.longestTimeout) {
@@ -46,7 +50,8 @@ extension Batch {
     /// The given options that apply to downloads only.
     private var optionsOfDownloads: [String] {
         let options: [(String, Bool)] = [
-            ("-d", directory != nil), ("-o", output != nil), ("-j", jobs != nil), ("--retries", retries != nil),
+            ("-d", directory != nil), ("-o", output != nil), ("-j", jobs != nil),
+            ("-x", connections != nil), ("--retries", retries != nil),
             ("--timeout", timeout != nil), ("--checksum", checksum != nil), ("--header", !headers.isEmpty),
             ("--public-header", !publicHeaders.isEmpty),
             ("--durability", durability != nil), ("--deadline", deadline != nil),

@@ -48,6 +48,11 @@ struct Batch: AsyncParsableCommand {
     var jobs: Int?
 
     @Option(
+        name: [.customShort("x"), .long],
+        help: ArgumentHelp("The number of connections for each large file, 1 to 16. (default: 1)", valueName: "n"))
+    var connections: Int?
+
+    @Option(
         help: ArgumentHelp(
             "The maximum number of retries after a temporary failure. (default: 5)", valueName: "n"))
     var retries: Int?

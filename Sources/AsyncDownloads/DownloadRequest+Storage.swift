@@ -43,6 +43,7 @@ extension DownloadRequest {
         var account: String?
         var checksum: Checksum?
         var maximumByteCount: Int64?
+        var connectionCount: Int?
         var retryPolicy: RetryPolicy?
         var idleTimeout: Duration?
         var deadline: Duration?

@@ -79,6 +79,17 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.maximumByteCount = newValue }
     }
 
+    /// The number of connections over which parts of the file are fetched at the same time, from 1 to 16; `nil` means one.
+    ///
+    /// Further connections are opened when the first bytes have arrived, and only if the server states the length and a
+    /// strong validator; each part has at least 1 MiB. If the server refuses a further connection or ignores its range,
+    /// the file is fetched over those that it has accepted. A body in memory is always fetched over one connection. A
+    /// request that joins a running transfer uses the number that the transfer started with.
+    public var connectionCount: Int? {
+        get { options.connectionCount }
+        set { options.connectionCount = newValue }
+    }
+
     /// The policy for retries; `nil` uses the downloader's ``Downloader/Configuration/retryPolicy``.
     ///
     /// If several handles share a transfer, the most patient of their policies applies.

@@ -8,7 +8,7 @@ internal import Testing
 struct UsageMessageTests {
     @Test(arguments: [
         (["http://a.example/x", "--heaader"], "Unknown option '--heaader'. Did you mean '--header'?"),
-        (["http://a.example/x", "-x"], "Unknown option '-x'"),
+        (["http://a.example/x", "-z"], "Unknown option '-z'"),
         (["http://a.example/x", "-j", "many"], "The value is invalid for '-j <n>'"),
         (
             ["ftp://u:p@a.example/x?q#f"],

@@ -12,6 +12,7 @@ struct Item: Sendable, Hashable {
     /// Headers that may be sent to other origins and recorded on disk.
     var publicHeaders: [HeaderLine] = []
     var maximumByteCount: Int64?
+    var connectionCount: Int?
 
     /// The name that is displayed until the file is finished.
     var name: String {
@@ -36,6 +37,7 @@ struct Item: Sendable, Hashable {
         request.nonsecretHeaders = Set(publicHeaders.map { $0.name.lowercased() }).subtracting(
             self.headers.map { $0.name.lowercased() })
         request.maximumByteCount = maximumByteCount
+        request.connectionCount = connectionCount
         return request
     }
 }

@@ -57,6 +57,7 @@ final class TransferEnvironment: Sendable {
             checksum: request.checksum,
             contentChangePolicy: request.contentChangePolicy ?? defaults.contentChangePolicy,
             progressInterval: defaults.progressInterval,
+            connections: .fixed(request.connectionCount ?? 1),
             windowLength: transport.windowLength,
             decodesContent: transport.decodesContent,
             waitsForOwner: (request.partialInUsePolicy ?? defaults.partialInUsePolicy).waits)

@@ -12,6 +12,7 @@ internal import Testing
         ["http://a/x", "https://b/y", "-d", "dir", "-j", "3"], ["-i", "-"], ["http://a/x", "-o", "sub/name"],
         ["http://a/x", "--header", "A: b", "--header", "C: d", "--retries", "0", "--timeout", "0.5"],
         ["http://a/x", "--durability", "process-crash", "--engine", "http-client"],
+        ["http://a/x", "-x", "16"], ["http://a/x", "--connections", "1"],
         ["http://a/x", "--deadline", "0.5", "--max-bytes", "0", "--in-use", "wait"],
     ])
     func `the documented options are accepted`(arguments: [String]) throws {
@@ -30,6 +31,9 @@ internal import Testing
         (["http://a/x", "-j", "0"], "1 to 1024"),
         (["http://a/x", "-j", "99999999999999999999"], "-j"),
         (["http://a/x", "-j", "many"], "many"),
+        (["http://a/x", "-x", "0"], "1 to 16"),
+        (["http://a/x", "-x", "17"], "1 to 16"),
+        (["-x", "2"], "-x was given"),
         (["http://a/x", "--retries", "-1"], "retries"),
         (["http://a/x", "--timeout", "0"], "timeout"),
         (["http://a/x", "--timeout", "nan"], "timeout"),
@@ -58,8 +62,8 @@ internal import Testing
     }
 
     @Test(arguments: [
-        "-x", "--connections", "--per-host", "--limit-rate", "--on-duplicate", "--existing", "--no-continue",
-        "--fail-fast", "--shard", "--ca-file",
+        "--per-host", "--limit-rate", "--on-duplicate", "--existing", "--no-continue", "--fail-fast", "--shard",
+        "--ca-file",
     ])
     func `options that are not implemented are rejected`(option: String) throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(["http://a/x", option, "1"]) }
@@ -69,7 +73,7 @@ internal import Testing
     @Test func `the options determine the downloader's configuration`() throws {
         let batch = try Batch.parse([
             "http://a/x", "-j", "3", "--retries", "7", "--timeout", "1.5", "--durability", "process-crash", "--engine",
-            "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K",
+            "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K", "-x", "5",
         ])
         let configuration = batch.downloaderConfiguration
         #expect(configuration.maximumConcurrentTransfers == 3)
@@ -81,6 +85,7 @@ internal import Testing
         #expect(configuration.deadline == .milliseconds(2500))
         #expect(configuration.partialInUsePolicy == .fail)
         #expect(try batch.items()[0].request(into: URL(filePath: "/d")).maximumByteCount == 3072)
+        #expect(try batch.items()[0].request(into: URL(filePath: "/d")).connectionCount == 5)
         #expect(batch.window == 12)
     }
 

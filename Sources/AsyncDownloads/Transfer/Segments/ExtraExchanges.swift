@@ -12,6 +12,8 @@ struct ExtraExchanges: Sendable {
     static let sampleInterval = Duration.milliseconds(125)
     /// The fewest missing bytes for which automatic exchanges are worth it.
     private static let leastLength: Int64 = 8 << 20
+    /// A response with this many bytes isn't short, whatever was requested.
+    private static let shortResponse: Int64 = 64 << 10
     /// How many automatic requests are sent at once, so that a refusal concerns few of them.
     private static let groupSize = 4
 
@@ -50,6 +52,13 @@ struct ExtraExchanges: Sendable {
         isOff = true
     }
 
+    /// Records the end of an extra exchange that has brought less than was requested.
+    ///
+    /// Such a server would be sent requests as fast as it responds. A single request is delayed; see ``RequestPacing``.
+    mutating func receivedShortResponse(of count: Int64) {
+        if count < Self.shortResponse { isOff = true }
+    }
+
     /// Sends no condition with extra requests from now on, or none at all if that was tried before.
     mutating func dropCondition() {
         if dropsCondition { isOff = true }
@@ -68,9 +77,12 @@ struct ExtraExchanges: Sendable {
 // MARK: - The number of exchanges
 
 extension ExtraExchanges {
-    /// Records that the first body flows.
+    /// Records that the first body of an attempt flows.
     mutating func bodyStarted(at now: Duration) {
-        if controller == nil, !isOff { controller = ConnectionController(mode, at: now) }
+        guard !isOff else { return }
+        if controller == nil { controller = ConnectionController(mode, at: now) }
+        // What was measured in an earlier attempt isn't comparable.
+        controller?.disturbed()
     }
 
     /// Whether samples are measured.

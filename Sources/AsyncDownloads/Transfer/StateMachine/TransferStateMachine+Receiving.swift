@@ -153,6 +153,9 @@ extension TransferStateMachine {
             if let error = failure(of: end) ?? shortfall(exchange) { return failed(error, at: now) }
             plan.ended(id)
             let verification = exchange.compares ? comparisonEnded(exchange) : []
+            if exchange.isExtra, let last = exchange.request.range?.last, exchange.position <= last {
+                extras.receivedShortResponse(of: exchange.position - exchange.request.start)
+            }
             guard exchanges.isEmpty else { return verification + cancelUseless(at: now) + startExtras(at: now) }
             if let delay = delay(after: exchange) { return verification + wait(for: delay, isPaced: true) }
             return verification + proceed(.advance, at: now)

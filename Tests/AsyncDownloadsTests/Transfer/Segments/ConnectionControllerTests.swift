@@ -156,6 +156,16 @@ struct ConnectionControllerTests {
         #expect(fixture.controller.number == 16)
     }
 
+    @Test func `a smaller bound ends a step that is being judged`() {
+        var fixture = ControllerFixture()
+        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.sample.bound = 1
+        fixture.run(0.125) { _, _ in 10 }
+        #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.numbers == [1, 2, 1])
+    }
+
     @Test func `a fixed number is used at once, within the bound`() {
         var fixture = ControllerFixture(.fixed(8))
         #expect(fixture.controller.number == 8)

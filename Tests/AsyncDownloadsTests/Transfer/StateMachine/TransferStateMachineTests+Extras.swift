@@ -219,6 +219,16 @@ struct TransferExtrasTests {
         #expect(harness.running == [1] && harness.log.isEmpty)
     }
 
+    @Test func `rule 19: short responses to extra exchanges are not requested again and again`() {
+        var harness = Self.divided(2)
+        harness.head(206, ["Content-Range": "bytes 8454144-8454153/16777216", "ETag": "\"v1\""], of: 2)
+        harness.bytes(10, of: 2)
+        harness.forget()
+        harness.end(of: 2)
+        #expect(harness.done == [] && harness.running == [1])
+        #expect(harness.machine.extras.isOff)
+    }
+
     @Test func `rule 30: an extra exchange that brings too much loses its bytes and ends the division`() {
         var harness = Self.divided(2)
         Self.accept(2, in: &harness)

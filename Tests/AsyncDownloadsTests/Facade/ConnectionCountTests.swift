@@ -1,0 +1,96 @@
+import AsyncDownloads
+import Foundation
+import LoopbackServer
+import TestSupport
+import Testing
+
+/// Downloads of one file over several connections.
+@Suite(.endsWhenHung)
+struct ConnectionCountTests {
+    private static let mebibyte: Int64 = 1 << 20
+    private let content = Content(seed: 7, length: 16 * mebibyte)
+
+    private func request(_ environment: TestEnvironment) -> DownloadRequest {
+        var request = environment.request("/one")
+        request.connectionCount = 4
+        return request
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 8: further connections bring what the first one doesn't`(_ engine: Engine) async throws {
+        try await TestEnvironment.with(engine) { environment async throws in
+            // The first connection is slow, so that the others are opened while it receives.
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.throttle(bytesPerSecond: 4 << 20)]]), at: "/one")
+            let log = await EventLog(of: environment.downloader.start(request(environment)))
+            #expect(log.file?.byteCount == content.length)
+            #expect(log.retries == [] && log.restarts == [] && log.resumptions == [])
+            #expect(try environment.holds(content))
+            let requests = environment.server.requests(at: "/one")
+            #expect(requests.count >= 4)
+            #expect(requests.dropFirst().allSatisfy { $0["If-Match"] == "\"a\"" && $0["If-Range"] == nil })
+            #expect(requests.dropFirst().allSatisfy { $0["Range"]?.hasSuffix("-") == false })
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rule 54: a paused download keeps the bytes of every connection`(_ engine: Engine) async throws {
+        try await TestEnvironment.with(engine) { environment async throws in
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.stall(after: 3 * Self.mebibyte)]]), at: "/one")
+            let download = environment.downloader.start(request(environment))
+            // All but the rest of the first part, which is too short to be divided.
+            try await download.progress(reaching: content.length - 2 * Self.mebibyte)
+            download.pause()
+            for try await event in download.events { if case .paused = event { break } }
+            let requestCount = environment.server.requests(at: "/one").count
+            download.resume()
+            _ = try await download.file
+            #expect(try environment.holds(content))
+            let first = environment.server.requests(at: "/one")[requestCount]
+            #expect(offset(of: first) >= 2 * Self.mebibyte && offset(of: first) < 5 * Self.mebibyte)
+        }
+    }
+
+    @Test(arguments: Engine.allCases, [Resource.RangeSupport.ignored, .announcedOnly, .refused])
+    func `rule 23: a server without ranges delivers the file over one connection`(
+        _ engine: Engine, _ ranges: Resource.RangeSupport
+    ) async throws {
+        try await TestEnvironment.with(engine) { environment async throws in
+            var resource = Resource(content, entityTag: "\"a\"")
+            resource.ranges = ranges
+            environment.server.serve(resource, at: "/one")
+            let log = await EventLog(of: environment.downloader.start(request(environment)))
+            #expect(log.retries == [] && log.restarts == [])
+            #expect(try environment.holds(content))
+        }
+    }
+
+    @Test(arguments: Engine.allCases, [403, 404, 429, 503])
+    func `rule 58: refused connections neither fail the file nor use up a retry`(
+        _ engine: Engine, _ status: Int
+    ) async throws {
+        try await TestEnvironment.with(engine) { environment async throws in
+            // An engine with windows sends further requests in any case, the first of which is refused as well.
+            let script: [Step] =
+                engine == .urlSession ? [[], [.status(status)]] : [[], [.status(status)], [.status(status)]]
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/one")
+            let log = await EventLog(of: environment.downloader.start(request(environment)))
+            #expect(log.retries == [] && log.restarts == [])
+            #expect(try environment.holds(content))
+        }
+    }
+
+    @Test(arguments: [0, 17, -1])
+    func `a number of connections that is not in 1 to 16 is refused`(count: Int) async throws {
+        try await TestEnvironment.with { environment async throws in
+            var request = environment.request("/one")
+            request.connectionCount = count
+            guard case .failure(let error) = await environment.result(of: request) else {
+                Issue.record("the request was accepted")
+                return
+            }
+            #expect(error.code == .invalidRequest)
+        }
+    }
+}
