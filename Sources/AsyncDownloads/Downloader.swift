@@ -18,6 +18,7 @@ public final class Downloader: Sendable {
     /// The background session that carries out the downloads, if the configuration chooses one.
     let background: BackgroundClient?
     private let registry: TransferRegistry
+    private let suspensionGuard: SuspensionGuard
     /// The directory for bodies that have to be moved from memory to disk.
     private let spillDirectory: URL
 
@@ -40,12 +41,14 @@ public final class Downloader: Sendable {
         configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource,
         backgroundSessions: BackgroundSessions = .shared
     ) {
+        let lifecycle = backgroundSessions.environment.lifecycle
         self.configuration = configuration
         background = configuration.backgroundSession.map { BackgroundClient($0, configuration, in: backgroundSessions) }
         spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
         let log = Log()
         let destinations = DestinationReservations()
         registry = TransferRegistry(destinations: destinations)
+        suspensionGuard = SuspensionGuard(lifecycle: lifecycle, registry: registry)
         environment = TransferEnvironment(
             transport: transport,
             store: TieredStore(
@@ -146,6 +149,7 @@ public final class Downloader: Sendable {
         }
         switch joined.concerning(request.url) {
         case .success(let joined):
+            if isRunning { suspensionGuard.transferStarted() }
             return Download(
                 request: request, source: .transfer(joined.transfer, joined.subscriber),
                 isCoalesced: joined.isCoalesced)
@@ -170,7 +174,11 @@ public final class Downloader: Sendable {
         let location = self.location(of: request, key, at: place)
         return Transfer(
             number: number, key: key, location: location, settings: settings, environment: environment,
-            onResourcesReleased: registry.free, onFinished: registry.remove)
+            onResourcesReleased: registry.free,
+            onFinished: { [registry, suspensionGuard] transfer in
+                registry.remove(transfer)
+                suspensionGuard.transferEnded()
+            })
     }
 
     /// Returns the location at which the bytes of `request` are kept until they are complete.
