@@ -61,6 +61,9 @@ extension DownloadError.Code {
     /// TLS couldn't be established, or the certificate isn't trusted.
     public static let secureConnectionFailed = Self("secureConnectionFailed")
 
+    /// A network is available, and the settings of the session, the user, or the provider don't permit its use.
+    public static let networkNotPermitted = Self("networkNotPermitted")
+
     // Causes in the server's response.
 
     /// The server responded with a status code that doesn't indicate success.

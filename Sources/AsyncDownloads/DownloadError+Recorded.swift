@@ -6,7 +6,8 @@ extension DownloadError.Code {
             .checksumMismatch, .resumeDataUnusable, .unsupported, .urlRefreshFailed, .hostNotFound, .cannotConnect,
             .connectionLost, .timedOut, .deadlineExceeded, .secureConnectionFailed, .httpStatus, .malformedResponse,
             .contentChanged, .tooManyRedirects, .redirectRefused, .diskFull, .permissionDenied, .destinationUnusable,
-            .partialInUse, .tooManyOpenFiles, .storageFailure, .journalUnreadable, .sessionInUse, .taskLost,
+            .partialInUse, .tooManyOpenFiles, .storageFailure, .networkNotPermitted, .journalUnreadable, .sessionInUse,
+            .taskLost,
             .backgroundNotPermitted, .systemResourcesExhausted,
         ]
         return Dictionary(codes.map { ($0.name, $0) }) { first, _ in first }

@@ -38,6 +38,7 @@ public final class Downloader: Sendable {
         configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource,
         backgroundSessions: BackgroundSessions = .shared
     ) {
+        let lifecycle = backgroundSessions.environment.lifecycle
         self.configuration = configuration
         background = configuration.backgroundSession.map { BackgroundClient($0, configuration, in: backgroundSessions) }
         let spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
@@ -55,6 +56,7 @@ public final class Downloader: Sendable {
             time: time,
             destinations: destinations,
             log: log,
+            suspensionGuard: SuspensionGuard(lifecycle: lifecycle, registry: registry),
             pressureResponder: MemoryPressureResponder(
                 monitor: configuration.memoryPressure.makeMonitor(time: time),
                 policy: configuration.memoryPressurePolicy, bodies: configuration.partialBodies, registry: registry,
@@ -139,6 +141,7 @@ public final class Downloader: Sendable {
         }
         switch joined.concerning(request.url) {
         case .success(let joined):
+            if isRunning { environment.suspensionGuard.transferStarted() }
             return Download(
                 request: request, source: .transfer(joined.transfer, joined.subscriber),
                 isCoalesced: joined.isCoalesced)

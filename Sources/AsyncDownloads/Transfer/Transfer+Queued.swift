@@ -86,7 +86,7 @@ extension Transfer {
             DeferredEffect { [self] in
                 environment.registry.free(self)
                 waiter?.resume(.failure(error))
-                environment.registry.remove(self)
+                finished()
             })
     }
 }

@@ -9,6 +9,12 @@ extension Transfer {
         updateQueued { _, _ in DownloadProgress() } ?? withState { $0.machine.progress }
     }
 
+    /// The subscribers that want the transfer to run.
+    var runningSubscribers: [SubscriberID] {
+        updateQueued { queued, _ in queued.ticket == nil ? [] : [SubscriberID.first] }
+            ?? withState { state in state.subscribers.active.filter { !$0.subscriber.isPaused }.map(\.id) }
+    }
+
     /// Whether the transfer waits for a permit.
     var isWaiting: Bool {
         updateQueued { queued, _ in queued.ticket != nil } ?? withState { $0.machine.phase == .waiting }

@@ -284,6 +284,12 @@ final class Transfer: Sendable {
     func end(_ ending: TransferEnding) {
         environment.registry.free(self)
         update { state, decision in decision.effects += state.subscribers.end(ending) }
+        finished()
+    }
+
+    /// Removes the transfer, whose subscribers have their outcomes.
+    func finished() {
         environment.registry.remove(self)
+        environment.suspensionGuard.transferEnded()
     }
 }

@@ -11,6 +11,7 @@ final class TransferEnvironment: Sendable {
     let names: DirectoryNames
     let slowDisks: SlowDisks
     let log: Log
+    let suspensionGuard: SuspensionGuard
     let pressureResponder: MemoryPressureResponder
     let defaults: RequestDefaults
     /// The directory of all partial files, or nil if each one is next to its destination.
@@ -21,7 +22,8 @@ final class TransferEnvironment: Sendable {
     init(
         transport: any Transport, store: any PartialStore, scheduler: TransferScheduler, registry: TransferRegistry,
         time: any TimeSource, destinations: DestinationReservations, log: Log,
-        pressureResponder: MemoryPressureResponder, defaults: RequestDefaults, partialsDirectory: URL?,
+        suspensionGuard: SuspensionGuard, pressureResponder: MemoryPressureResponder, defaults: RequestDefaults,
+        partialsDirectory: URL?,
         spillDirectory: URL
     ) {
         self.transport = transport
@@ -33,6 +35,7 @@ final class TransferEnvironment: Sendable {
         names = DirectoryNames()
         slowDisks = SlowDisks()
         self.log = log
+        self.suspensionGuard = suspensionGuard
         self.pressureResponder = pressureResponder
         self.defaults = defaults
         self.partialsDirectory = partialsDirectory

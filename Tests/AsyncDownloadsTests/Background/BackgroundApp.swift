@@ -28,6 +28,8 @@ final class BackgroundApp: Sendable {
 
         /// Delivers all events that wait, and processes them.
         func deliver() async throws {
+            // The connection may not have been made yet.
+            try await settle()
             for daemon in daemons.all { daemon.deliver() }
             try await settle()
         }

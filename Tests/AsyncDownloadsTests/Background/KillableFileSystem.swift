@@ -1,3 +1,5 @@
+internal import Foundation
+
 @testable import AsyncDownloads
 
 /// The real file system as one process uses it, which does nothing any more after the process was killed.
@@ -16,7 +18,11 @@ final class KillableFileSystem: FileSystem {
     func kill() {
         state.withLock { state in
             state.isKilled = true
-            for file in state.openFiles { base.close(file) }
+            for file in state.openFiles {
+                // A process that another test is starting may have inherited the file for a moment, and with it the lock.
+                flock(file.number, LOCK_UN)
+                base.close(file)
+            }
             state.openFiles = []
         }
     }

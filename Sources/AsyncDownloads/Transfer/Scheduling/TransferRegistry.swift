@@ -113,6 +113,9 @@ final class TransferRegistry: Sendable {
         }
     }
 
+    /// Whether every transfer has finished.
+    var isEmpty: Bool { state.withLock(\.isEmpty) }
+
     /// Refuses all further requests.
     func close() {
         state.withLock { $0.isShutDown = true }

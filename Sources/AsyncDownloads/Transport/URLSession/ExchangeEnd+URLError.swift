@@ -30,8 +30,38 @@ extension ExchangeEnd {
             self = .failed(shortage)
             return
         }
+        if let error = error as? URLError, error.isNetworkForbidden {
+            self = .failed(DownloadError(.networkNotPermitted, "URLError \(code.rawValue)", underlyingError: error))
+            return
+        }
         // The error's userInfo contains full URLs, so neither it nor the error's description is used for the detail.
-        self = .failed(DownloadError(meaning, "URLError \(code.rawValue)", underlyingError: error))
+        self = .failed(
+            DownloadError(
+                meaning, "URLError \(code.rawValue)\(Self.hint(for: code))", underlyingError: error,
+                isRetryable: Self.isRetryable(code)))
+    }
+
+    /// Returns whether a failure may be temporary although its meaning usually is not, or nil for the usual answer.
+    private static func isRetryable(_ code: URLError.Code) -> Bool? {
+        switch code {
+        // Servers that are starting or overloaded end handshakes; the errors of certificates have codes of their own.
+        case .secureConnectionFailed: true
+        // The bytes of one response could not be decoded.
+        case .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse: true
+        default: nil
+        }
+    }
+
+    private static func hint(for code: URLError.Code) -> String {
+        switch code {
+        case .appTransportSecurityRequiresSecureConnection:
+            ", App Transport Security does not permit http for this host"
+        case .userCancelledAuthentication, .userAuthenticationRequired: ", the server requires authentication"
+        case .internationalRoamingOff: ", roaming is turned off"
+        case .dataNotAllowed: ", the network does not permit data"
+        case .callIsActive: ", the network does not permit data during a call"
+        default: ""
+        }
     }
 
     private static func meaning(of code: URLError.Code) -> DownloadError.Code {
@@ -48,6 +78,12 @@ extension ExchangeEnd {
             .secureConnectionFailed
         case .badURL, .appTransportSecurityRequiresSecureConnection:
             .invalidRequest
+        case .userCancelledAuthentication, .userAuthenticationRequired:
+            .httpStatus
+        case .internationalRoamingOff, .callIsActive, .dataNotAllowed:
+            .networkNotPermitted
+        case .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse:
+            .malformedResponse
         case .unsupportedURL:
             // The URL was validated before. libcurl reports this code for responses that aren't HTTP.
             .malformedResponse

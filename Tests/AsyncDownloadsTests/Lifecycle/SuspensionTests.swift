@@ -1,0 +1,79 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite(.endsWhenHung)
+struct SuspensionTests {
+    /// A downloader whose app's life cycle a test controls, and a transport that a test advances.
+    private struct Fixture {
+        let lifecycle = ManualLifecycle()
+        let directory: TemporaryDirectory
+        let transport = SteppedTransport()
+        let downloader: Downloader
+
+        init() throws {
+            directory = try TemporaryDirectory()
+            // An exchange that is canceled ends at once.
+            transport.close()
+            let environment = BackgroundEnvironment(
+                disk: POSIXFileSystem(), containers: FixedContainers(home: directory.path, groups: [:]),
+                directory: ContainerPath(base: .home, relative: "journals"), time: ManualTimeSource(),
+                lifecycle: lifecycle, makeDaemon: nil)
+            var configuration = Downloader.Configuration()
+            configuration.memoryPressure = .none
+            downloader = Downloader(
+                configuration: configuration, transport: transport, store: DiskStore(durability: .processCrash),
+                time: ManualTimeSource(), backgroundSessions: BackgroundSessions(environment))
+        }
+
+        func start(_ name: String) throws -> Download {
+            let url = try #require(URL(string: "http://example.org/\(name)"))
+            return downloader.start(
+                DownloadRequest(from: url, to: URL(fileURLWithPath: "\(directory.path)/\(name)")))
+        }
+    }
+
+    @Test func `an activity exists while transfers do`() async throws {
+        let fixture = try Fixture()
+        #expect(fixture.lifecycle.activityCount == 0)
+        let downloads = [try fixture.start("a"), try fixture.start("b")]
+        #expect(fixture.lifecycle.activityCount == 1)
+        downloads[0].cancel()
+        _ = await downloads[0].failure
+        #expect(fixture.lifecycle.activityCount == 1)
+        await fixture.downloader.shutdown()
+        #expect(fixture.lifecycle.activityCount == 0)
+        _ = downloads
+    }
+
+    @Test func `before a suspension, downloads are paused and hold no lock; afterwards they continue`() async throws {
+        let fixture = try Fixture()
+        let running = try fixture.start("a")
+        let paused = try fixture.start("b")
+        paused.pause()
+        while fixture.transport.exchanges(at: "/a").isEmpty { await Task.yield() }
+        #expect(try !POSIXFileSystem.canLockAll(in: fixture.directory.path), "a running transfer holds its lock")
+        fixture.lifecycle.expire()
+        #expect(running.state == .paused && paused.state == .paused)
+        #expect(try POSIXFileSystem.canLockAll(in: fixture.directory.path))
+        fixture.lifecycle.enterForeground()
+        #expect(running.state != .paused)
+        #expect(paused.state == .paused, "the caller has paused it")
+        #expect(fixture.lifecycle.activityCount == 1)
+        await fixture.downloader.shutdown()
+    }
+}
+
+extension POSIXFileSystem {
+    /// Returns whether no other open file holds a lock in the directory.
+    fileprivate static func canLockAll(in directory: String) throws -> Bool {
+        let disk = POSIXFileSystem()
+        return try disk.names(in: directory).filter { $0.hasSuffix(".lock") }.allSatisfy { name in
+            let file = try disk.open("\(directory)/\(name)", .existing)
+            defer { disk.close(file) }
+            return try disk.lock(file)
+        }
+    }
+}
