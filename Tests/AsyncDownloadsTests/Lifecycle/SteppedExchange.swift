@@ -24,6 +24,14 @@ final class SteppedExchange: Exchange {
         var endsWhenCancelled = false
         /// The steps to perform in order when the body may be delivered again.
         var backlog: [@Sendable () -> Void] = []
+        /// Whether a thread performs the steps of the backlog, which later steps have to wait for.
+        var isCatchingUp = false
+
+        /// Returns the next step of the backlog, or ends catching up.
+        mutating func nextStep() -> (@Sendable () -> Void)? {
+            isCatchingUp = !isHeldBack && !backlog.isEmpty
+            return isCatchingUp ? backlog.removeFirst() : nil
+        }
     }
 
     let request: ExchangeRequest
@@ -104,11 +112,13 @@ final class SteppedExchange: Exchange {
         guard case .notYet(let gate) = readiness else { return }
         state.withLock { $0.isHeldBack = true }
         gate.onOpen { [self] in
-            state.withLock { $0.isHeldBack = false }
-            while let next = state.withLock({ state -> (@Sendable () -> Void)? in
-                guard !state.isHeldBack, !state.backlog.isEmpty else { return nil }
-                return state.backlog.removeFirst()
-            }) { next() }
+            let isFirst = state.withLock { state in
+                state.isHeldBack = false
+                defer { state.isCatchingUp = true }
+                return !state.isCatchingUp
+            }
+            guard isFirst else { return }
+            while let next = state.withLock({ $0.nextStep() }) { next() }
         }
     }
 
@@ -116,8 +126,9 @@ final class SteppedExchange: Exchange {
     private func inTurn(_ body: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
             let isHeldByWrite = state.isHeldBack && state.position > state.start
-            if isHeldByWrite || !state.backlog.isEmpty { state.backlog.append(body) }
-            return !isHeldByWrite && state.backlog.isEmpty
+            let waits = isHeldByWrite || state.isCatchingUp || !state.backlog.isEmpty
+            if waits { state.backlog.append(body) }
+            return !waits
         }
         if isNow { body() }
     }
