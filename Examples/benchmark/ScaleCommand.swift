@@ -9,7 +9,7 @@ struct ScaleCommand: AsyncParsableCommand {
         commandName: "scale",
         abstract: "Measures what downloads cost that wait for a permit.",
         discussion: """
-            For each number of downloads, a new process starts that many against one host that doesn't respond, and then \
+            For each number of downloads, a new process (on Linux) starts that many against one host that doesn't respond, and then \
             cancels all of them. Afterward, a number of small files is downloaded in two ways in turn: all downloads are \
             started at once, or a batch starts each one when another has ended. The table compares the costs of one \
             download, and the times of the two ways as a ratio.
@@ -46,9 +46,8 @@ struct ScaleCommand: AsyncParsableCommand {
         if let single {
             return print(try ScaleReport.encode(try await QueueMeasurement.measure(single, engine)))
         }
-        let queues = try counts.map { count in
-            try Subprocess.output(of: ["scale", "--single", "\(count)", "--engine", engine.rawValue])
-        }.map { try JSONDecoder().decode(QueueMeasurement.self, from: $0) }
+        var queues: [QueueMeasurement] = []
+        for count in counts { queues.append(try await QueueMeasurement.measureSeparately(count, engine)) }
         let drain = try await DrainMeasurement.measure(files: files, rounds: rounds, engine)
         let report = ScaleReport(engine: engine, queues: queues, drain: drain)
         print(json ? try ScaleReport.encode(report) : report.table)

@@ -28,9 +28,10 @@ extension Transfer {
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleMark(let delay): scheduleMark(after: delay)
         case .end(let ending): tearDown(ending)
-        // Performed when they were decided: subscribers that attached later must not receive an event, and the scheduler's
-        // calls need no thread of their own.
-        case .emit, .requestPermit, .movePermit, .releasePermit: break
+        // The requests, moves, and releases were made when they were decided.
+        case .requestPermit, .movePermit, .releasePermit: environment.scheduler.deliverGrants()
+        // Emitted when it was decided, so that subscribers that attached later do not receive it.
+        case .emit: break
         }
     }
 

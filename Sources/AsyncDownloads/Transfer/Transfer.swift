@@ -231,17 +231,17 @@ final class Transfer: Sendable {
                     effects.append(DeferredEffect { [environment] in entry(environment.log) })
                 }
                 effects += state.subscribers.emit(event)
+                continue
             case .requestPermit(let host, let id):
                 requestPermit(host: host, id, &state)
-                effects.append(deliveryOfGrants)
             case .movePermit(let host, let id):
                 actions += movePermit(to: host, id, &state)
-                effects.append(deliveryOfGrants)
             case .releasePermit:
-                if releasePermit(&state) { effects.append(deliveryOfGrants) }
+                _ = releasePermit(&state)
             default:
-                state.pending.append(actions[next])
+                break
             }
+            state.pending.append(actions[next])
         }
         if let retry = state.retry, !state.machine.awaitsTimer {
             // A timer that is no longer awaited would keep the transfer in memory until it fires.

@@ -118,7 +118,9 @@ struct LifecycleFixture: Sendable {
 extension Transfer {
     /// Whether only the engine, the clock, or a caller can make it progress.
     var isIdle: Bool {
-        withState { state in
+        // A queued transfer only waits.
+        guard isActive else { return true }
+        return withState { state in
             guard state.pending.isEmpty, !state.isPerforming, !state.isMovingToDisk,
                 !state.machine.exchanges.all.contains(where: { $0.exchange.isWriting })
             else { return false }
