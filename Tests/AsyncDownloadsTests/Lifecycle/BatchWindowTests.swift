@@ -39,9 +39,10 @@ struct BatchWindowTests {
             #expect(count <= 4)
             for _ in 0..<100 { await Task.yield() }
             #expect(fixture.transport.exchanges.count == count)
+            // The canceled downloads end as soon as the engine has ended their exchanges.
+            while policy != .finish, !fixture.downloader.liveTransfers.isEmpty { await Task.yield() }
             serving.cancel()
             await serving.value
-            if policy != .finish { #expect(fixture.downloader.liveTransfers.isEmpty) }
         }
     }
 

@@ -118,8 +118,8 @@ struct LifecycleFixture: Sendable {
 extension Transfer {
     /// Whether only the engine, the clock, or a caller can make it progress.
     var isIdle: Bool {
-        // A queued transfer only waits.
-        guard isActive else { return true }
+        // A queued transfer only waits, until it has ended.
+        if let isWaiting = updateQueued({ queued, _ in queued.ending == nil }) { return isWaiting }
         return withState { state in
             guard state.pending.isEmpty, !state.isPerforming, !state.isMovingToDisk,
                 !state.machine.exchanges.all.contains(where: { $0.exchange.isWriting })
