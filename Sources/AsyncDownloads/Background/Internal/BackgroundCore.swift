@@ -19,7 +19,7 @@ package struct BackgroundCore: Sendable {
         case end(record: Int, delivery: Int, BackgroundDelivery.Outcome)
     }
 
-    /// Something that the handles of a record are told.
+    /// A notification for the handles of a record.
     package enum Event: Sendable {
         case waiting
         case running(received: Int64, expected: Int64?)
@@ -54,7 +54,7 @@ package struct BackgroundCore: Sendable {
     /// Adds a destination for a resource, to its existing record or to a new one.
     ///
     /// - Parameter isInPlace: Returns whether a file that an earlier process placed is still there. If it is, it is the
-    ///   outcome, because nobody was told yet.
+    ///   outcome, because no handle has received one yet.
     /// - Returns: The number of the record, and that of the delivery that serves the destination.
     package mutating func add(
         _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool, checksum: String?,
@@ -76,7 +76,7 @@ package struct BackgroundCore: Sendable {
                 let wasIdle = record.openDeliveries.isEmpty
                 let number: Int
                 if let index = record.deliveries.firstIndex(where: { $0.serves(wanted) }) {
-                    // A failure that nobody was told is replaced by the new attempt; a placed file is the outcome.
+                    // A failure that no handle has received is replaced by the new attempt; a placed file is the outcome.
                     let isDone: Bool
                     switch record.deliveries[index].outcome {
                     case .placed(let path, let info): isDone = isInPlace(path, info)
@@ -93,7 +93,7 @@ package struct BackgroundCore: Sendable {
                     number = wanted.id
                 }
                 if wasIdle, !record.openDeliveries.isEmpty {
-                    // The caller's wish counts anew after a failure, a cancellation, or for a new record.
+                    // The intent of the caller counts again after a failure, a cancellation, or for a new record.
                     record.isPaused = isPaused
                     (record.freshStartCount, record.retryCount, record.notBefore) = (0, 0, nil)
                     record.resource = resource

@@ -24,7 +24,7 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     package let id: Int
     /// The requested resource.
     package var resource: BackgroundResource
-    /// The destinations that still need the file, or whose outcome nobody was told yet.
+    /// The destinations that still need the file, or whose outcome no handle has received yet.
     package var deliveries: [BackgroundDelivery] = []
     /// The generation of the session that has the task.
     package var generation = 0

@@ -46,7 +46,7 @@ package struct FinishedTaskReview: Sendable {
                     DownloadError(
                         .connectionLost, "the file has \(body.byteCount) bytes, and the response stated \(end)"))
             }
-            // Without a length, nothing tells whether the beginning of a continued file is missing.
+            // Without a length, nothing shows whether the beginning of a continued file is missing.
             guard end != nil || !wasResumed || hasChecksum else { return .restart(.noValidator) }
             return .whole(info(body, representation))
         case .fail(let failure):

@@ -10,7 +10,7 @@ package struct RelaunchPlan: Sendable, Hashable {
         /// A file arrived, whatever its response says.
         case finishedMeanwhile
         case failed
-        /// Its task is gone, and no event has told why.
+        /// Its task is gone, and no event has reported why.
         case lost
         /// Its task is not listed, and an event about it may still arrive.
         case undecided

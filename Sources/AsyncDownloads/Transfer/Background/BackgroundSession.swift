@@ -207,7 +207,7 @@ final class BackgroundSession: Sendable {
     }
 }
 
-/// A closure that is called once, whoever calls first.
+/// A closure that is called once, by the first caller.
 private final class OneTime: Sendable {
     private let body: Mutex<(@Sendable () -> Void)?>
 
