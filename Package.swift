@@ -50,7 +50,8 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: serverStack),
             ],
-            // The catalog Documentation.docc is at the top level, and tools find a catalog only below the path of its target.
+            // The catalog Documentation.docc is at the top level, and tools find a catalog only below the path of its
+            // target.
             path: ".",
             exclude: [
                 "CHANGELOG.md", "CONTRIBUTING.md", "Examples", "LICENSE", "README.md", "SECURITY.md",

@@ -4,15 +4,14 @@ internal import struct Foundation.URL
 extension DownloadRequest {
     /// What every request specifies.
     ///
-    /// A request is one reference to these values, so that a download which waits doesn't copy them. Most requests leave all
-    /// ``Options`` at their defaults, and have none in memory.
+    /// A request is one reference to these values, so that a download which waits doesn't copy them. Most requests
+    /// leave all ``Options`` at their defaults, and share them.
     struct Fields: Sendable, Hashable {
         var url: URL
         var destination: Destination
         var priority: Priority
         var headers: HeaderFields
-        /// The options, if one of them was ever set.
-        var options: CopyOnWrite<Options>?
+        var options = Options.default
 
         init(url: URL, destination: Destination, headers: HeaderFields, priority: Priority) {
             self.url = url
@@ -20,21 +19,6 @@ extension DownloadRequest {
             self.headers = headers
             self.priority = priority
         }
-
-        static func == (left: Self, right: Self) -> Bool {
-            left.url == right.url && left.destination == right.destination && left.priority == right.priority
-                && left.headers == right.headers && left.knownOptions == right.knownOptions
-        }
-
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(url)
-            hasher.combine(destination)
-            hasher.combine(priority)
-            hasher.combine(headers)
-            hasher.combine(knownOptions)
-        }
-
-        private var knownOptions: Options { options?.value ?? .default }
     }
 
     /// What few requests specify.
@@ -56,7 +40,7 @@ extension DownloadRequest {
         var background = BackgroundTaskOptions()
         var origin = RestoredOrigin()
 
-        static let `default` = Self()
+        static let `default` = CopyOnWrite(Self())
     }
 }
 

@@ -21,9 +21,7 @@ extension DownloadRequest {
         }
         switch destination {
         case .file(let file):
-            guard file.isFileURL, !file.hasDirectoryPath, !file.lastPathComponent.isEmpty else {
-                return fault("the destination is not a file URL that names a file")
-            }
+            guard file.namesFile else { return fault("the destination is not a file URL that names a file") }
         case .directory(let directory):
             guard directory.isFileURL else { return fault("the destination is not a file URL") }
         case .memory:
@@ -53,6 +51,11 @@ extension DownloadError {
 }
 
 extension URL {
+    fileprivate var namesFile: Bool {
+        if isPlainFile { return true }
+        return isFileURL && !hasDirectoryPath && !["", ".", ".."].contains(lastPathComponent)
+    }
+
     fileprivate var validationError: DownloadError? {
         if absoluteStringInNormalForm != nil { return nil }
         guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https" else {

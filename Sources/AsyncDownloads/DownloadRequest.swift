@@ -79,7 +79,8 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.maximumByteCount = newValue }
     }
 
-    /// The number of connections over which parts of the file are fetched at the same time, from 1 to 16; `nil` means one.
+    /// The number of connections over which parts of the file are fetched at the same time, from 1 to 16; `nil` means
+    /// one.
     ///
     /// Further connections are opened when the first bytes have arrived, and only if the server states the length and a
     /// strong validator; each part has at least 1 MiB. If the server refuses a further connection or ignores its range,
@@ -192,8 +193,8 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     private var options: Options {
-        get { fields.options?.value ?? .default }
-        set { fields.options = CopyOnWrite(newValue) }
+        get { content.value.options.value }
+        set { content.value.options.value = newValue }
     }
 
     /// Creates a request to download `url` to the file `destination`.

@@ -36,9 +36,9 @@ extension Downloader {
 
     /// Returns the downloads of the background session that earlier launches have started.
     ///
-    /// Call this method at every launch. It returns as soon as it is known what has become of each download, and at most
-    /// some seconds later. Downloads that ended meanwhile are returned until a handle has received their outcome. A new
-    /// request for the URL of one of them joins it instead.
+    /// Call this method at every launch. It returns as soon as it is known what has become of each download, and at
+    /// most some seconds later. Downloads that ended meanwhile are returned until a handle has received their outcome.
+    /// A new request for the URL of one of them joins it instead.
     ///
     /// The result is empty without a background session.
     ///
@@ -54,7 +54,8 @@ extension Downloader {
         }
     }
 
-    /// Handles the events for which the system has launched or resumed the app, and returns when their files are in place.
+    /// Handles the events for which the system has launched or resumed the app, and returns when their files are in
+    /// place.
     ///
     /// Call this method from `application(_:handleEventsForBackgroundURLSession:)` or from SwiftUI's
     /// `backgroundTask(.urlSession(_:))`. A downloader for the session needn't exist; the session is then made from the
@@ -121,12 +122,12 @@ struct BackgroundSessionChoice: Sendable, Hashable {
 extension Downloader.Configuration {
     /// Returns a configuration for downloads that the system continues while the app is suspended or has ended.
     ///
-    /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (its number of
-    /// retries), ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval`` apply. Downloads into memory, and
-    /// requests with an idle timeout, a deadline, or a secret header fail with ``DownloadError/Code/unsupported``.
+    /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (its number
+    /// of retries), ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval`` apply. Downloads into memory,
+    /// and requests with an idle timeout, a deadline, or a secret header fail with ``DownloadError/Code/unsupported``.
     ///
-    /// On Linux, every request fails with ``DownloadError/Code/unsupported``. Use ``Downloader/restore(in:prepare:)`` there
-    /// to continue downloads after a restart of the process.
+    /// On Linux, every request fails with ``DownloadError/Code/unsupported``. Use ``Downloader/restore(in:prepare:)``
+    /// there to continue downloads after a restart of the process.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the session, which must be the same at each launch and unique in the app.

@@ -104,8 +104,8 @@ extension Downloader {
 
         /// URLSession on Apple platforms; elsewhere, AsyncHTTPClient.
         ///
-        /// AsyncHTTPClient requires the trait `ServerStack`. Elsewhere without the trait, URLSession is used instead, and the
-        /// process writes one warning to standard error.
+        /// AsyncHTTPClient requires the trait `ServerStack`. Elsewhere without the trait, URLSession is used instead,
+        /// and the process writes one warning to standard error.
         public static let automatic = Self(kind: .automatic)
         /// Foundation's URLSession.
         ///

@@ -41,8 +41,8 @@ extension Downloader {
     /// checksum.
     ///
     /// Resume data doesn't say whose credentials the bytes were received with. If `request` has an
-    /// ``DownloadRequest/account``, the bytes count as that account's; otherwise, a request with secret headers continues
-    /// them only after a part of them has been fetched again and is equal.
+    /// ``DownloadRequest/account``, the bytes count as that account's; otherwise, a request with secret headers
+    /// continues them only after a part of them has been fetched again and is equal.
     ///
     /// - Parameters:
     ///   - resumeData: The resume data from URLSession, which no task may continue anymore.

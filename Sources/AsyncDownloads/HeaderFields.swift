@@ -83,8 +83,8 @@ extension HeaderFields: Hashable {
         for field in fields {
             hasher.combine(field.name.asciiLowercased())
             hasher.combine(field.value.utf8.count)
-            // A digest stands for the headers in the tables of a downloader, and the hash of a string is equal for different
-            // bytes of equivalent characters.
+            // A digest stands for the headers in the tables of a downloader, and the hash of a string is equal for
+            // different bytes of equivalent characters.
             var value = field.value
             value.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         }

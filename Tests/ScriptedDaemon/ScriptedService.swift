@@ -58,7 +58,8 @@ package struct ScriptedService: Sendable {
 
     /// Ends a task with an error.
     ///
-    /// - Parameter reason: The number of Apple's reason for a cancellation, or any other text for an error of the network.
+    /// - Parameter reason: The number of Apple's reason for a cancellation, or any other text for an error of the
+    ///   network.
     package func fail(
         _ task: SpoolDirectory.StoredTask, reason: String, isRetryable: Bool = false, resumeData: Data? = nil
     ) throws {

@@ -8,6 +8,8 @@ struct QueueMeasurement: Sendable, Codable {
     let downloads: Int
     /// The resident memory of one download, including its request, in bytes.
     let bytesPerDownload: Double
+    /// The time in which the requests, with their URLs, were created.
+    let requestSeconds: Double
     /// The time in which all downloads were started.
     let startSeconds: Double
     /// The time in which all downloads were canceled.
@@ -15,7 +17,7 @@ struct QueueMeasurement: Sendable, Codable {
 
     /// Starts the downloads against a host that doesn't respond, and cancels all of them.
     ///
-    /// The requests are created one by one, as an app does, so that their URLs count. The handles are kept.
+    /// The memory of the requests and of the handles, which are kept, counts.
     static func measure(_ count: Int, _ engine: Engine) async throws -> Self {
         let directory = try TemporaryDirectory("scale")
         defer { directory.remove() }
@@ -40,15 +42,19 @@ struct QueueMeasurement: Sendable, Codable {
         _ count: Int, _ downloader: Downloader, _ server: LoopbackServer, _ directory: TemporaryDirectory
     ) throws -> Self {
         let clock = ContinuousClock()
+        var requests: [DownloadRequest] = []
+        requests.reserveCapacity(count)
         var downloads: [Download] = []
         downloads.reserveCapacity(count)
         let before = try ProcessSample.now()
-        let starting = clock.measure {
+        let creating = clock.measure {
             for number in 0..<count {
-                let request = DownloadRequest(
-                    from: server.url("files/\(number).bin"), to: directory.file("\(number).bin"))
-                downloads.append(downloader.start(request))
+                requests.append(
+                    DownloadRequest(from: server.url("files/\(number).bin"), to: directory.file("\(number).bin")))
             }
+        }
+        let starting = clock.measure {
+            for request in requests { downloads.append(downloader.start(request)) }
         }
         let after = try ProcessSample.now()
         let canceling = clock.measure {
@@ -57,7 +63,8 @@ struct QueueMeasurement: Sendable, Codable {
         return Self(
             downloads: count,
             bytesPerDownload: Double(after.residentBytes - before.residentBytes) / Double(count),
-            startSeconds: starting / .seconds(1), cancelSeconds: canceling / .seconds(1))
+            requestSeconds: creating / .seconds(1), startSeconds: starting / .seconds(1),
+            cancelSeconds: canceling / .seconds(1))
     }
 }
 #endif

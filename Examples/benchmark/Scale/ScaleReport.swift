@@ -18,13 +18,14 @@ struct ScaleReport: Sendable, Codable {
     var table: String {
         var lines = [
             "Downloads of one host that wait for a permit (\(engine.rawValue))", "",
-            Self.row(["downloads", "bytes each", "start s", "µs each", "cancel s", "µs each"]),
+            Self.row(["downloads", "bytes each", "requests s", "start s", "µs each", "cancel s", "µs each"]),
         ]
         for queue in queues {
             lines.append(
                 Self.row([
                     "\(queue.downloads)", String(format: "%.0f", queue.bytesPerDownload),
-                    queue.startSeconds.thousandths, queue.startMicroseconds.tenths, queue.cancelSeconds.thousandths,
+                    queue.requestSeconds.thousandths, queue.startSeconds.thousandths, queue.startMicroseconds.tenths,
+                    queue.cancelSeconds.thousandths,
                     queue.cancelMicroseconds.tenths,
                 ]))
         }

@@ -47,8 +47,8 @@ public struct BackgroundOptions: Sendable, Hashable, Codable {
 
     /// The maximum number of tasks that are with the system at the same time.
     ///
-    /// Thousands of tasks can make the system's transfer service unresponsive. Further downloads wait in the journal and
-    /// are started while the app is in the foreground. Default: 200.
+    /// Thousands of tasks can make the system's transfer service unresponsive. Further downloads wait in the journal
+    /// and are started while the app is in the foreground. Default: 200.
     public var maximumTaskCount = 200
 
     /// Creates options with the default values.

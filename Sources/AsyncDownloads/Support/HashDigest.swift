@@ -1,8 +1,8 @@
 /// A hash of 128 bits that stands for a value in the tables of this process.
 ///
-/// The hash is keyed with the random seed of the process (SipHash), so no one outside the process can choose values with equal
-/// hashes, and the probability that two values have equal hashes by chance is negligible even for billions of values. A table with
-/// these keys needs no copies of the values.
+/// The hash is keyed with the random seed of the process (SipHash), so no one outside the process can choose values
+/// with equal hashes, and the probability that two values have equal hashes by chance is negligible even for billions
+/// of values. A table with these keys needs no copies of the values.
 struct HashDigest: Sendable, Hashable {
     private let high: Int
     private let low: Int
@@ -10,6 +10,11 @@ struct HashDigest: Sendable, Hashable {
     /// Creates the digest of a value.
     init(_ value: some Hashable) {
         (high, low) = (Self.hash(value, variant: 0), Self.hash(value, variant: 1))
+    }
+
+    // The digest is random already, and equality compares all of it.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(low)
     }
 
     private static func hash(_ value: some Hashable, variant: UInt8) -> Int {

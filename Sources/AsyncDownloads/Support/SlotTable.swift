@@ -1,10 +1,11 @@
 /// A table of elements that are found by the number of their slot, without a hash table.
 ///
-/// Adding and removing an element take O(1) steps, averaged over many calls. The slots of removed elements are used again, and the
-/// table shrinks when its last slots are free.
+/// Adding and removing an element take O(1) steps, averaged over many calls. The slots of removed elements are used
+/// again, and the table shrinks when its last slots are free.
 struct SlotTable<Element: Sendable>: Sendable {
     private var slots: [Element?] = []
-    /// The free slots, among numbers of slots that no longer exist, or that are in use again after the table had shrunk.
+    /// The free slots, among numbers of slots that no longer exist, or that are in use again after the table had
+    /// shrunk.
     private var free: [Int32] = []
 
     /// The number of elements.

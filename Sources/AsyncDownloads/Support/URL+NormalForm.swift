@@ -3,15 +3,43 @@ internal import Foundation
 extension URL {
     /// The absolute URL if it is evidently an http or https URL in normal form, otherwise nil.
     ///
-    /// Such a URL has a scheme and a host in lowercase, a path, no user information, no fragment, and no default or invalid port
-    /// (RFC 9110, 4.2.3). Most URLs are of this kind, and parsing one into components takes several times as long as this check.
+    /// Such a URL has a scheme and a host in lowercase, a path, no user information, no fragment, and no default or
+    /// invalid port (RFC 9110, 4.2.3). Most URLs are of this kind, and parsing one into components takes several times
+    /// as long as this check.
     var absoluteStringInNormalForm: String? {
         var text = absoluteString
         return text.withUTF8(\.isURLInNormalForm) ? text : nil
     }
 }
 
+extension URL {
+    /// The path of a file if the URL is evidently one in its plain form, otherwise nil.
+    ///
+    /// Such a URL is `file://` and an absolute path without escapes, which doesn't end with a slash or a dot segment.
+    /// Most destinations are of this kind, and Foundation's properties take many times as long as this check.
+    var plainFilePath: String? {
+        var text = absoluteString
+        return text.withUTF8 {
+            $0.isPlainFileURL ? String(decoding: $0.dropFirst("file://".utf8.count), as: UTF8.self) : nil
+        }
+    }
+
+    /// Whether the URL has a plain file path.
+    var isPlainFile: Bool {
+        var text = absoluteString
+        return text.withUTF8(\.isPlainFileURL)
+    }
+}
+
 extension UnsafeBufferPointer<UInt8> {
+    fileprivate var isPlainFileURL: Bool {
+        guard self.starts(with: "file:///".utf8) else { return false }
+        let path = self["file://".utf8.count...]
+        let name = path[(path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)...].dropFirst()
+        return !name.isEmpty && !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8)
+            && path.allSatisfy(\.isUnchangedInFilePath)
+    }
+
     fileprivate var isURLInNormalForm: Bool {
         let (start, defaultPort): (Int, Int)
         if self.starts(with: "https://".utf8) {
@@ -59,6 +87,11 @@ extension UInt8 {
         default:
             return false
         }
+    }
+
+    /// Whether a file URL contains the byte if and only if its path does.
+    fileprivate var isUnchangedInFilePath: Bool {
+        isUnchangedInPath && self != UInt8(ascii: "%") && self != UInt8(ascii: "?") && self != UInt8(ascii: ";")
     }
 
     private var isASCIILowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }

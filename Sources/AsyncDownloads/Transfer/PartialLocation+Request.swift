@@ -46,7 +46,7 @@ extension PartialLocation {
 extension DownloadRequest.Destination {
     /// The path that is reserved for the file, if the request names one.
     var path: String? {
-        if case .file(let url) = self { return url.path }
+        if case .file(let url) = self { return url.plainFilePath ?? url.path }
         return nil
     }
 

@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Keeps the process from being suspended while transfers run, and stops them before the system suspends it.
 ///
-/// The system ends a process that is suspended while it has locked a file in the container of an app group, which a running
-/// transfer does. When the system is about to suspend the process, all running subscribers are therefore paused, and they
-/// are resumed when the app returns to the foreground.
+/// The system ends a process that is suspended while it has locked a file in the container of an app group, which a
+/// running transfer does. When the system is about to suspend the process, all running subscribers are therefore
+/// paused, and they are resumed when the app returns to the foreground.
 final class SuspensionGuard: Sendable {
     private struct State {
         var activity: (any ScheduledAction)?

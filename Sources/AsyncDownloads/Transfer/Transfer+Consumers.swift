@@ -78,32 +78,9 @@ extension Transfer {
     func openStream(_ id: SubscriberID, isObserver: Bool = false) -> StreamID {
         update { state, decision in
             let machine = state.machine
-            let stream = state.subscribers.newStream()
-            if isObserver { state.subscribers.addObserver(id) }
-            let effects = state.subscribers.update(id) { subscriber -> [DeferredEffect] in
-                if !isObserver, let first = subscriber.buffers.first(where: { !$0.value.isClaimed }) {
-                    subscriber.buffers[first.key] = nil
-                    subscriber.buffers[stream] = first.value
-                    subscriber.buffers[stream]?.isClaimed = true
-                    return []
-                }
-                var buffer = EventBuffer()
-                buffer.isClaimed = true
-                buffer.isObserver = isObserver
-                var effects: [DeferredEffect] = []
-                for event in machine.present(isPaused: subscriber.isPaused, outcome: subscriber.outcome) {
-                    effects += buffer.put(event)
-                }
-                switch subscriber.outcome {
-                case .success: effects += buffer.finish(nil)
-                case .failure(let error): effects += buffer.finish(error)
-                case nil: break
-                }
-                subscriber.buffers[stream] = buffer
-                return effects
+            return state.subscribers.openStream(of: id, isObserver: isObserver, &decision.effects) { subscriber in
+                machine.present(isPaused: subscriber.isPaused, outcome: subscriber.outcome)
             }
-            decision.effects += effects ?? []
-            return stream
         }
     }
 
@@ -113,13 +90,7 @@ extension Transfer {
             await withCheckedContinuation { continuation in
                 let ready = update { state, decision -> EventBuffer.Delivery? in
                     if Task.isCancelled { return .failure(state.cancellation(of: id)) }
-                    let result = state.subscribers.update(id) { subscriber -> EventBuffer.Delivery? in
-                        if let delivery = subscriber.buffers[stream]?.take() { return delivery }
-                        guard subscriber.buffers[stream] != nil else { return .success(nil) }
-                        decision.effects += subscriber.buffers[stream]?.wait(continuation) ?? []
-                        return nil
-                    }
-                    return result ?? .success(nil)
+                    return state.subscribers.nextDelivery(of: id, stream, continuation, &decision.effects)
                 }
                 if let ready { continuation.resume(returning: ready) }
             }

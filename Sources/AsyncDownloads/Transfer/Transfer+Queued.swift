@@ -55,7 +55,8 @@ extension Transfer {
 
     /// Ends the subscriber if no one can resume it; see ``evictUnreachable(from:)``.
     ///
-    /// - Returns: Nil if the transfer is active, otherwise the effects to perform; there are none if the path is still in use.
+    /// - Returns: Nil if the transfer is active, otherwise the effects to perform; there are none if the path is still
+    ///   in use.
     func evictFromQueue() -> [DeferredEffect]? {
         decideQueued { queued, effects -> Bool? in
             if queued.isPaused, !queued.isReachable { end(&queued, .canceled, &effects) }

@@ -28,7 +28,8 @@ extension Transfer.State {
         return continuePerforming()
     }
 
-    /// Returns the actions that were added in the meantime to the thread that performs them; without any, the turn ends.
+    /// Returns the actions that were added in the meantime to the thread that performs them; without any, the turn
+    /// ends.
     mutating func continuePerforming() -> [TransferAction] {
         isPerforming = !pending.isEmpty
         defer { pending = [] }

@@ -3,12 +3,12 @@ internal import Foundation
 
 /// The work of fetching one resource once, on behalf of any number of subscribers.
 ///
-/// A transfer that waits for its first permit is little more than its place in line (``QueuedTransfer``). From then on, or as
-/// soon as an input needs it, a transfer is a lock around the state machine and the subscribers (``ActiveTransfer``). Inputs come from subscribers, the engine, the
-/// store, and the clock, on any thread. Each input is decided under the lock. Actions run outside the lock in FIFO
-/// order: the first thread that finds the queue idle drains it; others only enqueue. No lock is held when a
-/// continuation is resumed or the engine is called. Operations of the store that may block run on a serial queue that
-/// belongs to the transfer.
+/// A transfer that waits for its first permit is little more than its place in line (``QueuedTransfer``). From then on,
+/// or as soon as an input needs it, a transfer is a lock around the state machine and the subscribers
+/// (``ActiveTransfer``). Inputs come from subscribers, the engine, the store, and the clock, on any thread. Each input
+/// is decided under the lock. Actions run outside the lock in FIFO order: the first thread that finds the queue idle
+/// drains it; others only enqueue. No lock is held when a continuation is resumed or the engine is called. Operations
+/// of the store that may block run on a serial queue that belongs to the transfer.
 final class Transfer: Sendable {
     struct State {
         var machine: TransferStateMachine
@@ -212,7 +212,8 @@ final class Transfer: Sendable {
     /// What the thread that has decided performs without the lock.
     private struct Turn {
         let effects: [DeferredEffect]
-        /// The actions to perform after the effects; empty if another thread is performing actions, which takes the new ones.
+        /// The actions to perform after the effects; empty if another thread is performing actions, which takes the new
+        /// ones.
         let actions: [TransferAction]
     }
 
@@ -279,8 +280,8 @@ final class Transfer: Sendable {
 
     /// Ends the transfer for every subscriber, after the last of its actions.
     ///
-    /// Subscribers receive their outcomes when the transfer no longer holds any resources, so that a request that follows
-    /// finds the key and the destination free.
+    /// Subscribers receive their outcomes when the transfer no longer holds any resources, so that a request that
+    /// follows finds the key and the destination free.
     func end(_ ending: TransferEnding) {
         environment.registry.free(self)
         update { state, decision in decision.effects += state.subscribers.end(ending) }

@@ -1,7 +1,7 @@
 /// The digests of a transfer's file, computed while the bytes still arrive.
 ///
-/// The only effect is reading the partial file. One turn is short, so that other work on the transfer's queue doesn't wait for
-/// long; while a turn runs or is due, no other one starts.
+/// The only effect is reading the partial file. One turn is short, so that other work on the transfer's queue doesn't
+/// wait for long; while a turn runs or is due, no other one starts.
 struct TransferDigests: Sendable {
     /// The maximum number of bytes in one turn.
     private static let turnSize: Int64 = 16 << 20

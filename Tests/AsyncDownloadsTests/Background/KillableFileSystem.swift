@@ -19,7 +19,8 @@ final class KillableFileSystem: FileSystem {
         state.withLock { state in
             state.isKilled = true
             for file in state.openFiles {
-                // A process that another test is starting may have inherited the file for a moment, and with it the lock.
+                // A process that another test is starting may have inherited the file for a moment, and with it the
+                // lock.
                 flock(file.number, LOCK_UN)
                 base.close(file)
             }

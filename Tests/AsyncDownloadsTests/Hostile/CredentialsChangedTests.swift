@@ -8,12 +8,12 @@ internal import Testing
 /// Tests of bytes that were received with other credentials than those of the present request.
 @Suite(.endsWhenHung)
 struct CredentialsChangedTests {
-    private static let content = Content(seed: 35, length: 400_000)
-    private static let other = Content(seed: 36, length: 400_000)
-    private static let cut: Int64 = 200_000
+    static let content = Content(seed: 35, length: 400_000)
+    static let other = Content(seed: 36, length: 400_000)
+    static let cut: Int64 = 200_000
     private static let probe: Int64 = 64 << 10
 
-    private static let mine: AsyncDownloads.HeaderFields = ["Authorization": "Bearer mine"]
+    static let mine: AsyncDownloads.HeaderFields = ["Authorization": "Bearer mine"]
 
     /// A change of credentials between the bytes on disk and a new request, and the number of bytes to fetch.
     struct Change: Sendable, CustomTestStringConvertible {
@@ -236,42 +236,6 @@ struct CredentialsChangedTests {
             let file = try await environment.downloader.download(request)
             #expect(file.fetchedByteCount == 2 * Self.probe)
             #expect(try environment.holds(Self.content))
-        }
-    }
-
-    @Test(arguments: [nil, "7"])
-    func `boundary 5: a body in memory belongs to its user and is never written to disk without an account`(
-        _ account: String?
-    ) async throws {
-        try await TestEnvironment.with { environment async throws in
-            var configuration = environment.downloader.configuration
-            configuration.partialBodies = PartialBodyStore(byteLimit: 0)
-            configuration.partialsDirectory = environment.directory
-            configuration.retryPolicy = .never
-            let downloader = Downloader(configuration: configuration)
-            let script: [Step] = [[.cut(after: Self.cut)]]
-            environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
-            var request = DownloadRequest(from: environment.server.url("/one"))
-            request.headers = Self.mine
-            request.account = account
-            #expect(await EventLog(of: downloader.start(request)).error?.code == .connectionLost)
-            #expect(try environment.leftovers.contains { $0.hasSuffix(".partial") } == (account != nil))
-            await downloader.shutdown()
-        }
-    }
-
-    @Test func `boundary 5: an unfinished body in memory is not resumed with other credentials`() async throws {
-        try await TestEnvironment.with { environment async throws in
-            let script: [Step] = [[.cut(after: Self.cut)]]
-            environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
-            var request = DownloadRequest(from: environment.server.url("/one"))
-            request.retryPolicy = .never
-            request.headers = ["Authorization": "Bearer another"]
-            #expect(await EventLog(of: environment.downloader.start(request)).error?.retainedByteCount == Self.cut)
-            environment.server.serve(Resource(Self.other, entityTag: "\"revision\""), at: "/one")
-            request.headers = Self.mine
-            let data = try await environment.downloader.data(for: request)
-            #expect(data == Data(Self.other.bytes(in: 0..<Self.other.length)))
         }
     }
 

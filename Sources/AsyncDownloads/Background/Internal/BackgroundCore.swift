@@ -76,7 +76,8 @@ package struct BackgroundCore: Sendable {
                 let wasIdle = record.openDeliveries.isEmpty
                 let number: Int
                 if let index = record.deliveries.firstIndex(where: { $0.serves(wanted) }) {
-                    // A failure that no handle has received is replaced by the new attempt; a placed file is the outcome.
+                    // A failure that no handle has received is replaced by the new attempt; a placed file is the
+                    // outcome.
                     let isDone: Bool
                     switch record.deliveries[index].outcome {
                     case .placed(let path, let info): isDone = isInPlace(path, info)

@@ -1,7 +1,7 @@
 /// What the downloads of one background session are, for the process that takes them over after this one.
 ///
-/// The journal is a value; ``JournalFile`` reads and writes it. A record is durable before its task is handed over to the
-/// system, so that every task is known to a later process.
+/// The journal is a value; ``JournalFile`` reads and writes it. A record is durable before its task is handed over to
+/// the system, so that every task is known to a later process.
 package struct BackgroundJournal: Sendable, Hashable, Codable {
     /// The settings under which tasks were started.
     package struct Generation: Sendable, Hashable, Codable {

@@ -89,7 +89,8 @@ package struct ContainerPath: Sendable, Hashable {
         return relative.isEmpty ? directory : directory == "/" ? "/\(relative)" : "\(directory)/\(relative)"
     }
 
-    /// Returns the path without a slash at its end, and without the prefix of the link that macOS and iOS have at `/var`.
+    /// Returns the path without a slash at its end, and without the prefix of the link that macOS and iOS have at
+    /// `/var`.
     private static func normalized(_ path: String) -> String {
         var bytes = Array(path.utf8)
         while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }

@@ -37,7 +37,7 @@ package struct FinishedTaskReview: Sendable {
     /// A response to a request without a range, or a whole body that a server sent in response to a range.
     private func whole(_ body: Spool.Body, _ head: ResponseHead) -> Verdict {
         let interpreter = ResponseInterpreter(
-            asked: .everything, known: nil, received: 0, url: body.head.url, decodesContent: true, date: date)
+            requested: .everything, known: nil, received: 0, url: body.head.url, decodesContent: true, date: date)
         switch interpreter.decide(head) {
         case .begin(let representation, let end, _):
             if let end, end != body.byteCount {
@@ -73,7 +73,7 @@ package struct FinishedTaskReview: Sendable {
             return .restart(.invalidPartialResponse)
         }
         let interpreter = ResponseInterpreter(
-            asked: .everything, known: nil, received: 0, url: body.head.url, decodesContent: true, date: date)
+            requested: .everything, known: nil, received: 0, url: body.head.url, decodesContent: true, date: date)
         // The metadata is that of the representation, which a 200 response would have stated as well.
         var complete = head
         complete.status = StatusCode(200)

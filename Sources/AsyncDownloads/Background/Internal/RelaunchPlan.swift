@@ -41,8 +41,8 @@ package struct RelaunchPlan: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - tasks: The listed tasks of each generation's session.
-    ///   - events: The events that have arrived, in order; files and resume data that an earlier process has left in the
-    ///     spool count as events.
+    ///   - events: The events that have arrived, in order; files and resume data that an earlier process has left in
+    ///     the spool count as events.
     ///   - isEverythingDelivered: Whether no further event about a task of an earlier process can arrive.
     package init(
         _ journal: BackgroundJournal, tasks: [(generation: Int, task: DaemonTask)], events: [DaemonEvent],

@@ -49,8 +49,8 @@ package struct RequestedRange: Sendable, Hashable {
 
     /// Returns the request for a part of a file that other exchanges fetch at the same time (rule 8).
     ///
-    /// - Parameter validator: The validator of the file; `nil` without a strong one, or if the server doesn't understand the
-    ///   condition. The response then has to prove that it is of the same object.
+    /// - Parameter validator: The validator of the file; `nil` without a strong one, or if the server doesn't
+    ///   understand the condition. The response then has to prove that it is of the same object.
     package static func segment(_ range: Range<Int64>, validator: Validator?) -> Self {
         Self(
             range: ByteRange(first: range.lowerBound, last: range.upperBound - 1),

@@ -1,7 +1,7 @@
 /// Decides what a response means for a download (RFC 9110, 13 to 15; the numbered rules of resumption).
 package struct ResponseInterpreter: Sendable {
     /// The range that was requested.
-    package var asked: RequestedRange
+    package var requested: RequestedRange
     /// The representation of the received bytes; `nil` if no bytes were received.
     package var known: Representation?
     /// The number of bytes that were received, counted from the first byte of the file.
@@ -23,11 +23,11 @@ package struct ResponseInterpreter: Sendable {
     package var toleratesChange: Bool
 
     package init(
-        asked: RequestedRange, known: Representation?, received: Int64, url: String, decodesContent: Bool,
+        requested: RequestedRange, known: Representation?, received: Int64, url: String, decodesContent: Bool,
         date: HTTPDate,
         requiresVerification: Bool = false, mayDropCondition: Bool = false, toleratesChange: Bool = false
     ) {
-        self.asked = asked
+        self.requested = requested
         self.known = known
         self.received = received
         self.url = url
@@ -43,9 +43,9 @@ package struct ResponseInterpreter: Sendable {
         switch head.status.code {
         case 200, 203: decideWhole(head)
         case 206: decidePartial(head)
-        case 412 where asked.condition != .none:
+        case 412 where requested.condition != .none:
             .retryRequest(mayDropCondition && mayProveItself ? .withoutCondition : .everything(.contentChanged))
-        case 416 where asked.range != nil: decideUnsatisfiable(head)
+        case 416 where requested.range != nil: decideUnsatisfiable(head)
         case _ where head.status.isRedirect: .redirect(location: head.headers.singleton("Location").value)
         default: .fail(refusal(head))
         }
@@ -60,12 +60,12 @@ package struct ResponseInterpreter: Sendable {
     // MARK: 200
 
     private func decideWhole(_ head: ResponseHead) -> ResponseDecision {
-        if asked.start > 0, asked.isBounded { return .retryRequest(.unbounded) }
+        if requested.start > 0, requested.isBounded { return .retryRequest(.unbounded) }
         if !decodes(head), ContentLength(head.headers) == .invalid {
             // Rule 13: the length of such a body is unknown, so its end doesn't prove that it is complete.
             return .fail(.init(.malformedResponse, "the Content-Length field is invalid", isRetryable: true))
         }
-        guard asked.start > 0 else {
+        guard requested.start > 0 else {
             return .begin(representation(head, length: length(head)), end: length(head), restart: nil)
         }
         if looksLikePortal(head) {
@@ -86,7 +86,7 @@ package struct ResponseInterpreter: Sendable {
     ///
     /// The same range is then requested once more without the condition.
     private func mayBeSame(_ isSame: Bool, _ head: ResponseHead) -> Bool {
-        guard case .ifRange(let validator) = asked.condition else { return false }
+        guard case .ifRange(let validator) = requested.condition else { return false }
         let length = length(head)
         if toleratesChange, length != nil, length == known?.length { return true }
         if agrees(head), length == nil || known?.length == nil || length == known?.length { return true }
@@ -112,8 +112,8 @@ package struct ResponseInterpreter: Sendable {
 
     // MARK: 206
 
-    private func decidePartial(_ head: ResponseHead, isComparison: Bool = false) -> ResponseDecision {
-        guard let range = asked.range else {
+    func decidePartial(_ head: ResponseHead, isComparison: Bool = false) -> ResponseDecision {
+        guard let range = requested.range else {
             return .fail(.init(.malformedResponse, "received a partial response to a request for the whole file"))
         }
         let types = head.headers.values(for: "Content-Type")
@@ -165,7 +165,9 @@ package struct ResponseInterpreter: Sendable {
         {
             // A validator isn't needed here, because the comparison of the bytes is the proof.
             return .append(
-                .init(skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: known)
+                .init(
+                    skipped: requested.start - positions.lowerBound, end: positions.upperBound + 1,
+                    representation: known)
             )
         }
         guard let known, let match = match(head) else {
@@ -178,7 +180,7 @@ package struct ResponseInterpreter: Sendable {
         if let digests, digests.contradicts(known.digests ?? []) { return .retryRequest(.everything(.contentChanged)) }
         // Rule 21: a part without a validator is proven by the condition in the request, or not at all.
         let isProven =
-            agrees(head) || match == .same || match == .absent && !requiresVerification && asked.condition != .none
+            agrees(head) || match == .same || match == .absent && !requiresVerification && requested.condition != .none
         guard isProven || toleratesChange && completeLength != nil && completeLength == known.length else {
             return .retryRequest(
                 .everything(match == .absent && !requiresVerification ? .noValidator : .contentChanged))
@@ -190,7 +192,7 @@ package struct ResponseInterpreter: Sendable {
         continued.finalURL = url
         continued.length = known.length ?? completeLength
         continued.digests = known.digests ?? digests?.checksums
-        if !isProven, known.unverifiedFrom == nil { continued.unverifiedFrom = asked.start }
+        if !isProven, known.unverifiedFrom == nil { continued.unverifiedFrom = requested.start }
         continued.cameFromDifferentURL = false
         continued.isImported = false
         // The digest proves the part although its validator differs; further requests use that validator.
@@ -200,28 +202,8 @@ package struct ResponseInterpreter: Sendable {
         }
         return .append(
             .init(
-                skipped: asked.start - positions.lowerBound, end: positions.upperBound + 1, representation: continued))
-    }
-
-    // MARK: Comparison
-
-    /// Returns what `head` means for a request that compares received bytes with the server's.
-    package func decideComparison(_ head: ResponseHead) -> ComparisonDecision {
-        guard head.status.code == 206 else {
-            if head.status.code == 416 { return .otherwise(.retryRequest(.everything(.rangeNotSatisfiable))) }
-            guard head.status.code == 200 || head.status.code == 203 else { return .otherwise(decide(head)) }
-            // Rule 23: a whole body isn't accepted as the response to a bounded range.
-            let isSame = match(head) == .same
-            return .otherwise(.retryRequest(.everything(isSame ? .rangeIgnored : .contentChanged)))
-        }
-        if let digests = digests(head), let recorded = known?.digests {
-            if digests.contradicts(recorded) { return .otherwise(.retryRequest(.everything(.credentialsChanged))) }
-            if digests.agrees(with: recorded) { return .proven }
-        }
-        switch decidePartial(head, isComparison: true) {
-        case .append(let continuation): return .compare(skipped: continuation.skipped, end: continuation.end)
-        case let decision: return .otherwise(decision)
-        }
+                skipped: requested.start - positions.lowerBound, end: positions.upperBound + 1,
+                representation: continued))
     }
 
     private func rangeFault(_ detail: String) -> ResponseDecision {
@@ -231,14 +213,14 @@ package struct ResponseInterpreter: Sendable {
     // MARK: 416
 
     private func decideUnsatisfiable(_ head: ResponseHead) -> ResponseDecision {
-        guard asked.start > 0 else { return .retryRequest(.unbounded) }
+        guard requested.start > 0 else { return .retryRequest(.unbounded) }
         guard case .unsatisfied(let completeLength)? = ContentRange(head.headers) else {
             return .retryRequest(.everything(.rangeNotSatisfiable))
         }
         let match = match(head) ?? .absent
         // If the request had a condition, the server evaluated the range only after it found the validator unchanged.
         guard completeLength == received, known?.length ?? completeLength == completeLength,
-            match == .same || match == .absent && !requiresVerification && asked.condition != .none
+            match == .same || match == .absent && !requiresVerification && requested.condition != .none
         else { return .retryRequest(.everything(.contentChanged)) }
         return .complete(length: completeLength)
     }
@@ -249,7 +231,7 @@ package struct ResponseInterpreter: Sendable {
     ///
     /// If both have an entity tag, only the tags are compared, because the dates may differ between the nodes of one
     /// server. If the head has no tag, a date that differs from the recorded one means another representation.
-    private func match(_ head: ResponseHead) -> Validator.Match? {
+    func match(_ head: ResponseHead) -> Validator.Match? {
         guard let known, let match = known.validator?.matches(head.headers, receivedAt: date) else { return nil }
         guard match == .absent, let recorded = known.lastModified else { return match }
         let isOther = Validator.compareDate(of: head.headers, with: recorded, receivedAt: date) == .different
@@ -290,7 +272,7 @@ package struct ResponseInterpreter: Sendable {
     /// Returns the digests in the head; `nil` if the engine decodes the body.
     ///
     /// The digests are computed over the coded bytes (RFC 9530, 3), which such an engine doesn't deliver.
-    private func digests(_ head: ResponseHead) -> ReprDigest? { decodes(head) ? nil : ReprDigest(head.headers) }
+    func digests(_ head: ResponseHead) -> ReprDigest? { decodes(head) ? nil : ReprDigest(head.headers) }
 
     private func representation(_ head: ResponseHead, length: Int64?) -> Representation {
         Representation(

@@ -1,11 +1,12 @@
 /// Decides what a response means for an exchange that fetches a part of a file while other exchanges fetch the rest.
 ///
-/// The check is stricter than that of ``ResponseInterpreter``: the response has to begin exactly where it was asked to, and has
-/// to prove by itself that it is of the same object. A condition in the request doesn't count as a proof, because a server
-/// that ignores it would mix two objects. A part that isn't accepted costs nothing: its bytes remain with the other exchanges.
+/// The check is stricter than that of ``ResponseInterpreter``: the response has to begin exactly where it was asked to,
+/// and has to prove by itself that it is of the same object. A condition in the request doesn't count as a proof,
+/// because a server that ignores it would mix two objects. A part that isn't accepted costs nothing: its bytes remain
+/// with the other exchanges.
 package struct SegmentInterpreter: Sendable {
     /// The bounded range that was requested.
-    package var asked: RequestedRange
+    package var requested: RequestedRange
     /// The representation of the received bytes.
     package var known: Representation
     /// The `ETag` field of the first response if the representation has no strong validator.
@@ -18,10 +19,10 @@ package struct SegmentInterpreter: Sendable {
     package var date: HTTPDate
 
     package init(
-        asked: RequestedRange, known: Representation, weakTag: String? = nil, isChecksumExpected: Bool = false,
+        requested: RequestedRange, known: Representation, weakTag: String? = nil, isChecksumExpected: Bool = false,
         url: String, date: HTTPDate
     ) {
-        self.asked = asked
+        self.requested = requested
         self.known = known
         self.weakTag = weakTag
         self.isChecksumExpected = isChecksumExpected
@@ -44,7 +45,7 @@ package struct SegmentInterpreter: Sendable {
     }
 
     private func decidePartial(_ head: ResponseHead) -> SegmentDecision {
-        guard let range = asked.range, let last = range.last,
+        guard let range = requested.range, let last = range.last,
             !head.headers.values(for: "Content-Type").contains(where: { $0.lowercased().hasPrefix("multipart/") }),
             ContentCoding(head.headers) == nil,
             case .satisfied(let positions, let completeLength?)? = ContentRange(head.headers)
@@ -65,7 +66,7 @@ package struct SegmentInterpreter: Sendable {
     }
 
     private func decideFailedCondition(_ head: ResponseHead) -> SegmentDecision {
-        guard case .ifMatch(let validator) = asked.condition else { return .unusable }
+        guard case .ifMatch(let validator) = requested.condition else { return .unusable }
         return validator.matches(head.headers, receivedAt: date) == .same ? .retryWithoutCondition : different
     }
 
@@ -73,7 +74,8 @@ package struct SegmentInterpreter: Sendable {
     /// (rule 10).
     private var different: SegmentDecision { isSameResource ? .changed : .unusable }
 
-    /// Whether the response came from the URL of the received bytes; the query, which may be a signature, doesn't count.
+    /// Whether the response came from the URL of the received bytes; the query, which may be a signature, doesn't
+    /// count.
     private var isSameResource: Bool {
         func withoutQuery(_ url: String) -> Substring.UTF8View { url.utf8.prefix { $0 != UInt8(ascii: "?") } }
         return withoutQuery(url).elementsEqual(withoutQuery(known.finalURL))

@@ -1,7 +1,7 @@
 /// The background sessions of a process, by identifier.
 ///
-/// The system permits one session for each identifier and process, so a session stays here after its client is gone, and
-/// the next client of the identifier gets it.
+/// The system permits one session for each identifier and process, so a session stays here after its client is gone,
+/// and the next client of the identifier gets it.
 package final class BackgroundSessions: Sendable {
     private struct Entry {
         let session: BackgroundSession
@@ -42,7 +42,8 @@ package final class BackgroundSessions: Sendable {
         entries.withLock { $0[identifier]?.isClaimed = false }
     }
 
-    /// Returns the session that a session identifier of the system belongs to, and the generation; nil if it is foreign.
+    /// Returns the session that a session identifier of the system belongs to, and the generation; nil if it is
+    /// foreign.
     ///
     /// A session without a client is made from the options in its journal.
     func session(for systemIdentifier: String) -> (session: BackgroundSession, generation: Int)? {

@@ -87,32 +87,10 @@ extension BackgroundTransfer: SubscribedTransfer {
 
     func openStream(_ id: SubscriberID, isObserver: Bool) -> StreamID {
         update { state, effects in
-            let stream = state.subscribers.newStream()
-            if isObserver { state.subscribers.addObserver(id) }
             let current = state
-            effects +=
-                state.subscribers.update(id) { subscriber -> [DeferredEffect] in
-                    if !isObserver, let first = subscriber.buffers.first(where: { !$0.value.isClaimed }) {
-                        subscriber.buffers[first.key] = nil
-                        subscriber.buffers[stream] = first.value
-                        subscriber.buffers[stream]?.isClaimed = true
-                        return []
-                    }
-                    var buffer = EventBuffer()
-                    (buffer.isClaimed, buffer.isObserver) = (true, isObserver)
-                    var effects: [DeferredEffect] = []
-                    for event in current.presentation(isPaused: subscriber.isPaused, outcome: subscriber.outcome) {
-                        effects += buffer.put(event)
-                    }
-                    switch subscriber.outcome {
-                    case .success: effects += buffer.finish(nil)
-                    case .failure(let error): effects += buffer.finish(error)
-                    case nil: break
-                    }
-                    subscriber.buffers[stream] = buffer
-                    return effects
-                } ?? []
-            return stream
+            return state.subscribers.openStream(of: id, isObserver: isObserver, &effects) { subscriber in
+                current.presentation(isPaused: subscriber.isPaused, outcome: subscriber.outcome)
+            }
         }
     }
 
@@ -121,13 +99,7 @@ extension BackgroundTransfer: SubscribedTransfer {
             await withCheckedContinuation { continuation in
                 let ready = update { state, effects -> EventBuffer.Delivery? in
                     if Task.isCancelled { return .failure(DownloadError(.cancelled)) }
-                    let result = state.subscribers.update(id) { subscriber -> EventBuffer.Delivery? in
-                        if let delivery = subscriber.buffers[stream]?.take() { return delivery }
-                        guard subscriber.buffers[stream] != nil else { return .success(nil) }
-                        effects += subscriber.buffers[stream]?.wait(continuation) ?? []
-                        return nil
-                    }
-                    return result ?? .success(nil)
+                    return state.subscribers.nextDelivery(of: id, stream, continuation, &effects)
                 }
                 if let ready { continuation.resume(returning: ready) }
             }

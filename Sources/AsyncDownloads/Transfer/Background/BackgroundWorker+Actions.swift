@@ -42,8 +42,8 @@ extension BackgroundWorker {
 
     /// Returns the actions that may be performed although the journal could not be written.
     ///
-    /// A task that the journal does not contain would be unknown to a later process, so its download fails. A file stays
-    /// in the spool, and is placed by a later process.
+    /// A task that the journal does not contain would be unknown to a later process, so its download fails. A file
+    /// stays in the spool, and is placed by a later process.
     private func withoutDurableRecord(
         _ actions: [BackgroundCore.Action], _ error: DownloadError
     ) -> [BackgroundCore.Action] {

@@ -139,8 +139,8 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
 
     /// Acquires the lock of the session.
     ///
-    /// The lock file is in the app's own container: the system ends a process that is suspended while it has locked a file
-    /// in the container of an app group.
+    /// The lock file is in the app's own container: the system ends a process that is suspended while it has locked a
+    /// file in the container of an app group.
     private func acquireLock(in directory: String) throws(DownloadError) {
         guard lock == nil else { return }
         let (disk, path) = (environment.disk, PartialNames.join(directory, "lock"))

@@ -1,7 +1,7 @@
 /// The receiver of a session's events, which secures what would be lost when a callback returns.
 ///
-/// A file is moved into the spool, and resume data is written there. Everything else happens later, on the session's queue:
-/// slow work in the callback that reports a finished file makes the system lose other completions.
+/// A file is moved into the spool, and resume data is written there. Everything else happens later, on the session's
+/// queue: slow work in the callback that reports a finished file makes the system lose other completions.
 final class EventSecurer: DaemonEventReceiver {
     private let session: BackgroundSession
     private let spool: Spool

@@ -1,7 +1,8 @@
 /// A transfer with one subscriber that waits for its first permit, or is paused or has ended before it.
 ///
-/// Most downloads of a large queue are never asked for more than that. When an input needs more, such as a second subscriber, an
-/// event stream, or the permit, ``activate(_:for:_:)`` creates the state machine and the subscriber by repeating what has happened.
+/// Most downloads of a large queue are never asked for more than that. When an input needs more, such as a second
+/// subscriber, an event stream, or the permit, ``activate(_:for:_:)`` creates the state machine and the subscriber by
+/// repeating what has happened.
 struct QueuedTransfer: Sendable {
     /// How a transfer can end without a state machine.
     enum Ending: Sendable {

@@ -2,8 +2,8 @@
 protocol PermitReceiver: AnyObject, Sendable {
     /// Handles the grant of a permit.
     ///
-    /// This method is called once for each granted ticket, on any thread, while no lock is held. If the ticket is released or moved
-    /// at the same time on another thread, the grant may arrive after that.
+    /// This method is called once for each granted ticket, on any thread, while no lock is held. If the ticket is
+    /// released or moved at the same time on another thread, the grant may arrive after that.
     func permitGranted(_ ticket: PermitQueue.Ticket)
 }
 

@@ -1,8 +1,8 @@
 /// Decides how many connections one transfer uses.
 ///
-/// By default it is one connection. More are tried, about twice as many in each step, and kept only if the rate increases
-/// enough. The rates are those of the whole downloader, so that a connection which takes its rate from another transfer gains
-/// nothing.
+/// By default it is one connection. More are tried, about twice as many in each step, and kept only if the rate
+/// increases enough. The rates are those of the whole downloader, so that a connection which takes its rate from
+/// another transfer gains nothing.
 struct ConnectionController: Sendable {
     /// How the number is chosen.
     enum Mode: Sendable, Hashable {
@@ -128,7 +128,8 @@ extension ConnectionController {
 
     /// Handles that another transfer has started, has ended, or has changed its number of connections.
     ///
-    /// The rate before is not comparable with the rate after. A step that is being judged is taken back without a penalty.
+    /// The rate before is not comparable with the rate after. A step that is being judged is taken back without a
+    /// penalty.
     mutating func disturbed() {
         windows.void()
         collapse.void()

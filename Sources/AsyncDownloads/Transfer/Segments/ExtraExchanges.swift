@@ -1,8 +1,8 @@
 /// Whether a transfer fetches parts of its file in further exchanges, how many, and under which condition.
 ///
-/// The first exchange is sent while no other one is alive, and is handled as if there were no others. An *extra* exchange is
-/// sent while another one receives. Whatever happens to an extra exchange, its bytes remain with the others: it never fails the
-/// transfer, uses up a retry, or asks for a fresh URL.
+/// The first exchange is sent while no other one is alive, and is handled as if there were no others. An *extra*
+/// exchange is sent while another one receives. Whatever happens to an extra exchange, its bytes remain with the
+/// others: it never fails the transfer, uses up a retry, or asks for a fresh URL.
 struct ExtraExchanges: Sendable {
     /// How long an extra exchange may take until its head, beside its share of the measured time.
     private static let headTime = Duration.seconds(5)

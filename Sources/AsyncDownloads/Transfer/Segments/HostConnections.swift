@@ -1,7 +1,7 @@
 /// What a downloader remembers of the hosts that it has connections with, and the leases of further connections.
 ///
-/// A transfer that runs has one connection, which needs no lease. Each further connection of a transfer needs a lease. Leases
-/// can be revoked, so that further connections of one file never delay another file.
+/// A transfer that runs has one connection, which needs no lease. Each further connection of a transfer needs a lease.
+/// Leases can be revoked, so that further connections of one file never delay another file.
 struct HostConnections: Sendable {
     /// How many hosts are remembered.
     static let capacity = 256

@@ -46,7 +46,8 @@ struct RateWindows: Sendable, Hashable {
 
     /// The rate, if it has settled: two windows in a row are equal up to a tenth.
     ///
-    /// A flow in bursts has settled when two means over four or eight windows are equal, and any flow after ten seconds.
+    /// A flow in bursts has settled when two means over four or eight windows are equal, and any flow after ten
+    /// seconds.
     var settled: Double? {
         let counts = isBursty ? [Self.burstCount / 2, Self.burstCount] : [1]
         if let mean = counts.lazy.compactMap(agreement).first { return mean }

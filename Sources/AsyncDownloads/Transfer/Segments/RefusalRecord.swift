@@ -1,7 +1,7 @@
 /// What the refusals of further connections say about one transfer.
 ///
-/// A refusal at the largest number so far is a limit of the host. A refusal below it is an accident or a limit that others
-/// share, after which some time passes; two in a row end all further requests.
+/// A refusal at the largest number so far is a limit of the host. A refusal below it is an accident or a limit that
+/// others share, after which some time passes; two in a row end all further requests.
 struct RefusalRecord: Sendable, Hashable {
     private static let firstDelay = Duration.seconds(30)
     private static let mostInARow = 2

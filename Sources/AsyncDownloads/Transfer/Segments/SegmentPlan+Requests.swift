@@ -12,19 +12,20 @@ extension SegmentPlan {
         var minimumTime: Duration?
         /// The most bytes of one request, for an engine that needs bounded requests.
         var window: Int64?
-        /// The most bytes of a part before the last one, so that a digest that follows the first missing byte finds them in
-        /// the page cache.
+        /// The most bytes of a part before the last one, so that a digest that follows the first missing byte finds
+        /// them in the page cache.
         var longestPart: Int64?
     }
 
-    /// The number of received ranges from which nothing is divided any more, since a mark holds a limited number of ranges.
+    /// The number of received ranges from which nothing is divided any more, since a mark holds a limited number of
+    /// ranges.
     static let maximumRangeCount = 48
 
     /// Returns the ranges to request, at most as many as wanted.
     ///
-    /// Missing bytes without an exchange come first, then those behind a long received range, and then parts of the segments
-    /// that would take longest. Each range extends to the end of what it divides, and not to the next range: whichever
-    /// requests are accepted, no byte between them is without an exchange.
+    /// Missing bytes without an exchange come first, then those behind a long received range, and then parts of the
+    /// segments that would take longest. Each range extends to the end of what it divides, and not to the next range:
+    /// whichever requests are accepted, no byte between them is without an exchange.
     func requestRanges(_ terms: RequestTerms, received: IntervalSet, at now: Duration) -> [Range<Int64>] {
         guard length != nil, terms.count > 0 else { return [] }
         var division = Division(self, received, at: now)

@@ -1,12 +1,13 @@
 /// The division of a file's missing bytes among the exchanges of a transfer.
 ///
-/// An exchange is *requested* until its head is accepted. Then it has a segment, until every byte of it is written or the
-/// exchange ends; a canceled exchange is *closing* until its end. What is received is not part of the plan but passed in.
+/// An exchange is *requested* until its head is accepted. Then it has a segment, until every byte of it is written or
+/// the exchange ends; a canceled exchange is *closing* until its end. What is received is not part of the plan but
+/// passed in.
 ///
 /// - Segments don't overlap. A byte is written inside the segment of its exchange only, and only while it is missing
 ///   (rule 53).
-/// - A segment is shortened when the head of its successor is accepted, and not before. So a refused request leaves its bytes
-///   with the exchange that has them.
+/// - A segment is shortened when the head of its successor is accepted, and not before. So a refused request leaves its
+///   bytes with the exchange that has them.
 /// - When an exchange ends early, the exchange before it takes the rest over if its response contains it.
 struct SegmentPlan: Sendable, Hashable {
     /// The length of the object; nil while it is unknown.
@@ -56,7 +57,8 @@ struct SegmentPlan: Sendable, Hashable {
         return all
     }
 
-    /// Returns the exchanges that have nothing left to write, with the number of bytes that their responses still contain.
+    /// Returns the exchanges that have nothing left to write, with the number of bytes that their responses still
+    /// contain.
     func exhausted(_ received: IntervalSet) -> [(exchange: ExchangeID, surplus: Int64?)] {
         segments.filter { $0.isExhausted(received) }.map { segment in
             (segment.exchange, segment.responseEnd.map { $0 - segment.claimed })
@@ -213,7 +215,8 @@ extension SegmentPlan {
         (segments, requests) = ([], [:])
     }
 
-    /// Extends the segment before the one that was at `index` by the rest of that one, as far as its response contains it.
+    /// Extends the segment before the one that was at `index` by the rest of that one, as far as its response contains
+    /// it.
     private mutating func handBack(_ segment: Segment, before index: Int) {
         guard index > 0, !segment.open.isEmpty, let limit = segment.limit, !segments[index - 1].hasPassedLimit else {
             return

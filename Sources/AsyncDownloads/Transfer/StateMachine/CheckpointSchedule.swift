@@ -1,7 +1,7 @@
 /// Decides when to save a checkpoint during an exchange: soon after the first bytes, then by size and by age.
 ///
-/// Between two checkpoints, marks record the bytes in case the process is killed; they need no sync. A checkpoint protects
-/// against the loss of power, and costs a sync of the data.
+/// Between two checkpoints, marks record the bytes in case the process is killed; they need no sync. A checkpoint
+/// protects against the loss of power, and costs a sync of the data.
 struct CheckpointSchedule: Sendable {
     private static let firstSize: Int64 = 1 << 20
     private static let size: Int64 = 64 << 20

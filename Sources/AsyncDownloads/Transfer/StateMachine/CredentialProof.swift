@@ -1,7 +1,8 @@
 /// The bytes that are fetched again and compared before bytes are continued that may have been received with other
 /// credentials: the first and the last 64 KiB.
 ///
-/// Entity tags often identify a revision instead of a user's content, so that an equal tag doesn't say whose the bytes are.
+/// Entity tags often identify a revision instead of a user's content, so that an equal tag doesn't say whose the bytes
+/// are.
 struct CredentialProof: Sendable, Hashable {
     /// How many bytes are compared at each end.
     static let length: Int64 = 64 << 10

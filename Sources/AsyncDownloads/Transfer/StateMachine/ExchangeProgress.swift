@@ -4,8 +4,8 @@ struct ExchangeProgress: Sendable {
     enum Preparation: Sendable, Hashable {
         /// An empty partial file is started for this representation before the head's callback returns.
         ///
-        /// Creating a file is fast, and engines drop what they have read when a connection breaks while the body is held
-        /// back. The body is held back only where bytes have to be removed first, which may take long.
+        /// Creating a file is fast, and engines drop what they have read when a connection breaks while the body is
+        /// held back. The body is held back only where bytes have to be removed first, which may take long.
         case starting(Representation)
         /// The store removes the bytes of another representation, or records what follows; the body is held back.
         case store

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Counts bytes, smooths the speed, and decides when to emit progress (rules 56 and 57).
 ///
-/// The speed is an exponentially weighted mean with a time constant of three seconds. It follows a lasting change within
-/// seconds, and falls to zero during a stall, but doesn't follow every burst.
+/// The speed is an exponentially weighted mean with a time constant of three seconds. It follows a lasting change
+/// within seconds, and falls to zero during a stall, but doesn't follow every burst.
 struct ProgressMeter: Sendable {
     /// The number of body bytes that were received from the network.
     private(set) var fetched: Int64 = 0

@@ -59,7 +59,8 @@ extension ReceivedBytes {
         intervals = IntervalSet()
     }
 
-    /// Records what closing the partial file has kept, which may be more than a restart had left or less than was written.
+    /// Records what closing the partial file has kept, which may be more than a restart had left or less than was
+    /// written.
     mutating func kept(_ intervals: IntervalSet) {
         self.intervals = intervals
     }
@@ -87,7 +88,8 @@ extension ReceivedBytes {
         }
     }
 
-    /// Requires a comparison, because other credentials are sent from now on than those with which the bytes were received.
+    /// Requires a comparison, because other credentials are sent from now on than those with which the bytes were
+    /// received.
     mutating func credentialsChanged(isChecksumExpected: Bool) {
         guard !intervals.isEmpty else { return }
         representation?.hasUnverifiedCredentials = true
@@ -167,7 +169,8 @@ extension ReceivedBytes {
         if intervals.isEmpty { representation = nil }
     }
 
-    /// The bytes from the returned position on have no verification any more, since no checksum is expected; nil without such.
+    /// The bytes from the returned position on have no verification any more, since no checksum is expected; nil
+    /// without such.
     mutating func takeUnverifiedStart() -> Int64? {
         defer { representation?.unverifiedFrom = nil }
         return representation?.unverifiedFrom

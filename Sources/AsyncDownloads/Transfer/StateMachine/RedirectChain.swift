@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The redirects from the requested URL to the one that responds.
 ///
-/// Every attempt starts at the requested URL: the target of a redirect is often signed for minutes only, and the bytes are
-/// identified by their validator instead of their URL (rule 10).
+/// Every attempt starts at the requested URL: the target of a redirect is often signed for minutes only, and the bytes
+/// are identified by their validator instead of their URL (rule 10).
 struct RedirectChain: Sendable {
     /// The maximum number of redirects in one attempt.
     static let maximumHops = 20
@@ -80,7 +80,8 @@ struct RedirectChain: Sendable {
         }
     }
 
-    /// Returns the headers of the next request: `own`, without secrets after a redirect to another origin, and `fields`.
+    /// Returns the headers of the next request: `own`, without secrets after a redirect to another origin, and
+    /// `fields`.
     func headers(_ own: CallerHeaders, adding fields: HeaderFields) -> HeaderFields {
         var headers = hasLeftOrigin ? own.publicFields : own.fields
         // Rule 6: offsets count the bytes of the representation only without a content coding.

@@ -1,8 +1,8 @@
 /// Delays requests to a server whose responses bring fewer bytes than were requested.
 ///
-/// Otherwise a server that responds with one byte at a time would be sent requests as fast as it responds. Short responses are
-/// permitted (RFC 9110, 15.3.7) and don't count as failures: the first few are followed at once, and the rest after delays of at
-/// most a second.
+/// Otherwise a server that responds with one byte at a time would be sent requests as fast as it responds. Short
+/// responses are permitted (RFC 9110, 15.3.7) and don't count as failures: the first few are followed at once, and the
+/// rest after delays of at most a second.
 struct RequestPacing: Sendable {
     /// How many short responses in a row are followed at once.
     private static let burst = 8

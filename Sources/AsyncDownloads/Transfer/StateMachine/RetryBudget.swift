@@ -50,8 +50,8 @@ struct RetryBudget: Sendable {
 
     /// Counts a restart that a response forces, and returns how many there were before.
     ///
-    /// Rule 27: one is a change, and two are a resource that cannot be downloaded, or with bounded requests one that cannot be
-    /// downloaded in parts.
+    /// Rule 27: one is a change, and two are a resource that cannot be downloaded, or with bounded requests one that
+    /// cannot be downloaded in parts.
     ///
     /// - Returns: nil if the restart would be one too many.
     mutating func forceRestart(isBounded: Bool) -> Int? {

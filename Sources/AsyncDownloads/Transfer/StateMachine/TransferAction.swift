@@ -39,8 +39,8 @@ enum TransferAction: Sendable {
     case discardPartial
     /// Verify the complete file and place it; answered by `finished`.
     ///
-    /// Bytes that only a checksum can verify are verified first; if they don't match, they are removed, and the result is a
-    /// failure.
+    /// Bytes that only a checksum can verify are verified first; if they don't match, they are removed, and the result
+    /// is a failure.
     case finishPartial(length: Int64, Representation, verifying: Checksum?)
 
     // The engine.

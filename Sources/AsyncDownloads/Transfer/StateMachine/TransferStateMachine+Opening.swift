@@ -92,7 +92,8 @@ extension TransferStateMachine {
             bytes.partialOpened()
             checkpoints.found(at: now)
             budget.found(received.count)
-            // The bytes of a restart were found after all, where the partial file was closed before the new representation.
+            // The bytes of a restart were found after all, where the partial file was closed before the new
+            // representation.
             if known == 0 { budget.restartsUndone() }
             let lost = known - bytes.count
             return lost > 0 ? [.emit(.restarted(reason: .partialTruncated, discardedByteCount: lost))] : []
@@ -128,8 +129,8 @@ extension TransferStateMachine {
         case .discarding, .purging:
             return [.discardPartial]
         case .failing(let error) where error.code == .bodyTooLarge && !demands.wantsFile:
-            // A body for memory: no later request with this limit could use its bytes. The bytes of a file are kept, for a
-            // request without a limit.
+            // A body for memory: no later request with this limit could use its bytes. The bytes of a file are kept,
+            // for a request without a limit.
             bytes.kept(IntervalSet())
             return [.discardPartial]
         case .keeping, .failing, .retrying, .refreshing, .moving:

@@ -2,7 +2,8 @@ internal import Foundation
 
 /// What is requested next, and what the heads of responses lead to.
 extension TransferStateMachine {
-    /// Takes the next step: finishes if every byte is on disk, and otherwise starts the exchange for the next missing bytes.
+    /// Takes the next step: finishes if every byte is on disk, and otherwise starts the exchange for the next missing
+    /// bytes.
     mutating func advance(at now: Duration) -> [TransferAction] {
         var actions = rollBackUnverified()
         if bytes.comparison == nil, bytes.isComplete, let representation = bytes.representation {
@@ -49,7 +50,7 @@ extension TransferStateMachine {
             return (.proceed, handleExtra(decideExtra(head, exchange, date: date), id, at: now))
         }
         let interpreter = ResponseInterpreter(
-            asked: exchange.request, known: bytes.representation, received: bytes.intervals.prefixEnd,
+            requested: exchange.request, known: bytes.representation, received: bytes.intervals.prefixEnd,
             url: address.url.absoluteString, decodesContent: settings.decodesContent, date: date,
             requiresVerification: address.requiresVerification, mayDropCondition: strategy.mayDropCondition,
             toleratesChange: toleratesChange)
@@ -66,7 +67,7 @@ extension TransferStateMachine {
             preconditionFailure("an extra exchange without a representation")
         }
         return SegmentInterpreter(
-            asked: exchange.request, known: known, url: address.url.absoluteString, date: date
+            requested: exchange.request, known: known, url: address.url.absoluteString, date: date
         ).decide(head)
     }
 

@@ -18,7 +18,8 @@ extension TransferStateMachine {
 
     /// What the transport knows of an exchange that the machine doesn't.
     struct CallbackStatus: Sendable {
-        /// How long the thread that delivers the exchange's callbacks has spent in callbacks, including those of other exchanges.
+        /// How long the thread that delivers the exchange's callbacks has spent in callbacks, including those of other
+        /// exchanges.
         ///
         /// Nothing can be delivered meanwhile, so the time isn't the server's.
         var callbackTime: Duration?

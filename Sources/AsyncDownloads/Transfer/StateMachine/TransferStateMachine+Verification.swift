@@ -45,8 +45,8 @@ extension TransferStateMachine {
 // MARK: - Rollbacks
 
 extension TransferStateMachine {
-    /// Rolls back an exchange that brought more bytes than its head promised: nothing says which of them are the right ones
-    /// (rule 30).
+    /// Rolls back an exchange that brought more bytes than its head promised: nothing says which of them are the right
+    /// ones (rule 30).
     mutating func exceeded(_ exchange: ExchangeProgress, at now: Duration) -> [TransferAction] {
         let actions = rollBack(from: exchange.request.start, .excessBytes)
         bytes.forgetEmptyRepresentation()
@@ -87,8 +87,8 @@ extension TransferStateMachine {
 
 /// Bytes that may have been received with other credentials are compared with those that the present credentials get.
 ///
-/// An exchange that compares writes nothing. No byte is appended before the comparison has succeeded, and none is removed
-/// before it has failed.
+/// An exchange that compares writes nothing. No byte is appended before the comparison has succeeded, and none is
+/// removed before it has failed.
 extension TransferStateMachine {
     /// Records in the partial file which secret headers are sent, where they are not those of the request.
     mutating func recordCredentials() -> [TransferAction] {
@@ -147,7 +147,8 @@ extension TransferStateMachine {
         return drain(.retry(.excessBytes), at: now)
     }
 
-    /// Discards bytes that could not be verified; this counts neither as a change of the object nor as a forced restart.
+    /// Discards bytes that could not be verified; this counts neither as a change of the object nor as a forced
+    /// restart.
     private mutating func comparisonFailed(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
         restart(reason) + drain(.advance, at: now)
     }

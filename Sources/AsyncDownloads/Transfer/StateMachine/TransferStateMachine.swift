@@ -2,46 +2,47 @@ internal import Foundation
 
 /// The life cycle of one transfer, without effects: inputs are mutating functions, and outputs are actions.
 ///
-/// What the subscribers want (``Intent``) is kept apart from where the transfer stands (``State``). An intent is applied at
-/// the next point at which the state permits it, so that pausing and resuming in any order and from any thread needs no state
-/// for each combination. What lasts longer than a state is in values of their own, such as ``ReceivedBytes`` and
-/// ``SourceAddress``.
+/// What the subscribers want (``Intent``) is kept apart from where the transfer stands (``State``). An intent is
+/// applied at the next point at which the state permits it, so that pausing and resuming in any order and from any
+/// thread needs no state for each combination. What lasts longer than a state is in values of their own, such as
+/// ``ReceivedBytes`` and ``SourceAddress``.
 ///
-/// Exchanges, delays, refreshes and permit requests have identifiers. What a superseded one still reports is dropped where its
-/// identifier is compared.
+/// Exchanges, delays, refreshes and permit requests have identifiers. What a superseded one still reports is dropped
+/// where its identifier is compared.
 struct TransferStateMachine: Sendable {
     /// Where the transfer stands.
     ///
-    /// Most states can be left by a failure or by an intent. These exits are listed once: from `exchanging` to `draining`, and
-    /// from a state without an exchange to `closing`, or to `paused`, `opening` and `ended` where no partial file is open.
+    /// Most states can be left by a failure or by an intent. These exits are listed once: from `exchanging` to
+    /// `draining`, and from a state without an exchange to `closing`, or to `paused`, `opening` and `ended` where no
+    /// partial file is open.
     enum State: Sendable {
         /// Nothing has happened. Continues with `waiting`; a restored transfer starts as `paused`.
         case ready
-        /// A permit was requested, or a move of the permit to another host. Continues with `opening`, or with `exchanging`
-        /// if the partial file is open.
+        /// A permit was requested, or a move of the permit to another host. Continues with `opening`, or with
+        /// `exchanging` if the partial file is open.
         case waiting(PermitRequestID)
-        /// The store opens the partial file. Continues with `exchanging`, `finishing`, or `backingOff` while another process
-        /// owns it.
+        /// The store opens the partial file. Continues with `exchanging`, `finishing`, or `backingOff` while another
+        /// process owns it.
         case opening(Opening)
-        /// Exchanges run; see ``ExchangeProgress/Phase``. Continues with `exchanging` for the next bytes, `backingOff` where
-        /// short responses are paced, or `finishing`.
+        /// Exchanges run; see ``ExchangeProgress/Phase``. Continues with `exchanging` for the next bytes, `backingOff`
+        /// where short responses are paced, or `finishing`.
         case exchanging
         /// The exchanges are of no more use; their ends are awaited, so that they can't touch what follows.
         case draining(DrainFollowUp)
-        /// A fresh URL was requested, and no exchange runs. The permit and the open partial file are kept until the timer
-        /// fires: a URL that is signed for a minute must not wait for a permit, and a caller that doesn't answer must not keep
-        /// one. The timer is nil after that. Continues with `exchanging`, `waiting` or `backingOff`.
+        /// A fresh URL was requested, and no exchange runs. The permit and the open partial file are kept until the
+        /// timer fires: a URL that is signed for a minute must not wait for a permit, and a caller that doesn't answer
+        /// must not keep one. The timer is nil after that. Continues with `exchanging`, `waiting` or `backingOff`.
         case refreshing(RefreshID, permitTimer: TimerID?)
         /// No exchange runs until a delay has passed: after a failure, while another process owns the partial file, or
-        /// between two requests of a server that is paced. The permit and the open partial file are kept together or not at
-        /// all; see ``backOff(for:keepsPermit:at:)``. Continues with `waiting` or `exchanging`.
+        /// between two requests of a server that is paced. The permit and the open partial file are kept together or
+        /// not at all; see ``backOff(for:keepsPermit:at:)``. Continues with `waiting` or `exchanging`.
         case backingOff(TimerID, isPaced: Bool)
         /// The store saves and closes the partial file. Continues with what the reason says.
         case closing(CloseReason)
         /// Nothing is open and nothing runs; the bytes are on disk. Continues with `waiting`.
         case paused
-        /// Every byte is on disk; the file is verified and placed. Continues with `ended`, or with `opening` if bytes under
-        /// several validators are not of one object.
+        /// Every byte is on disk; the file is verified and placed. Continues with `ended`, or with `opening` if bytes
+        /// under several validators are not of one object.
         case finishing
         /// The transfer has ended. Nothing follows.
         case ended
@@ -261,8 +262,8 @@ extension TransferStateMachine {
         return openPartial(.purging)
     }
 
-    /// All bytes are on disk, so a stop is ignored, with two exceptions: a restart because of a wrong digest applies the
-    /// intent, and a discard counts until the file is placed.
+    /// All bytes are on disk, so a stop is ignored, with two exceptions: a restart because of a wrong digest applies
+    /// the intent, and a discard counts until the file is placed.
     private mutating func setIntentWhileFinishing(_ newIntent: Intent) -> [TransferAction] {
         if bytes.mayRestartUnverified || newIntent == .discard { intent = newIntent }
         return []

@@ -1,9 +1,9 @@
 /// The events that one stream has not delivered yet, and the consumer that waits for one.
 ///
-/// The buffer holds at most 100 unread events, whatever a server does and however slowly the consumer reads. A progress event
-/// replaces a progress event that is the last unread one. When the buffer is full, the oldest unread event of the arriving kind
-/// is removed, or the oldest of all if none has that kind; ``DownloadEvent/omitted(count:)`` is delivered in its place. The end of
-/// the stream is kept apart from the events, so that it is never removed.
+/// The buffer holds at most 100 unread events, whatever a server does and however slowly the consumer reads. A progress
+/// event replaces a progress event that is the last unread one. When the buffer is full, the oldest unread event of the
+/// arriving kind is removed, or the oldest of all if none has that kind; ``DownloadEvent/omitted(count:)`` is delivered
+/// in its place. The end of the stream is kept apart from the events, so that it is never removed.
 struct EventBuffer: Sendable {
     typealias Delivery = Result<DownloadEvent?, DownloadError>
 
@@ -50,7 +50,7 @@ struct EventBuffer: Sendable {
         return 0
     }
 
-    /// Ends the stream after what is in it: with an error, or in order.
+    /// Ends the stream after its undelivered events, with an error if there is one.
     mutating func finish(_ error: DownloadError?) -> [DeferredEffect] {
         guard end == nil else { return [] }
         end = .some(error)
@@ -71,17 +71,17 @@ struct EventBuffer: Sendable {
         return .success(next.event)
     }
 
-    /// Leaves a continuation to be resumed with the next delivery.
+    /// Stores a continuation, which is resumed with the next delivery.
     ///
-    /// A stream has one consumer; a second one that waits at the same time would be an error of the program, and the
-    /// earlier gets the end rather than hang.
+    /// A stream has one consumer. A second one that waits at the same time is an error of the program; the earlier one
+    /// then receives the end of the stream, so that it doesn't wait forever.
     mutating func wait(_ continuation: CheckedContinuation<Delivery, Never>) -> [DeferredEffect] {
         let earlier = waiter
         waiter = continuation
         return earlier.map { earlier in [DeferredEffect { earlier.resume(returning: .success(nil)) }] } ?? []
     }
 
-    // The error is thrown once; a consumer that asks again after it gets the end.
+    // The error is thrown once; a consumer that continues to read receives the end.
     private mutating func takeEnd() -> Delivery {
         guard let end, let error = end else { return .success(nil) }
         self.end = .some(nil)

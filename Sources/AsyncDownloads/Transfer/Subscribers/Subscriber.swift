@@ -38,8 +38,8 @@ struct Subscriber: Sendable {
     /// Whether the subscriber is paused and can be resumed only together with all downloads.
     var isUnreachable: Bool { isPaused && !isHeld && !hasConsumers }
 
-    /// Whether nothing can refer to the subscriber any more: it has its outcome, its handle was released, and nothing reads or
-    /// awaits.
+    /// Whether nothing can refer to the subscriber any more: it has its outcome, its handle was released, and nothing
+    /// reads or awaits.
     var isForgettable: Bool {
         outcome != nil && !isHeld && waiters.isEmpty && !buffers.values.contains(where: \.isClaimed)
     }
@@ -98,5 +98,49 @@ struct Subscriber: Sendable {
     mutating func takeDeadlineTimer() -> (any ScheduledAction)? {
         defer { deadlineTimer = nil }
         return deadlineTimer
+    }
+}
+
+// MARK: - Streams
+
+extension Subscriber {
+    /// Opens a stream.
+    ///
+    /// The first stream emits everything since the subscriber was attached; a later one, and that of an observer, begins
+    /// with the current state.
+    ///
+    /// - Parameter presentation: Returns the events that describe the current state.
+    mutating func openStream(
+        _ stream: StreamID, isObserver: Bool, _ presentation: (Subscriber) -> [DownloadEvent]
+    ) -> [DeferredEffect] {
+        if !isObserver, let first = buffers.first(where: { !$0.value.isClaimed }) {
+            buffers[first.key] = nil
+            buffers[stream] = first.value
+            buffers[stream]?.isClaimed = true
+            return []
+        }
+        var buffer = EventBuffer()
+        buffer.isClaimed = true
+        buffer.isObserver = isObserver
+        var effects: [DeferredEffect] = []
+        for event in presentation(self) { effects += buffer.put(event) }
+        switch outcome {
+        case .success: effects += buffer.finish(nil)
+        case .failure(let error): effects += buffer.finish(error)
+        case nil: break
+        }
+        buffers[stream] = buffer
+        return effects
+    }
+
+    /// Returns the next delivery of a stream, or `nil` if `continuation` is resumed with it later.
+    mutating func nextDelivery(
+        of stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>,
+        _ effects: inout [DeferredEffect]
+    ) -> EventBuffer.Delivery? {
+        guard let index = buffers.index(forKey: stream) else { return .success(nil) }
+        if let delivery = buffers.values[index].take() { return delivery }
+        effects += buffers.values[index].wait(continuation)
+        return nil
     }
 }

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The subscribers of one transfer, and what they demand together.
 ///
-/// Each change updates the demands, so that attaching and detaching cost the same with two subscribers or a hundred thousand. A
-/// subscriber that has its outcome is removed when its handle and its streams are released.
+/// Each change updates the demands, so that attaching and detaching cost the same with two subscribers or a hundred
+/// thousand. A subscriber that has its outcome is removed when its handle and its streams are released.
 struct SubscriberSet: Sendable {
     typealias Outcome = Subscriber.Outcome
 
@@ -28,7 +28,8 @@ struct SubscriberSet: Sendable {
     private(set) var wantsFile = false
     /// Whether there was an observer.
     private(set) var hasObservers = false
-    /// The subscribers whose state may have changed since ``takeChanged()`` for another reason than the transfer's state.
+    /// The subscribers whose state may have changed since ``takeChanged()`` for another reason than the transfer's
+    /// state.
     private var changed: [SubscriberID] = []
     private var subscriberNumbers = SerialNumbers<SubscriberID>()
     private var streamNumbers = SerialNumbers<StreamID>()
@@ -109,8 +110,27 @@ struct SubscriberSet: Sendable {
         return changed
     }
 
-    /// Creates the identifier of an event stream.
-    mutating func newStream() -> StreamID { streamNumbers.next() }
+    /// Opens a stream of a subscriber, and returns its identifier.
+    ///
+    /// - Parameter presentation: Returns the events that describe the current state.
+    mutating func openStream(
+        of id: SubscriberID, isObserver: Bool, _ effects: inout [DeferredEffect],
+        _ presentation: (Subscriber) -> [DownloadEvent]
+    ) -> StreamID {
+        let stream = streamNumbers.next()
+        if isObserver { addObserver(id) }
+        effects += update(id) { $0.openStream(stream, isObserver: isObserver, presentation) } ?? []
+        return stream
+    }
+
+    /// Returns the next delivery of a stream, or `nil` if `continuation` is resumed with it later.
+    mutating func nextDelivery(
+        of id: SubscriberID, _ stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>,
+        _ effects: inout [DeferredEffect]
+    ) -> EventBuffer.Delivery? {
+        // An unknown subscriber and an unknown stream are at their end.
+        update(id) { $0.nextDelivery(of: stream, continuation, &effects) } ?? .some(.success(nil))
+    }
 
     /// Creates the identifier of a consumer that awaits an outcome.
     mutating func newWaiter() -> WaiterID { waiterNumbers.next() }
@@ -134,7 +154,7 @@ struct SubscriberSet: Sendable {
         } else {
             isAnyUnchecked = true
         }
-        all[id] = Subscriber(request: request, terms: terms, firstBuffer: newStream(), at: now)
+        all[id] = Subscriber(request: request, terms: terms, firstBuffer: streamNumbers.next(), at: now)
         order.append(id)
         activeCount += 1
         if request.refreshURL != nil { refreshableCount += 1 }

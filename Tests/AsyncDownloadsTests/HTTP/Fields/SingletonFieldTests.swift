@@ -122,7 +122,7 @@ struct SingletonFieldTests {
     /// Returns the representation that is recorded for a whole body with these fields.
     private static func begun(_ fields: HeaderFields) throws -> Representation {
         let interpreter = ResponseInterpreter(
-            asked: .everything, known: nil, received: 0, url: "https://a.example/file", decodesContent: false,
+            requested: .everything, known: nil, received: 0, url: "https://a.example/file", decodesContent: false,
             date: .sample)
         let head = ResponseHead(status: StatusCode(200), headers: fields)
         guard case .begin(let representation, _, _) = interpreter.decide(head) else { throw NotBegun() }

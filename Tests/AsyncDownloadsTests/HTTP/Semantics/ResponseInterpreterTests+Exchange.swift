@@ -4,7 +4,7 @@ internal import Testing
 
 /// A row in the tables of ``ResponseInterpreterTests``: a request, the received bytes, a response, and its meaning.
 struct InterpretedExchange: Sendable, CustomTestStringConvertible {
-    var asked = RequestedRange.everything
+    var requested = RequestedRange.everything
     var known: Representation?
     var received: Int64 = 0
     var decodesContent = false
@@ -13,7 +13,7 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
     var headers: HeaderFields
     let verdict: Verdict
 
-    var testDescription: String { "\(asked.fields) → \(status) \(headers)" }
+    var testDescription: String { "\(requested.fields) → \(status) \(headers)" }
 
     /// Returns an exchange that requests the whole file when no bytes were received.
     static func fresh(
@@ -25,7 +25,8 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
     /// Returns an exchange that requests the first 40 bytes when no bytes were received.
     static func firstWindow(_ status: Int, _ headers: HeaderFields = [:], _ verdict: Verdict) -> Self {
         Self(
-            asked: .continuing(at: 0, validator: nil, window: 40), status: status, headers: headers, verdict: verdict)
+            requested: .continuing(at: 0, validator: nil, window: 40), status: status, headers: headers,
+            verdict: verdict)
     }
 
     /// Returns an exchange that requests the rest, or a window of it, when 50 of 100 bytes were received.
@@ -34,7 +35,7 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
         _ verdict: Verdict
     ) -> Self {
         Self(
-            asked: .continuing(at: 50, validator: known.validator, window: window), known: known, received: 50,
+            requested: .continuing(at: 50, validator: known.validator, window: window), known: known, received: 50,
             status: status, headers: headers, verdict: verdict)
     }
 
@@ -43,21 +44,22 @@ struct InterpretedExchange: Sendable, CustomTestStringConvertible {
         of known: Representation = .sample(), _ status: Int, _ headers: HeaderFields = [:], _ verdict: Verdict
     ) -> Self {
         Self(
-            asked: .continuing(at: 50, validator: known.validator, window: nil, isConditional: false), known: known,
+            requested: .continuing(at: 50, validator: known.validator, window: nil, isConditional: false), known: known,
             received: 50, status: status, headers: headers, verdict: verdict)
     }
 
     /// Returns the same exchange for a transfer that may still repeat the request without its condition.
     func droppable(_ verdict: Verdict) -> Self {
         Self(
-            asked: asked, known: known, received: received, decodesContent: decodesContent, mayDropCondition: true,
+            requested: requested, known: known, received: received, decodesContent: decodesContent,
+            mayDropCondition: true,
             status: status, headers: headers, verdict: verdict)
     }
 
     /// The verdict of the interpreter.
     var actualVerdict: Verdict {
         let interpreter = ResponseInterpreter(
-            asked: asked, known: known, received: received, url: "https://a.example/file",
+            requested: requested, known: known, received: received, url: "https://a.example/file",
             decodesContent: decodesContent, date: .sample, mayDropCondition: mayDropCondition)
         return Verdict(interpreter.decide(ResponseHead(status: StatusCode(status), headers: headers)))
     }

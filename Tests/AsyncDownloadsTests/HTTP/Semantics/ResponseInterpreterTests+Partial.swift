@@ -88,9 +88,9 @@ struct PartialResponseInterpreterTests {
     }
 
     @Test func `rules 18 and 47: a part supplies the unknown length and the URL that responded`() {
-        let asked = RequestedRange.continuing(at: 50, validator: Representation.sample().validator, window: nil)
+        let requested = RequestedRange.continuing(at: 50, validator: Representation.sample().validator, window: nil)
         let interpreter = ResponseInterpreter(
-            asked: asked, known: .sample(length: nil), received: 50, url: "https://mirror.example/file",
+            requested: requested, known: .sample(length: nil), received: 50, url: "https://mirror.example/file",
             decodesContent: false, date: .sample)
         let head = ResponseHead(status: StatusCode(206), headers: Self.part("bytes 50-99/100"))
         var expected = Representation.sample()

@@ -104,9 +104,9 @@ struct RequestedRangeTests {
             ),
         ] as [(RequestedRange, HeaderFields)])
     func `rules 1, 3, 4, 7 and 8: a request has a single range and the condition that belongs to it`(
-        _ asked: RequestedRange, _ fields: HeaderFields
+        _ requested: RequestedRange, _ fields: HeaderFields
     ) {
-        #expect(asked.fields == fields)
+        #expect(requested.fields == fields)
     }
 
     @Test(arguments: [nil, 10])
@@ -115,9 +115,9 @@ struct RequestedRangeTests {
     }
 
     @Test func `rule 13: a segment near the largest number has no end, and no request is malformed`() {
-        let asked = RequestedRange.continuing(at: 1 << 62, validator: Self.tag, window: .max)
-        #expect(asked.range?.last == nil)
-        #expect(!asked.isBounded)
+        let requested = RequestedRange.continuing(at: 1 << 62, validator: Self.tag, window: .max)
+        #expect(requested.range?.last == nil)
+        #expect(!requested.isBounded)
         #expect(RequestedRange.continuing(at: .max, validator: Self.tag, window: 10).fields.isEmpty)
     }
 }

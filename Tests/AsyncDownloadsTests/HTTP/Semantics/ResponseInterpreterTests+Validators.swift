@@ -114,7 +114,7 @@ struct BothValidatorsTests {
 
     private static func interpreter(_ known: Representation) -> ResponseInterpreter {
         ResponseInterpreter(
-            asked: .continuing(at: 50, validator: known.validator, window: nil), known: known, received: 50,
+            requested: .continuing(at: 50, validator: known.validator, window: nil), known: known, received: 50,
             url: "https://a.example/file", decodesContent: false, date: .sample)
     }
 }

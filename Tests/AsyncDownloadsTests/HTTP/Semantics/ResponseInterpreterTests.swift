@@ -222,7 +222,7 @@ struct ResponseInterpreterTests {
             "Content-Disposition": "attachment; filename=\"../../etc/passwd\"",
         ]
         let interpreter = ResponseInterpreter(
-            asked: .everything, known: nil, received: 0, url: "https://b.example/x", decodesContent: false,
+            requested: .everything, known: nil, received: 0, url: "https://b.example/x", decodesContent: false,
             date: .sample)
         let expected = Representation(
             finalURL: "https://b.example/x", length: 5, contentType: "text/csv",

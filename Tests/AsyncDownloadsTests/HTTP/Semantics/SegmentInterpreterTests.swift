@@ -26,7 +26,8 @@ struct SegmentInterpreterTests {
         var headers = correct
         for (name, value) in changes { headers[name] = value }
         let interpreter = SegmentInterpreter(
-            asked: .segment(40..<80, validator: isConditional ? known.validator : nil), known: known, weakTag: weakTag,
+            requested: .segment(40..<80, validator: isConditional ? known.validator : nil), known: known,
+            weakTag: weakTag,
             isChecksumExpected: isChecksumExpected, url: url, date: .sample)
         return interpreter.decide(ResponseHead(status: StatusCode(status), headers: headers))
     }

@@ -84,10 +84,10 @@ extension Property {
         // The values that a resumption derives from the checkpoint.
         _ = PartialNames(
             PartialLocation(directory: "/d", baseName: checkpoint.baseName, request: checkpoint.request), user: 1)
-        let asked = RequestedRange.continuing(
+        let requested = RequestedRange.continuing(
             at: checkpoint.received.prefixEnd, validator: checkpoint.representation.validator, window: nil)
-        try demand(asked.fields.firstInvalidField() == nil, "a request that cannot be sent")
-        try demand(asked.range != nil || asked.condition == .none, "a condition without a range")
+        try demand(requested.fields.firstInvalidField() == nil, "a request that cannot be sent")
+        try demand(requested.range != nil || requested.condition == .none, "a condition without a range")
     }
 
     private static func demandSound(_ received: IntervalSet) throws {

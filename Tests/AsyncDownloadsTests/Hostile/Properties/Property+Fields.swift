@@ -11,9 +11,10 @@ extension Property {
         case .satisfied(let range, let length):
             try demand(range.lowerBound >= 0, "a negative position")
             try demand(range.upperBound < length ?? .max, "positions beyond the end")
-            let asked = ByteRange(first: range.lowerBound, last: range.upperBound)
+            let requested = ByteRange(first: range.lowerBound, last: range.upperBound)
             try demand(
-                asked?.length == range.upperBound - range.lowerBound + 1, "a length that differs from the positions")
+                requested?.length == range.upperBound - range.lowerBound + 1, "a length that differs from the positions"
+            )
             let written = "bytes \(range.lowerBound)-\(range.upperBound)/\(length.map(String.init) ?? "*")"
             try demand(ContentRange(written) == ContentRange(text), written)
         case .unsatisfied(let length):

@@ -23,9 +23,9 @@ extension Property {
     ) throws {
         let known = Representation(
             finalURL: "https://example.com/a", validator: EntityTag("\"a\"").map(Validator.entityTag), length: 100)
-        let asked = RequestedRange.continuing(at: received, validator: known.validator, window: window)
+        let requested = RequestedRange.continuing(at: received, validator: known.validator, window: window)
         let decision = ResponseInterpreter(
-            asked: asked, known: received > 0 ? known : nil, received: received, url: known.finalURL,
+            requested: requested, known: received > 0 ? known : nil, received: received, url: known.finalURL,
             decodesContent: decodesContent, date: HTTPDate(secondsSinceEpoch: 1_800_000_000)
         ).decide(head)
         switch decision {

@@ -29,8 +29,8 @@ extension Property {
             let components = path.utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }
             try demand(!components.contains(".."), "a path with a parent component")
         }
-        let asked = RequestedRange.continuing(
+        let requested = RequestedRange.continuing(
             at: data.received.prefixEnd, validator: data.validator(), window: nil)
-        try demand(asked.fields.firstInvalidField() == nil, "a request that cannot be sent")
+        try demand(requested.fields.firstInvalidField() == nil, "a request that cannot be sent")
     }
 }

@@ -69,30 +69,6 @@ struct TransferKeyTests {
         #expect(Set(boundaries).count == 3)
     }
 
-    @Test(arguments: [
-        "https://a.example/", "http://127.0.0.1:8080/files/1.bin?a=b&c=%20", "https://a-b.example:65535/~x/../y;z@,+",
-        "https://a.example//x//?", "https://a.example/a:b",
-    ])
-    func `a URL in normal form is recognized without its components`(_ text: String) throws {
-        let url = try #require(URL(string: text))
-        #expect(url.absoluteStringInNormalForm == text)
-        #expect(TransferKey.normalForm(of: url) == text)
-        #expect(Origin(url) != nil)
-    }
-
-    @Test(arguments: [
-        "HTTPS://a.example/", "https://A.example/", "https://a.example", "https://a.example?q",
-        "https://a.example:443/",
-        "http://a.example:80/", "https://a.example:/", "https://a.example:0/", "https://a.example:08/",
-        "https://a.example:65536/", "https://a.example:99999999999999999999/", "https://a.example/#f",
-        "https://user@a.example/", "https://user:1@a.example/", "https://[::1]/", "https://a%2eb/", "ftp://a.example/",
-        "https:///x", "https://:8080/x", "https:/a/b", "a.example/", "file:///x",
-    ])
-    func `a URL that is not evidently in normal form is read by its components`(_ text: String) throws {
-        let url = try #require(URL(string: text))
-        #expect(url.absoluteStringInNormalForm == nil)
-    }
-
     @Test
     func `a URL relative to another one is resolved`() throws {
         let base = try #require(URL(string: "https://a.example/x/"))
