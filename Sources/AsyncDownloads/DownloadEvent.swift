@@ -5,8 +5,8 @@
 /// omitted, and ``omitted(count:)`` reports how many. Later versions may add cases, so include a default case when you
 /// switch on an event.
 public enum DownloadEvent: Sendable {
-    /// The download is waiting for its turn.
-    case waiting
+    /// The download is waiting, for example for its turn.
+    case waiting(reason: WaitingReason)
 
     /// The first response of the server was accepted.
     ///

@@ -14,7 +14,8 @@ extension Downloader {
     ///
     /// The result contains the unfinished files of this user whose destination is below `directory`, with no symbolic
     /// link on the way. A destination elsewhere is accepted only in ``Configuration/partialsDirectory``, and only if no
-    /// other user can write to that directory.
+    /// other user can write to that directory. On Apple platforms, a destination in the app's container, or in that of
+    /// one of the ``Configuration/appGroupIdentifiers``, is found again after an update of the app has moved it.
     ///
     /// - Parameters:
     ///   - directory: The directory of the unfinished files: the directory of the destinations, or
@@ -37,7 +38,7 @@ extension Downloader {
             }
         }
         return try found.get().compactMap { unfinished in
-            guard var request = DownloadRequest(unfinished) else { return nil }
+            guard var request = DownloadRequest(unfinished, in: environment.containers) else { return nil }
             let recorded = request
             prepare(&request)
             // A secret that `prepare` sets must not become public because the checkpoint declares its name nonsecret.

@@ -36,7 +36,7 @@ public final class Downloader: Sendable {
     /// Creates a downloader with another engine, store, and clock, for tests.
     package init(
         configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource,
-        backgroundSessions: BackgroundSessions = .shared
+        backgroundSessions: BackgroundSessions = .shared, containers: (any Containers)? = SystemContainers.moving
     ) {
         let lifecycle = backgroundSessions.environment.lifecycle
         self.configuration = configuration
@@ -62,6 +62,7 @@ public final class Downloader: Sendable {
                 policy: configuration.memoryPressurePolicy, bodies: configuration.partialBodies, registry: registry,
                 log: log),
             defaults: configuration.requestDefaults,
+            containers: containers.map { AppContainers($0, groups: configuration.appGroupIdentifiers) },
             partialsDirectory: configuration.partialsDirectory,
             spillDirectory: spillDirectory)
     }

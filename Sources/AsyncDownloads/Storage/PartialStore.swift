@@ -106,9 +106,7 @@ package struct RequestRecord: Sendable, Hashable {
     package var headers: [[String]]
     /// Whether the request also had secret headers, which a later process has to supply again.
     package var hasSecretHeaders: Bool
-    /// The destination path; empty if no file is requested.
-    ///
-    /// The path is relative to the partial's directory if it is below that directory, otherwise absolute.
+    /// The text of a ``RecordedDestination``.
     package var destination: String
     /// Whether `destination` is a directory in which the file's name has yet to be chosen.
     package var choosesName: Bool

@@ -6,10 +6,11 @@ extension PartialLocation {
     /// - Parameters:
     ///   - partialsDirectory: The directory of all partial files, or nil if each one is next to its destination.
     ///   - spillDirectory: The directory of bodies that were requested in memory and have to be moved to disk.
+    ///   - containers: The containers of the app, which may move between launches; nil on systems without any.
     ///   - place: The location at which existing bytes were found, if any.
     init(
         _ request: DownloadRequest, key: TransferKey, partialsDirectory: URL?, spillDirectory: URL,
-        place: PartialLocation? = nil
+        containers: AppContainers?, place: PartialLocation? = nil
     ) {
         let home: URL
         let name: String?
@@ -31,7 +32,7 @@ extension PartialLocation {
             url: key.url,
             headers: key.headers.map { [$0.name, $0.value] },
             hasSecretHeaders: !key.secretHeaders.isEmpty,
-            destination: request.destination.record(relativeTo: directory),
+            destination: request.destination.record(relativeTo: directory, containers),
             choosesName: request.destination.choosesName,
             checksum: request.checksum?.text,
             identity: key.identity,
@@ -57,43 +58,13 @@ extension DownloadRequest.Destination {
         }
     }
 
-    // The container of an app moves between launches, so a path below the partial file's directory is recorded relative
-    // to it.
-    fileprivate func record(relativeTo directory: String) -> String {
-        let path: String
+    /// Returns the text that a checkpoint contains for the destination; see ``RequestRecord/destination``.
+    fileprivate func record(relativeTo directory: String, _ containers: AppContainers?) -> String {
         switch self {
-        case .file(let url), .directory(let url): path = url.path
-        case .memory: return ""
+        case .file(let url), .directory(let url):
+            RecordedDestination(url.path, relativeTo: directory, containers).text
+        case .memory: ""
         }
-        if path == directory { return "." }
-        let prefix = directory.hasSuffix("/") ? directory : directory + "/"
-        // Bytes are compared, as the system does: a slash and a combining mark that follows it are one `Character`.
-        guard path.utf8.starts(with: prefix.utf8) else { return path }
-        let relative = String(decoding: path.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-        // A path that begins with a tilde could be mistaken for one in a home directory.
-        return relative.utf8.first == UInt8(ascii: "~") ? "./" + relative : relative
-    }
-}
-
-extension RequestRecord {
-    /// The components of a destination below the checkpoint's directory, or nil if it may be elsewhere.
-    var componentsBelow: [String]? {
-        guard destination.utf8.first != UInt8(ascii: "~"), !destination.utf8.contains(0) else { return nil }
-        var components = destination.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .map { String(decoding: $0, as: UTF8.self) }
-        if components.first == "." { components.removeFirst() }
-        // An empty first component indicates an absolute path.
-        return components.allSatisfy({ !["", ".", ".."].contains($0) }) ? components : nil
-    }
-
-    /// Whether the destination is an absolute path without components that are empty, `.`, `..`, or begin with a tilde.
-    var isPlainAbsolute: Bool {
-        guard destination.utf8.first == UInt8(ascii: "/"), !destination.utf8.contains(0) else { return false }
-        return destination.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .allSatisfy { component in
-                ![[], Array(".".utf8), Array("..".utf8)].contains(Array(component))
-                    && component.first != UInt8(ascii: "~")
-            }
     }
 }
 
@@ -101,28 +72,33 @@ extension DownloadRequest {
     /// Creates the request of an unfinished download, without its secrets.
     ///
     /// Returns nil if the URL or the destination is unusable.
-    init?(_ unfinished: UnfinishedPartial) {
+    ///
+    /// - Parameter containers: The containers of the app; nil on systems without any.
+    init?(_ unfinished: UnfinishedPartial, in containers: AppContainers?) {
         let record = unfinished.location.request
         guard let url = URL(string: record.url) else { return nil }
         let base = URL(fileURLWithPath: unfinished.location.directory, isDirectory: true)
-        let destination: Destination
-        if record.destination.isEmpty {
-            destination = .memory
-        } else {
+        let recorded = RecordedDestination(text: record.destination)
+        let place: URL
+        switch recorded {
+        case .noFile?:
+            place = base
+        case .below(let components)?:
             let hint: URL.DirectoryHint = record.choosesName ? .isDirectory : .notDirectory
-            let place: URL
-            if let components = record.componentsBelow {
-                // Appending never expands a tilde, unlike the resolution of a path relative to a URL.
-                place =
-                    components.isEmpty
-                    ? base : base.appending(path: components.joined(separator: "/"), directoryHint: hint)
-            } else if record.isPlainAbsolute {
-                place = URL(fileURLWithPath: record.destination, isDirectory: record.choosesName)
-            } else {
-                return nil
-            }
-            destination = record.choosesName ? .directory(place) : .file(place)
+            // Appending never expands a tilde, unlike the resolution of a path relative to a URL.
+            place =
+                components.isEmpty
+                ? base : base.appending(path: components.joined(separator: "/"), directoryHint: hint)
+        case .absolute(let path)?:
+            place = URL(fileURLWithPath: path, isDirectory: record.choosesName)
+        case .inContainer(let path)?:
+            guard let path = containers.flatMap({ path.path(in: $0.containers) }) else { return nil }
+            place = URL(fileURLWithPath: path, isDirectory: record.choosesName)
+        case nil:
+            return nil
         }
+        let destination: Destination =
+            recorded == .noFile ? .memory : record.choosesName ? .directory(place) : .file(place)
         var headers = HeaderFields()
         for pair in record.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }
         self.init(
@@ -131,7 +107,7 @@ extension DownloadRequest {
         nonsecretHeaders = headers.declaredNames
         identity = record.identity
         account = record.account
-        if record.componentsBelow != nil { origin.directory = base.path }
+        if case .below? = recorded { origin.directory = base.path }
     }
 
     /// Returns the directory that `file` must not leave through symbolic links, or nil if it was not restored from one.

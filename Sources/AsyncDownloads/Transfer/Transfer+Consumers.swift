@@ -126,9 +126,10 @@ extension TransferStateMachine {
         // A pause in progress is emitted when the bytes are on disk; a pause of one subscriber while others run is
         // complete at once.
         if phase == .paused || isPaused && intent == .run { return [.paused(receivedByteCount: bytes.count)] }
+        if isWaitingForConnectivity { return [.waiting(reason: .connectivity)] }
         switch phase {
         case .finishing: return [.verifying]
-        case .ready, .waiting: return [.waiting]
+        case .ready, .waiting: return [.waiting(reason: .turn)]
         default:
             guard hasEmittedStart else { return [.progress(progress)] }
             let start = DownloadEvent.started(

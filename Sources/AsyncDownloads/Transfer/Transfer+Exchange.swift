@@ -68,6 +68,12 @@ extension Transfer {
             _ isAside: Bool
         ) -> Void
 
+    func exchangeWaits(forConnectivity isWaiting: Bool, exchange id: ExchangeID) {
+        update { state, decision in
+            decision.actions += state.machine.connectivityChanged(isWaiting: isWaiting, exchange: id, at: now)
+        }
+    }
+
     func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
         update { state, decision in
             state.receivers[id] = nil

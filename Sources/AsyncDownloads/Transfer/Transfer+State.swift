@@ -41,8 +41,10 @@ extension Transfer.State {
         let changed = subscribers.takeChanged()
         guard subscribers.hasObservers else { return [] }
         // Most inputs change no state, and most of the others change that of a single subscriber.
-        let isAnyone = machine.phase != lastObservedPhase
-        lastObservedPhase = machine.phase
+        let present = Transfer.ObservedState(
+            phase: machine.phase, isWaitingForConnectivity: machine.isWaitingForConnectivity)
+        let isAnyone = present != lastObservedState
+        lastObservedState = present
         let numbers = isAnyone ? subscribers.active.map(\.id) + changed : changed
         return numbers.flatMap { id in
             let (state, progress) = (publicState(of: id), machine.progress)
@@ -60,6 +62,7 @@ extension Transfer.State {
         }
         if machine.phase == .finishing { return .verifying }
         if subscriber.isPaused { return .paused }
+        if machine.isWaitingForConnectivity { return .waiting }
         switch machine.phase {
         case .ready: return .ready
         case .waiting: return .waiting

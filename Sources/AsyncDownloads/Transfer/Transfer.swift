@@ -34,8 +34,14 @@ final class Transfer: Sendable {
         var mark: (any ScheduledAction)?
         /// The task that asks a subscriber for a fresh URL.
         var refresh: Task<Void, Never>?
-        /// The phase for which observers were last notified.
-        var lastObservedPhase: TransferStateMachine.Phase?
+        /// The state of the machine for which observers were last notified.
+        var lastObservedState: ObservedState?
+    }
+
+    /// The properties of the machine from which the public states follow.
+    struct ObservedState: Hashable {
+        let phase: TransferStateMachine.Phase
+        let isWaitingForConnectivity: Bool
     }
 
     /// The reserved path of a detached subscriber.

@@ -14,6 +14,8 @@ final class TransferEnvironment: Sendable {
     let suspensionGuard: SuspensionGuard
     let pressureResponder: MemoryPressureResponder
     let defaults: RequestDefaults
+    /// The containers of the app, which may move between launches; nil on systems without any.
+    let containers: AppContainers?
     /// The directory of all partial files, or nil if each one is next to its destination.
     private let partialsDirectory: URL?
     /// The directory for bodies that have to be moved from memory to disk.
@@ -23,8 +25,7 @@ final class TransferEnvironment: Sendable {
         transport: any Transport, store: any PartialStore, scheduler: TransferScheduler, registry: TransferRegistry,
         time: any TimeSource, destinations: DestinationReservations, log: Log,
         suspensionGuard: SuspensionGuard, pressureResponder: MemoryPressureResponder, defaults: RequestDefaults,
-        partialsDirectory: URL?,
-        spillDirectory: URL
+        containers: AppContainers?, partialsDirectory: URL?, spillDirectory: URL
     ) {
         self.transport = transport
         self.store = store
@@ -38,6 +39,7 @@ final class TransferEnvironment: Sendable {
         self.suspensionGuard = suspensionGuard
         self.pressureResponder = pressureResponder
         self.defaults = defaults
+        self.containers = containers
         self.partialsDirectory = partialsDirectory
         self.spillDirectory = spillDirectory
     }
@@ -73,7 +75,8 @@ final class TransferEnvironment: Sendable {
         of request: DownloadRequest, _ key: TransferKey, at place: PartialLocation? = nil
     ) -> PartialLocation {
         PartialLocation(
-            request, key: key, partialsDirectory: partialsDirectory, spillDirectory: spillDirectory, place: place)
+            request, key: key, partialsDirectory: partialsDirectory, spillDirectory: spillDirectory,
+            containers: containers, place: place)
     }
 }
 

@@ -55,7 +55,14 @@ extension Exchange {
 }
 
 /// The receiver of an exchange's events: at most one head, then bytes, then exactly one end.
+///
+/// Before the head, the exchange may report that it waits for a network connection.
 package protocol ExchangeHandler: AnyObject, Sendable {
+    /// Receives that the exchange waits until the device has a network connection, or that it no longer does.
+    ///
+    /// Engines that fail without a connection instead of waiting for one never call this function.
+    func exchangeWaits(forConnectivity isWaiting: Bool)
+
     /// Receives the head of the final response; interim responses (1xx) aren't reported.
     func exchangeReceivedHead(_ head: ResponseHead) -> Readiness
 
@@ -64,6 +71,10 @@ package protocol ExchangeHandler: AnyObject, Sendable {
 
     /// Receives the end of the exchange; the engine calls no function of the handler afterward.
     func exchangeEnded(_ end: ExchangeEnd)
+}
+
+extension ExchangeHandler {
+    package func exchangeWaits(forConnectivity isWaiting: Bool) {}
 }
 
 /// A handler's readiness to receive more events of its exchange.

@@ -94,7 +94,7 @@ extension Download {
                 var copy = buffer
                 // If the copy delivers an event to a continuation at once, a consumer waits; putting it into the copy
                 // does not resume it.
-                return !copy.put(.waiting).isEmpty
+                return !copy.put(.waiting(reason: .turn)).isEmpty
             }
             return subscriber.waiters.count + waiting.count == count
         }

@@ -59,7 +59,7 @@ internal import Testing
     }
 
     @Test func `waiting and verifying have no line`() throws {
-        #expect(try JSONLine(.sample(.waiting)) == nil)
+        #expect(try JSONLine(.sample(.waiting(reason: .turn))) == nil)
         #expect(try JSONLine(.sample(.verifying)) == nil)
     }
 

@@ -19,7 +19,7 @@ struct LineSecrecyTests {
     }()
 
     static let events: [DownloadEvent] = [
-        .waiting, .started(expectedByteCount: 10, isResumable: true), .resumed(fromOffset: 5),
+        .waiting(reason: .turn), .started(expectedByteCount: 10, isResumable: true), .resumed(fromOffset: 5),
         .restarted(reason: .contentChanged, discardedByteCount: 5), .progress(DownloadProgress(receivedByteCount: 7)),
         .retrying(attempt: 1, delay: .seconds(1), error: error), .paused(receivedByteCount: 5),
         .released(byteCount: 5, isOnDisk: true), .omitted(count: 5), .verifying, .finished(file),

@@ -64,7 +64,8 @@ internal import Testing
     }
 
     @Test func `waiting, finished, and failed downloads have no line`() throws {
-        var display = try display((.waiting, id: 0), (.progress(halfWay), id: 1), (.progress(halfWay), id: 2))
+        var display = try display(
+            (.waiting(reason: .turn), id: 0), (.progress(halfWay), id: 1), (.progress(halfWay), id: 2))
         display.take(try .sample(.finished(.sample), id: 1))
         display.take(try .sample(failure: .notFound, id: 2))
         #expect(display.lines(columns: 80, height: 24, now: .zero) == ["1/3 files  1 failed  2.0 KiB  0:00"])

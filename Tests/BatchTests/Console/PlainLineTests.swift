@@ -31,7 +31,7 @@ internal import Testing
     }
 
     @Test func `progress and waiting have no line`() throws {
-        #expect(try PlainLine(.sample(.waiting)) == nil)
+        #expect(try PlainLine(.sample(.waiting(reason: .turn))) == nil)
         #expect(try PlainLine(.sample(.progress(DownloadProgress()))) == nil)
     }
 

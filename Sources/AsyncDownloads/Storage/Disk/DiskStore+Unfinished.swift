@@ -23,8 +23,13 @@ extension DiskStore {
             else { return nil }
             let request = unfinished.location.request
             let isAllowed =
-                request.destination.isEmpty || isBelow(directory, request)
-                || trustsAbsolute && request.isPlainAbsolute
+                switch RecordedDestination(text: request.destination) {
+                case .noFile?: true
+                case .below(let components)?:
+                    isBelow(directory, request.choosesName ? components[...] : components.dropLast())
+                case .absolute?, .inContainer?: trustsAbsolute
+                case nil: false
+                }
             return isAllowed ? unfinished : nil
         }
     }
@@ -38,12 +43,10 @@ extension DiskStore {
             && (try? FileOwner(disk: disk, directory: directory).isOwn(information)) == true
     }
 
-    /// Whether the destination is below the directory, and every existing component between is a directory.
+    /// Whether every existing component below the directory is a directory, and none is a symbolic link.
     ///
     /// Missing directories are created when the file is placed.
-    private func isBelow(_ directory: String, _ request: RequestRecord) -> Bool {
-        guard var components = request.componentsBelow else { return false }
-        if !request.choosesName, !components.isEmpty { components.removeLast() }
+    private func isBelow(_ directory: String, _ components: ArraySlice<String>) -> Bool {
         var path = directory
         for component in components {
             path = PartialNames.join(path, component)

@@ -145,7 +145,7 @@ extension BackgroundTransfer.State {
                 ? [.started(expectedByteCount: progress.expectedByteCount, isResumable: true), .progress(progress)] : []
         case .verifying: return [.verifying]
         case .paused: return [.paused(receivedByteCount: progress.receivedByteCount)]
-        default: return [.waiting]
+        default: return [.waiting(reason: .system)]
         }
     }
 
@@ -155,7 +155,7 @@ extension BackgroundTransfer.State {
         case .waiting:
             guard state != .waiting else { return [] }
             state = .waiting
-            return [.waiting]
+            return [.waiting(reason: .system)]
         case .running(let received, let expected):
             let isFirst = !hasEmittedStart || state != .downloading
             state = .downloading

@@ -62,6 +62,12 @@ final class ExchangeReceiver: ExchangeHandler {
         gate?.open()
     }
 
+    func exchangeWaits(forConnectivity isWaiting: Bool) {
+        guard enterCallback() else { return }
+        defer { leaveCallback() }
+        transfer.exchangeWaits(forConnectivity: isWaiting, exchange: id)
+    }
+
     func exchangeReceivedHead(_ head: ResponseHead) -> Readiness {
         guard enterCallback() else { return .ready }
         defer { leaveCallback() }

@@ -35,6 +35,8 @@ struct ExchangeProgress: Sendable {
     private(set) var end: Int64?
     /// How many bytes at the start of the body are on disk already.
     private var skippedCount: Int64 = 0
+    /// Whether the engine waits until the device has a network connection.
+    private(set) var isWaitingForConnectivity = false
     /// Whether more bytes arrived than were promised or allowed.
     private(set) var hasOverflowed = false
     /// How many writes have started and not ended.
@@ -89,6 +91,17 @@ extension ExchangeProgress {
         skippedCount = skipped
         self.end = end
         phase = preparation.map { .preparing($0) } ?? .receiving
+        isWaitingForConnectivity = false
+    }
+
+    /// Records whether the engine waits for a network connection, during which the server isn't idle.
+    ///
+    /// - Returns: Whether this is a change.
+    mutating func setWaiting(_ isWaiting: Bool, at now: Duration) -> Bool {
+        guard case .connecting = phase, !isCanceled, isWaitingForConnectivity != isWaiting else { return false }
+        isWaitingForConnectivity = isWaiting
+        lastActivity = now
+        return true
     }
 
     /// Accepts a head whose body is the start of a new representation.
@@ -113,6 +126,7 @@ extension ExchangeProgress {
 
     mutating func cancel(at now: Duration) {
         if canceledAt == nil { canceledAt = now }
+        isWaitingForConnectivity = false
     }
 }
 

@@ -9,7 +9,7 @@ extension TransferStateMachine {
         let request = permit.request(for: address.host)
         state = .waiting(request)
         // A transfer that waits for another process has emitted this the first time.
-        return (isPollingOwner ? [] : [.emit(.waiting)]) + [.requestPermit(host: address.host, request)]
+        return (isPollingOwner ? [] : [.emit(.waiting(reason: .turn))]) + [.requestPermit(host: address.host, request)]
     }
 
     /// Releases the permit, or withdraws the request for one; nothing is open any more.

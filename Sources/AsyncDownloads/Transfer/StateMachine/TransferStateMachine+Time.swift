@@ -32,7 +32,7 @@ extension TransferStateMachine {
         isTicking = false
         exchanges.updateAll { id, exchange in
             let status = statuses[id] ?? CallbackStatus()
-            if status.isInCallback { exchange.keepAlive(at: now) }
+            if status.isInCallback || exchange.isWaitingForConnectivity { exchange.keepAlive(at: now) }
             exchange.check(at: now, callbackTime: status.callbackTime)
         }
         guard !exchanges.isEmpty else { return [] }

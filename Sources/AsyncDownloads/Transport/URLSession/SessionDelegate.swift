@@ -11,6 +11,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         let handler: any ExchangeHandler
         var hasHead = false
         var isCancelled = false
+        /// Whether the task waits for a network connection.
+        var isWaiting = false
         /// Whether a redirect's completion handler is being called at present, to refuse the redirect.
         var isRefusing = false
         var isHeld = false
@@ -21,6 +23,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     private struct State {
         var slots: [Int: Slot] = [:]
         var isClosed = false
+        /// The watch for a network connection, which exists while a task waits for one.
+        var watch: (any ScheduledAction)?
     }
 
     private let state = Mutex(State())
@@ -28,6 +32,18 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let commands = SessionCommands()
     /// The clock of the callbacks, all of which arrive on the session's serial queue.
     let clock = CallbackClock()
+
+    private let connectivity: (any ConnectivityMonitor)?
+
+    /// Creates a delegate of one session.
+    ///
+    /// - Parameter connectivity: The network connection; nil if tasks of this system never wait for one.
+    init(connectivity: (any ConnectivityMonitor)? = SessionDelegate.platformConnectivity) {
+        self.connectivity = connectivity
+        super.init()
+    }
+
+    deinit { state.withLock(\.watch)?.cancel() }
 
     /// Creates a task and registers its handler before the task can report an event; returns `nil` after ``close(_:)``.
     ///
@@ -124,6 +140,38 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             return state.slots[task.taskIdentifier]?.isCancelled ?? false
         }
         if isCancelled { commands.add { task.cancel() } }
+    }
+
+    // MARK: Connectivity
+
+    /// Reports that a task waits for a network connection, which the system does once for each task.
+    func taskWaits(_ task: URLSessionTask, in session: URLSession) {
+        let handler = state.withLock { state in
+            state.slots[task.taskIdentifier]?.isWaiting = true
+            return state.slots[task.taskIdentifier]?.handler
+        }
+        guard let handler, let connectivity else { return }
+        clock.measure { handler.exchangeWaits(forConnectivity: true) }
+        guard state.withLock({ $0.watch == nil }) else { return }
+        // The system doesn't report that a task no longer waits.
+        let watch = connectivity.whenConnected { [weak self, queue = session.delegateQueue] in
+            queue.addOperation { [weak self] in self?.connected() }
+        }
+        state.withLock { $0.watch = watch }
+    }
+
+    private func connected() {
+        let (watch, handlers) = state.withLock { state in
+            var handlers: [any ExchangeHandler] = []
+            for (number, slot) in state.slots.sorted(by: { $0.key < $1.key }) where slot.isWaiting {
+                state.slots[number]?.isWaiting = false
+                if !slot.hasHead { handlers.append(slot.handler) }
+            }
+            defer { state.watch = nil }
+            return (state.watch, handlers)
+        }
+        watch?.cancel()
+        for handler in handlers { clock.measure { handler.exchangeWaits(forConnectivity: false) } }
     }
 
     // MARK: Back-pressure

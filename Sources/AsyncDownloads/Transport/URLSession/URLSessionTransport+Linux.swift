@@ -8,6 +8,9 @@ extension URLSessionTransport {
     /// URLSession on Linux reads everything that the server sends and keeps it in memory until the delegate has
     /// received it. A task can't be suspended, because that corrupts its body.
     static var platformWindowLength: Int64? { 8 << 20 }
+
+    /// Does nothing, because tasks can't wait for a network connection on Linux.
+    static func waitForConnectivity(_ configuration: URLSessionConfiguration) {}
 }
 
 extension SessionDelegate {
@@ -16,6 +19,9 @@ extension SessionDelegate {
     /// It must not be called on Linux: if the session processes the answer after the cancellation, it stops with a
     /// fatal error (Swift 6.3).
     static var answersCancelledRedirects: Bool { false }
+
+    /// None: a task without a network connection fails at once on Linux.
+    static var platformConnectivity: (any ConnectivityMonitor)? { nil }
 
     /// Cancels a task whose server requests authentication.
     ///

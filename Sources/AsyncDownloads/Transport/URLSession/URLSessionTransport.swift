@@ -28,6 +28,7 @@ package final class URLSessionTransport: Transport {
         // The transfer has its own idle timer. The session's would also count the time in which reading is suspended.
         configuration.timeoutIntervalForRequest = 86_400
         configuration.httpMaximumConnectionsPerHost = max(256, 2 * maximumConnectionsPerHost)
+        Self.waitForConnectivity(configuration)
         let queue = OperationQueue()
         queue.name = "async-downloads.urlsession"
         queue.maxConcurrentOperationCount = 1

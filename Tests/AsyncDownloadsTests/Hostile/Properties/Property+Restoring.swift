@@ -34,7 +34,7 @@ extension Property {
 
         let store = DiskStore(durability: .processCrash)
         for unfinished in try store.unfinished(in: directory, trustsDestinations: false) {
-            guard let request = DownloadRequest(unfinished), request.validationError == nil else { continue }
+            guard let request = DownloadRequest(unfinished, in: nil), request.validationError == nil else { continue }
             let place: PlacementTarget.Place
             switch request.destination {
             case .memory: continue

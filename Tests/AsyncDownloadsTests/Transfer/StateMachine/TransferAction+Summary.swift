@@ -43,7 +43,8 @@ extension DownloadEvent {
     /// A short description of the event, for comparison.
     var summary: String {
         switch self {
-        case .waiting: "waiting"
+        case .waiting(.turn): "waiting"
+        case .waiting(let reason): "waiting \(reason)"
         case .started(let length, let isResumable):
             "started \(length.map(String.init) ?? "?")\(isResumable ? " resumable" : "")"
         case .resumed(let offset): "resumed \(offset)"

@@ -27,7 +27,8 @@ struct EventBufferTests {
     func `rule 57: the latest progress replaces an unread one`() {
         var buffer = EventBuffer()
         for event in [
-            DownloadEvent.waiting, Self.progress(1), Self.progress(2), .verifying, Self.progress(3), Self.progress(4),
+            DownloadEvent.waiting(reason: .turn), Self.progress(1), Self.progress(2), .verifying, Self.progress(3),
+            Self.progress(4),
         ] {
             let effects = buffer.put(event)
             #expect(effects.isEmpty)
@@ -133,7 +134,7 @@ struct EventBufferTests {
     /// Returns a buffer with a hundred unread events of four kinds.
     private static func full() -> EventBuffer {
         var buffer = EventBuffer()
-        _ = buffer.put(.waiting)
+        _ = buffer.put(.waiting(reason: .turn))
         _ = buffer.put(.started(expectedByteCount: 5, isResumable: true))
         for count in 0..<48 { _ = buffer.put(.restarted(reason: .contentChanged, discardedByteCount: Int64(count))) }
         for offset in 0..<50 { _ = buffer.put(.resumed(fromOffset: Int64(offset))) }
@@ -160,7 +161,7 @@ struct EventBufferTests {
     func `after the end, no event and no other end is accepted`() {
         var buffer = EventBuffer()
         _ = buffer.finish(nil)
-        _ = buffer.put(.waiting)
+        _ = buffer.put(.waiting(reason: .turn))
         _ = buffer.finish(DownloadError(.timedOut))
         #expect(Self.contents(&buffer) == ["end"])
     }
@@ -180,7 +181,7 @@ struct EventBufferTests {
         }
         #expect(try delivery.get()?.summary == "progress 1")
         #expect(buffer.take() == nil)
-        #expect(buffer.put(.waiting).count == 0)
+        #expect(buffer.put(.waiting(reason: .turn)).count == 0)
     }
 
     @Test

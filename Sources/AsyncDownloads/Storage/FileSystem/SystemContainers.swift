@@ -4,6 +4,15 @@ internal import Foundation
 package struct SystemContainers: Containers {
     package init() {}
 
+    /// The containers whose paths change between launches, or nil on systems where directories don't move.
+    package static var moving: (any Containers)? {
+        #if canImport(Darwin)
+        SystemContainers()
+        #else
+        nil
+        #endif
+    }
+
     package var home: String { NSHomeDirectory() }
 
     package func group(_ identifier: String) -> String? {

@@ -1,0 +1,21 @@
+/// The reason why a download is waiting.
+public struct WaitingReason: Hashable, Sendable, CustomStringConvertible {
+    /// The reason's name, which is stable across versions.
+    public let name: String
+
+    /// The reason's name, the same as ``name``.
+    public var description: String { name }
+
+    private init(_ name: String) { self.name = name }
+
+    /// The maximum number of concurrent downloads is reached, or another process is downloading the file.
+    public static let turn = Self("turn")
+    /// The device has no network connection.
+    ///
+    /// The download continues as soon as there is one. The idle timeout doesn't apply meanwhile, the deadline does.
+    /// This reason is reported on Apple platforms only; on Linux, an attempt without a connection fails, and is
+    /// retried.
+    public static let connectivity = Self("connectivity")
+    /// The system chooses the time of a download in a background session, or the download waits for a task there.
+    public static let system = Self("system")
+}

@@ -1,0 +1,74 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Exchanges that wait until the device has a network connection.
+@Suite(.endsWhenHung)
+struct TransferConnectivityTests {
+    private func connecting() -> StateMachineHarness {
+        StateMachineHarness.connecting { $0.idleTimeout = .seconds(4) }
+    }
+
+    @Test func `life of an app 2: the time without a network connection is not idle time`() {
+        var harness = connecting()
+        harness.waits(true)
+        #expect(harness.log == ["waiting connectivity"])
+        #expect(harness.machine.isWaitingForConnectivity)
+        harness.pass(.seconds(3600))
+        #expect(harness.log == ["waiting connectivity"], "nothing is retried")
+        harness.waits(false)
+        #expect(!harness.machine.isWaitingForConnectivity)
+        harness.pass(.seconds(3))
+        #expect(harness.done.allSatisfy { !$0.hasPrefix("cancel") })
+        harness.pass(.seconds(2))
+        #expect(harness.log == ["waiting connectivity", "retrying 1 timedOut"])
+    }
+
+    @Test func `life of an app 2: the idle timer runs again after a head`() {
+        var harness = connecting()
+        harness.waits(true)
+        harness.pass(.seconds(60))
+        harness.head(200, ["Content-Length": "100"])
+        #expect(!harness.machine.isWaitingForConnectivity)
+        harness.pass(.seconds(5))
+        #expect(harness.log.last == "retrying 1 timedOut")
+    }
+
+    @Test func `a report that repeats, or that comes after the head or the end, changes nothing`() {
+        var harness = connecting()
+        harness.waits(false)
+        harness.waits(true)
+        harness.waits(true)
+        #expect(harness.log == ["waiting connectivity"])
+        harness.head(200, ["Content-Length": "100"])
+        harness.waits(true)
+        #expect(!harness.machine.isWaitingForConnectivity)
+        harness.lose()
+        harness.waits(true)
+        #expect(harness.log.filter { $0 == "waiting connectivity" }.count == 1)
+    }
+
+    @Test(arguments: [TransferStateMachine.Intent.pause, .abandon, .discard])
+    func `a transfer that waits for a connection can be stopped`(_ intent: TransferStateMachine.Intent) {
+        var harness = connecting()
+        harness.waits(true)
+        harness.stop(intent)
+        #expect(harness.done.contains("cancel 1"))
+        #expect(!harness.machine.isWaitingForConnectivity)
+    }
+
+    @Test func `a late subscriber is told why the transfer waits`() {
+        var harness = connecting()
+        harness.waits(true)
+        let events = harness.machine.present(isPaused: false, outcome: nil)
+        #expect(events.map(\.summary) == ["waiting connectivity"])
+    }
+}
+
+extension StateMachineHarness {
+    /// Reports that the newest exchange waits for a network connection, or no longer does.
+    fileprivate mutating func waits(_ isWaiting: Bool) {
+        feed(machine.connectivityChanged(isWaiting: isWaiting, exchange: exchange ?? 1, at: now))
+    }
+}
