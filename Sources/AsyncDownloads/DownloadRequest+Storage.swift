@@ -2,7 +2,7 @@ internal import struct Foundation.Date
 internal import struct Foundation.URL
 
 extension DownloadRequest {
-    /// What every request specifies.
+    /// The properties that every request sets.
     ///
     /// A request is one reference to these values, so that a download which waits doesn't copy them. Most requests
     /// leave all ``Options`` at their defaults, and share them.
@@ -21,7 +21,7 @@ extension DownloadRequest {
         }
     }
 
-    /// What few requests specify.
+    /// The properties that most requests leave at their defaults.
     struct Options: Sendable, Hashable {
         var nonsecretHeaders: Set<String> = []
         var account: String?

@@ -17,7 +17,7 @@ extension DownloadRequest {
         if account?.isEmpty == true { return fault("the account is empty") }
         if let maximumByteCount, maximumByteCount < 0 { return fault("the maximum byte count is negative") }
         if let connectionCount, !(1...16).contains(connectionCount) {
-            return fault("the number of connections is not in 1 to 16")
+            return fault("the connection count must be from 1 to 16")
         }
         switch destination {
         case .file(let file):

@@ -255,7 +255,7 @@ extension DownloadRequest {
         public static let high = Self(rank: 1)
         /// The normal priority, which is the default.
         public static let normal = Self(rank: 0)
-        /// The lowest priority, for downloads that wait until no other download does.
+        /// The lowest priority, for downloads that should normally start after all others.
         public static let low = Self(rank: -1)
 
         /// Returns whether `left` is less urgent than `right`.

@@ -194,6 +194,8 @@ public final class Downloader: Sendable {
     public func shutdown() async {
         await background?.shutDown()
         registry.close()
+        // Otherwise, the permits of transfers that end would start others that are to be ended.
+        environment.scheduler.close()
         for transfer in registry.transfers {
             transfer.shutDown(DownloadError(.shutDown))
         }

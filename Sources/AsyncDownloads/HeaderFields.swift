@@ -82,11 +82,7 @@ extension HeaderFields: Hashable {
         hasher.combine(fields.count)
         for field in fields {
             hasher.combine(field.name.asciiLowercased())
-            hasher.combine(field.value.utf8.count)
-            // A digest stands for the headers in the tables of a downloader, and the hash of a string is equal for
-            // different bytes of equivalent characters.
-            var value = field.value
-            value.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+            hasher.combine(ByteText(field.value))
         }
     }
 }

@@ -8,17 +8,13 @@
 public final class PartialBodyStore: Sendable {
     /// The properties that bodies of the same resource have in common.
     struct Key: Hashable, Sendable {
-        private let resource: String
-        private let headers: [[String]]
-        private let account: String?
+        private let identity: ResourceIdentity
         /// The secret headers, which distinguish users if there is no account.
         private let secretHeaders: HeaderFields
 
         init(_ location: PartialLocation) {
-            resource = location.request.resource
-            headers = location.request.headers
-            account = location.request.account
-            secretHeaders = account == nil ? location.secretHeaders : [:]
+            identity = ResourceIdentity(location.request)
+            secretHeaders = identity.account == nil ? location.secretHeaders : [:]
         }
     }
 
@@ -136,6 +132,7 @@ public final class PartialBodyStore: Sendable {
         do throws(DownloadError) {
             try partial.fill(from: entry.body)
             partial.close()
+            // The modification times of the files come from the system's clock.
             let oldest = SystemTimeSource().date.secondsSinceEpoch - diskAge.components.seconds
             entry.disk.removeBodies(
                 in: entry.location.directory, writtenBefore: HTTPDate(secondsSinceEpoch: oldest),

@@ -140,6 +140,19 @@ package struct RequestRecord: Sendable, Hashable {
     }
 }
 
+/// The properties by which the bytes of two requests belong to one resource and one user, compared by their bytes.
+struct ResourceIdentity: Sendable, Hashable {
+    let resource: ByteText
+    let headers: [[ByteText]]
+    let account: ByteText?
+
+    init(_ request: RequestRecord) {
+        resource = ByteText(request.resource)
+        headers = request.headers.map { $0.map(ByteText.init) }
+        account = request.account.map(ByteText.init)
+    }
+}
+
 /// The result of opening a partial.
 package enum PartialFinding: Sendable, Hashable {
     /// Nothing was found; this is the first download.

@@ -12,7 +12,12 @@ struct HashDigest: Sendable, Hashable {
         (high, low) = (Self.hash(value, variant: 0), Self.hash(value, variant: 1))
     }
 
-    // The digest is random already, and equality compares all of it.
+    /// Creates the digest of a text, which differs for different bytes of equivalent characters.
+    init(bytesOf text: String) {
+        self.init(ByteText(text))
+    }
+
+    // Half of the digest suffices here, because its bits are evenly distributed; `==` compares both halves.
     func hash(into hasher: inout Hasher) {
         hasher.combine(low)
     }

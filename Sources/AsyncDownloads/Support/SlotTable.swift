@@ -4,8 +4,7 @@
 /// again, and the table shrinks when its last slots are free.
 struct SlotTable<Element: Sendable>: Sendable {
     private var slots: [Element?] = []
-    /// The free slots, among numbers of slots that no longer exist, or that are in use again after the table had
-    /// shrunk.
+    /// The free slots, and numbers of slots that no longer exist because the table has shrunk.
     private var free: [Int32] = []
 
     /// The number of elements.
@@ -24,7 +23,7 @@ struct SlotTable<Element: Sendable>: Sendable {
 
     /// Changes the element in a slot, which must be in use, without a copy of what it contains.
     mutating func update<Value>(_ slot: Int32, _ body: (inout Element) -> Value) -> Value {
-        // Taken out of the table, so that the value has no second reference that would make a change copy it.
+        // The element is moved out of the table, so that it is uniquely referenced and can be changed in place.
         guard var element = slots[Int(slot)].take() else { preconditionFailure("slot \(slot) is free") }
         defer { slots[Int(slot)] = element }
         return body(&element)

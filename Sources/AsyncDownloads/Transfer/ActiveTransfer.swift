@@ -1,7 +1,7 @@
 internal import Dispatch
 
 extension Transfer {
-    /// What a transfer needs from its first permit on.
+    /// The resources and the state of a transfer that has left the queue.
     final class ActiveTransfer {
         let work: Work
         var state: State
@@ -12,7 +12,7 @@ extension Transfer {
         }
     }
 
-    /// What the effects of an active transfer use without its lock.
+    /// The immutable values that effects use without the transfer's lock.
     final class Work: Sendable {
         let key: TransferKey
         let location: PartialLocation

@@ -65,11 +65,11 @@ final class MemoryPressureResponder: Sendable {
     func free(toDisk: Bool, discarding: Bool, because reason: String) -> Int {
         let released = bodies.releaseAll(toDisk: toDisk && !discarding)
         let transfers = registry.transfers
-        for release in released {
+        if !released.isEmpty {
             // A queued transfer has not looked for bytes yet.
-            for transfer in transfers where transfer.isActive && PartialBodyStore.Key(transfer.location) == release.key
-            {
-                transfer.emitReleased(release)
+            let active = Dictionary(grouping: transfers.filter(\.isActive)) { PartialBodyStore.Key($0.location) }
+            for release in released {
+                for transfer in active[release.key] ?? [] { transfer.emitReleased(release) }
             }
         }
         let ended = transfers.count { $0.releaseIfPaused(discarding: discarding) }

@@ -7,10 +7,21 @@ internal import Foundation
 /// paused, and they are resumed when the app returns to the foreground.
 final class SuspensionGuard: Sendable {
     private struct State {
+        /// The number of the last activity that was begun.
+        var lastNumber = 0
+        /// Whether an activity exists, or is about to.
+        var isActive = false
         var activity: (any ScheduledAction)?
         /// The subscribers that were paused by the guard.
         var parked: [(transfer: Transfer, id: SubscriberID)] = []
         var observation: (any ScheduledAction)?
+
+        /// Removes the activity, and returns it if it was stored.
+        mutating func removeActivity() -> (any ScheduledAction)? {
+            defer { activity = nil }
+            isActive = false
+            return activity
+        }
     }
 
     private let lifecycle: any AppLifecycle
@@ -32,12 +43,21 @@ final class SuspensionGuard: Sendable {
         activity?.cancel()
     }
 
-    /// Asks for time to run, unless that was done before.
+    /// Begins an activity, unless there is one.
+    ///
+    /// This method is called after a transfer was started or resumed.
     func transferStarted() {
-        guard state.withLock({ $0.activity == nil }) else { return }
-        let activity = lifecycle.beginActivity("downloading files") { [weak self] in self?.park() }
+        let number = state.withLock { state -> Int? in
+            guard !state.isActive else { return nil }
+            state.isActive = true
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        guard let number else { return }
+        let activity = lifecycle.beginActivity("downloading files") { [weak self] in self?.expired(number) }
         let surplus = state.withLock { state -> (any ScheduledAction)? in
-            guard state.activity == nil else { return activity }
+            // The race of the beginning with the expiry, or with the end of the last transfer.
+            guard state.isActive, state.lastNumber == number else { return activity }
             state.activity = activity
             return nil
         }
@@ -46,19 +66,23 @@ final class SuspensionGuard: Sendable {
         transferEnded()
     }
 
-    /// Gives the time back if no transfer is left.
+    /// Ends the activity if no transfer is left.
     func transferEnded() {
         guard registry.isEmpty else { return }
-        let activity = state.withLock { state in
-            defer { state.activity = nil }
-            return state.activity
+        state.withLock { $0.removeActivity() }?.cancel()
+        // The race with a transfer that was started meanwhile, and that found the activity.
+        if !registry.isEmpty { transferStarted() }
+    }
+
+    private func expired(_ number: Int) {
+        state.withLock { state in
+            if state.lastNumber == number { _ = state.removeActivity() }
         }
-        activity?.cancel()
+        park()
     }
 
     /// Pauses everything that runs, and waits until its files are closed, for at most four seconds.
     private func park() {
-        state.withLock { $0.activity = nil }
         let transfers = registry.transfers
         var parked: [(transfer: Transfer, id: SubscriberID)] = []
         // Those that wait come first, because a running one releases its permit, which would start them.
@@ -87,8 +111,7 @@ final class SuspensionGuard: Sendable {
             defer { state.parked = [] }
             return state.parked
         }
-        guard !parked.isEmpty else { return }
-        transferStarted()
-        for (transfer, id) in parked { transfer.resume(id) }
+        // Those that ran get their permits before those that waited.
+        for (transfer, id) in parked.sorted(by: { $0.transfer.number < $1.transfer.number }) { transfer.resume(id) }
     }
 }

@@ -19,11 +19,9 @@ extension Transfer {
     private func wait(
         _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (SubscriberSet.Outcome) -> Void
     ) -> WaitAnswer {
-        // If the task is canceled already, its cancellation handler was called and found no waiter.
-        if !Task.isCancelled, let answer = waitInQueue(QueuedTransfer.Waiter(id: waiter, resume: resume)) {
-            return answer
-        }
+        if let answer = waitInQueue(QueuedTransfer.Waiter(id: waiter, resume: resume)) { return answer }
         return update { state, decision in
+            // If the task is canceled already, its cancellation handler was called and found no waiter.
             if Task.isCancelled { return .now(.failure(detachIfUnread(id, &state, &decision))) }
             if let outcome = state.subscribers.all[id]?.outcome { return .now(outcome) }
             _ = state.subscribers.update(id) { $0.waiters[waiter] = resume }
@@ -47,7 +45,7 @@ extension Transfer {
     ) -> DownloadError {
         if state.subscribers.all[id]?.hasConsumers == false {
             let now = environment.time.now
-            leave(id, DownloadError(.cancelled), &state, &decision, at: now)
+            detach(id, DownloadError(.cancelled), &state, &decision, at: now)
         }
         return state.cancellation(of: id)
     }

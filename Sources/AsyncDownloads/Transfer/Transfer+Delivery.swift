@@ -37,11 +37,11 @@ extension Transfer {
             let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
             // Its path stays reserved until the file is placed.
             var kept: String?
-            if isForNobody, case .file(let file)? = state.subscribers.lastToLeave?.request.destination {
+            if isForNobody, case .file(let file)? = state.subscribers.lastDetached?.request.destination {
                 kept = file.path
             }
             releaseClosingPaths(&state, except: kept)
-            if isForNobody, let last = state.subscribers.lastToLeave {
+            if isForNobody, let last = state.subscribers.lastDetached {
                 recipients = [FileDelivery.Recipient(id: last.id, request: last.request)]
             }
             guard !recipients.isEmpty else {

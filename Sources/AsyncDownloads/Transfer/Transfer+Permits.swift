@@ -1,4 +1,4 @@
-/// The transfer's calls of the scheduler, which are made under the transfer's lock.
+/// Calls to the scheduler, made while the transfer's lock is held.
 extension Transfer {
     func requestPermit(host: String, _ id: PermitRequestID, _ state: inout State) {
         let priority = state.subscribers.priority
@@ -36,7 +36,7 @@ extension Transfer {
         state.permit.priority = priority
     }
 
-    /// The effect that must follow each of the calls above.
+    /// An effect that delivers available grants, to be added after every call to the scheduler.
     var deliveryOfGrants: DeferredEffect {
         DeferredEffect { [environment] in environment.scheduler.deliverGrants() }
     }

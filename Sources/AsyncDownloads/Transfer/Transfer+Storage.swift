@@ -42,7 +42,7 @@ extension Transfer {
             guard let error = environment.store.refusal(of: file.path) else { continue }
             last = error
             // This isn't a cancellation: regardless of the abandonment policy, the bytes of earlier runs are kept.
-            update { state, decision in leave(id, error, policy: .pause, &state, &decision, at: now) }
+            update { state, decision in detach(id, error, policy: .pause, &state, &decision, at: now) }
         }
         return withState { $0.machine.intent == .abandon } ? last : nil
     }

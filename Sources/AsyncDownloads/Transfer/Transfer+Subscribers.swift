@@ -75,7 +75,7 @@ extension Transfer {
         let count = state.machine.bytes.representation?.length ?? state.machine.bytes.intervals.upperBound
         for (id, limit) in state.subscribers.oversized(count) {
             let error = DownloadError(.bodyTooLarge, "\(count) bytes or more, \(limit) allowed")
-            leave(id, error, &state, &decision, at: now)
+            detach(id, error, &state, &decision, at: now)
         }
     }
 
@@ -84,14 +84,14 @@ extension Transfer {
         if keepingBytes, environment.abandonment == .pause, endInQueue(error.code) { return }
         let now = environment.time.now
         update { state, decision in
-            leave(id, error, keepingBytes: keepingBytes, &state, &decision, at: now)
+            detach(id, error, keepingBytes: keepingBytes, &state, &decision, at: now)
         }
     }
 
     /// Detaches a subscriber, as part of another input.
     ///
     /// - Parameter policy: The policy that applies if no subscriber remains; nil for the downloader's.
-    func leave(
+    func detach(
         _ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool = true, policy: AbandonmentPolicy? = nil,
         _ state: inout State, _ decision: inout Decision, at now: Duration
     ) {
@@ -181,7 +181,7 @@ extension Transfer {
             guard !holders.isEmpty, state.heldPaths.allSatisfy({ $0.path != path }),
                 holders.allSatisfy({ $0.subscriber.isUnreachable })
             else { return nil }
-            for (id, _) in holders { leave(id, DownloadError(.cancelled), &state, &decision, at: now) }
+            for (id, _) in holders { detach(id, DownloadError(.cancelled), &state, &decision, at: now) }
             return holders.first?.id
         }?.performEffects
     }
@@ -206,6 +206,7 @@ extension Transfer {
 
     /// Resumes a subscriber.
     func resume(_ id: SubscriberID) {
+        defer { environment.suspensionGuard.transferStarted() }
         if resumeInQueue() { return }
         let now = environment.time.now
         update { state, decision in

@@ -3,9 +3,8 @@ internal import Foundation
 
 /// The work of fetching one resource once, on behalf of any number of subscribers.
 ///
-/// A transfer that waits for its first permit is little more than its place in line (``QueuedTransfer``). From then on,
-/// or as soon as an input needs it, a transfer is a lock around the state machine and the subscribers
-/// (``ActiveTransfer``). Inputs come from subscribers, the engine, the store, and the clock, on any thread. Each input
+/// While it waits for its first permit, a transfer consists only of a ``QueuedTransfer``. From then on, or as soon as an
+/// input needs it, a transfer is a lock around the state machine and the subscribers (``ActiveTransfer``). Inputs come from subscribers, the engine, the store, and the clock, on any thread. Each input
 /// is decided under the lock. Actions run outside the lock in FIFO order: the first thread that finds the queue idle
 /// drains it; others only enqueue. No lock is held when a continuation is resumed or the engine is called. Operations
 /// of the store that may block run on a serial queue that belongs to the transfer.
@@ -62,9 +61,9 @@ final class Transfer: Sendable {
         var priority = DownloadRequest.Priority.normal
     }
 
-    /// How much of the transfer exists.
+    /// The stage of a transfer.
     enum Stage {
-        /// The transfer waits for its first permit, and needs nothing but its place in line.
+        /// The transfer waits for its first permit, and has no state machine.
         case queued(QueuedTransfer)
         /// The transfer has a state machine.
         case active(ActiveTransfer)
@@ -215,11 +214,12 @@ final class Transfer: Sendable {
         var effects: [DeferredEffect] = []
     }
 
-    /// What the thread that has decided performs without the lock.
+    /// The effects and actions that the deciding thread performs after it releases the lock.
     private struct Turn {
         let effects: [DeferredEffect]
-        /// The actions to perform after the effects; empty if another thread is performing actions, which takes the new
-        /// ones.
+        /// The actions to perform after the effects.
+        ///
+        /// The value is empty if another thread is already performing actions; that thread also performs the new ones.
         let actions: [TransferAction]
     }
 
@@ -296,7 +296,7 @@ final class Transfer: Sendable {
 
     /// Removes the transfer, whose subscribers have their outcomes.
     func finished() {
-        environment.registry.remove(self)
-        environment.suspensionGuard.transferEnded()
+        // The activity ends before a shutdown can return.
+        environment.registry.remove(self, environment.suspensionGuard.transferEnded)
     }
 }

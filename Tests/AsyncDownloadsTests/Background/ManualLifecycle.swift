@@ -7,9 +7,16 @@ final class ManualLifecycle: AppLifecycle {
         var observers: [Int: @Sendable (LifecycleChange) -> Void] = [:]
         var activities: [Int: @Sendable () -> Void] = [:]
         var lastNumber = 0
+        var expiresAtOnce = false
     }
 
     private let state = Mutex(State())
+
+    /// Whether each activity expires before the call that begins it returns.
+    var expiresAtOnce: Bool {
+        get { state.withLock(\.expiresAtOnce) }
+        set { state.withLock { $0.expiresAtOnce = newValue } }
+    }
 
     var isInForeground: Bool { state.withLock { $0.isInForeground } }
 
@@ -52,6 +59,7 @@ final class ManualLifecycle: AppLifecycle {
             state.activities[state.lastNumber] = expired
             return state.lastNumber
         }
+        if expiresAtOnce { expire() }
         return Removal { [self] in state.withLock { $0.activities[number] = nil } }
     }
 

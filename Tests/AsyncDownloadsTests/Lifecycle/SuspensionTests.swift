@@ -13,7 +13,7 @@ struct SuspensionTests {
         let transport = SteppedTransport()
         let downloader: Downloader
 
-        init() throws {
+        init(limit: Int = 6) throws {
             directory = try TemporaryDirectory()
             // An exchange that is canceled ends at once.
             transport.close()
@@ -23,6 +23,7 @@ struct SuspensionTests {
                 lifecycle: lifecycle, makeDaemon: nil)
             var configuration = Downloader.Configuration()
             configuration.memoryPressure = .none
+            configuration.maximumConcurrentTransfers = limit
             downloader = Downloader(
                 configuration: configuration, transport: transport, store: DiskStore(durability: .processCrash),
                 time: ManualTimeSource(), backgroundSessions: BackgroundSessions(environment))
@@ -62,6 +63,47 @@ struct SuspensionTests {
         #expect(running.state != .paused)
         #expect(paused.state == .paused, "the caller has paused it")
         #expect(fixture.lifecycle.activityCount == 1)
+        await fixture.downloader.shutdown()
+    }
+
+    @Test(arguments: [true, false])
+    func `life of an app 1: a resumed download has an activity`(isQueued: Bool) async throws {
+        let fixture = try Fixture(limit: 1)
+        let running = try fixture.start("a")
+        let download = isQueued ? try fixture.start("b") : running
+        while fixture.transport.exchanges(at: "/a").isEmpty { await Task.yield() }
+        download.pause()
+        fixture.lifecycle.expire()
+        #expect(fixture.lifecycle.activityCount == 0)
+        download.resume()
+        #expect(fixture.lifecycle.activityCount == 1)
+        await fixture.downloader.shutdown()
+        #expect(fixture.lifecycle.activityCount == 0)
+        _ = running
+    }
+
+    @Test func `life of an app 1: an activity that expires while it begins is not kept`() async throws {
+        let fixture = try Fixture()
+        fixture.lifecycle.expiresAtOnce = true
+        let first = try fixture.start("a")
+        #expect(fixture.lifecycle.activityCount == 0)
+        fixture.lifecycle.expiresAtOnce = false
+        let second = try fixture.start("b")
+        #expect(fixture.lifecycle.activityCount == 1)
+        await fixture.downloader.shutdown()
+        #expect(fixture.lifecycle.activityCount == 0)
+        _ = (first, second)
+    }
+
+    @Test func `after a suspension, the downloads that ran continue before those that waited`() async throws {
+        let fixture = try Fixture(limit: 1)
+        let downloads = [try fixture.start("a"), try fixture.start("b")]
+        while fixture.transport.exchanges(at: "/a").isEmpty { await Task.yield() }
+        fixture.lifecycle.expire()
+        #expect(downloads.allSatisfy { $0.state == .paused })
+        fixture.lifecycle.enterForeground()
+        while fixture.transport.exchanges(at: "/a").count < 2 { await Task.yield() }
+        #expect(fixture.transport.exchanges(at: "/b").isEmpty)
         await fixture.downloader.shutdown()
     }
 }

@@ -91,6 +91,21 @@ struct WaitingTests {
         }
     }
 
+    @Test func `a second request raises the priority of a queued transfer from low to normal`() async throws {
+        try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
+            let running = fixture.downloader.start(try fixture.request("/running", to: "running.bin"))
+            var low = try fixture.request("/low", to: "low.bin")
+            low.priority = .low
+            let waiting = fixture.downloader.start(low)
+            let normal = fixture.downloader.start(try fixture.request("/normal", to: "normal.bin"))
+            let raising = fixture.downloader.start(try fixture.request("/low", to: "other.bin"))
+            await fixture.finish(running, InterruptionPoint.object)
+            #expect(fixture.transport.exchanges.map(\.path) == ["/running", "/low"])
+            await fixture.finish(waiting, InterruptionPoint.object)
+            _ = (normal, raising)
+        }
+    }
+
     @Test func `the priority of a canceled subscriber no longer counts`() async throws {
         try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
             let running = fixture.downloader.start(try fixture.request("/running", to: "running.bin"))

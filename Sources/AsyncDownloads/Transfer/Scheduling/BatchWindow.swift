@@ -1,4 +1,4 @@
-/// The downloads of one batch that are running, or that have ended and have an outcome to be taken.
+/// The downloads of one batch that are running or whose outcomes have not been consumed.
 ///
 /// The running downloads are canceled when the window is released, and when the task that waits in ``next()`` is
 /// canceled.
@@ -16,20 +16,44 @@ final class BatchWindow: Sendable {
 
     private struct State {
         var running: [Int: Download] = [:]
-        /// Outcomes and requests in the order of their arrival.
-        var events: [Event] = []
-        /// The number of outcomes in ``events``.
-        var outcomeCount = 0
+        /// Outcomes and requests in the order of their arrival, after the ones that were delivered.
+        private var events: [Event] = []
+        /// The number of delivered events at the start of ``events``.
+        private var deliveredCount = 0
+        /// The number of undelivered outcomes in ``events``.
+        private(set) var outcomeCount = 0
+        /// Whether ``events`` contains an undelivered request.
+        private(set) var hasRequest = false
         var startedCount = 0
         /// The task that takes the next request.
         var taking: Task<Void, Never>?
         var waiter: CheckedContinuation<Event, Never>?
-        var isLeft = false
+        var isCanceled = false
 
-        mutating func takeEvent() -> Event {
-            let event = events.removeFirst()
-            if case .outcome = event { outcomeCount -= 1 }
+        mutating func add(_ event: Event) {
+            events.append(event)
+            count(event, by: 1)
+        }
+
+        mutating func takeEvent() -> Event? {
+            guard deliveredCount < events.count else { return nil }
+            let event = events[deliveredCount]
+            deliveredCount += 1
+            count(event, by: -1)
+            // Removing the delivered events only then makes the cost of each event constant on average.
+            if deliveredCount * 2 >= events.count {
+                events.removeFirst(deliveredCount)
+                deliveredCount = 0
+            }
             return event
+        }
+
+        private mutating func count(_ event: Event, by difference: Int) {
+            switch event {
+            case .outcome: outcomeCount += difference
+            case .request: hasRequest = difference > 0
+            case .cancelled, .idle: break
+            }
         }
     }
 
@@ -44,7 +68,7 @@ final class BatchWindow: Sendable {
     }
 
     deinit {
-        leave()
+        cancel()
     }
 
     /// Whether another download may start.
@@ -54,7 +78,7 @@ final class BatchWindow: Sendable {
     func start(_ request: DownloadRequest) {
         let download = downloader.start(request)
         let index: Int? = state.withLock { state in
-            guard !state.isLeft else { return nil }
+            guard !state.isCanceled else { return nil }
             defer { state.startedCount += 1 }
             state.running[state.startedCount] = download
             return state.startedCount
@@ -71,8 +95,7 @@ final class BatchWindow: Sendable {
     /// the request; the next call of ``next()`` starts its download.
     func take<Iterator: SendableMetatype>(from source: RequestSource<Iterator>) {
         state.withLock { state in
-            let isTaken = state.events.contains { if case .request = $0 { true } else { false } }
-            guard state.taking == nil, !isTaken, !state.isLeft else { return }
+            guard state.taking == nil, !state.hasRequest, !state.isCanceled else { return }
             state.taking = Task { [weak self] in
                 let request = await source.next()
                 self?.put(.request(request))
@@ -85,8 +108,8 @@ final class BatchWindow: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let event: Event? = state.withLock { state in
-                    if Task.isCancelled || state.isLeft { return .cancelled }
-                    if !state.events.isEmpty { return state.takeEvent() }
+                    if Task.isCancelled || state.isCanceled { return .cancelled }
+                    if let event = state.takeEvent() { return event }
                     if state.running.isEmpty, state.taking == nil { return .idle }
                     state.waiter = continuation
                     return nil
@@ -94,7 +117,7 @@ final class BatchWindow: Sendable {
                 if let event { continuation.resume(returning: event) }
             }
         } onCancel: {
-            leave()
+            cancel()
         }
     }
 
@@ -112,22 +135,24 @@ final class BatchWindow: Sendable {
             case .request: state.taking = nil
             case .cancelled, .idle: break
             }
-            guard !state.isLeft else { return (download, nil, .cancelled) }
-            if case .outcome = event { state.outcomeCount += 1 }
-            state.events.append(event)
-            guard let waiter = state.waiter else { return (download, nil, .idle) }
+            guard !state.isCanceled else { return (download, nil, .cancelled) }
+            // A consumer waits only if there is no undelivered event.
+            guard let waiter = state.waiter else {
+                state.add(event)
+                return (download, nil, .idle)
+            }
             state.waiter = nil
-            return (download, waiter, state.takeEvent())
+            return (download, waiter, event)
         }
         waiter?.resume(returning: next)
         withExtendedLifetime(download) {}
     }
 
     /// Cancels the running downloads, and stops taking requests.
-    private func leave() {
+    private func cancel() {
         let (downloads, taking, waiter) = state.withLock { state in
             defer {
-                state.isLeft = true
+                state.isCanceled = true
                 (state.running, state.taking, state.waiter) = ([:], nil, nil)
             }
             return (state.running.values, state.taking, state.waiter)

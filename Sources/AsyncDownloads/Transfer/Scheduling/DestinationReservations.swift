@@ -1,22 +1,44 @@
 internal import Dispatch
 
-/// The destinations that are in use, so that no two transfers of one downloader place different resources at one path.
+/// Reservations of destination paths, which prevent two transfers of one downloader from placing different resources
+/// at the same path.
 ///
 /// A path that a request names is reserved until its last subscriber is detached. If the transfer may be placing the
 /// file at that moment, the path is closing: the transfer of the next resource may start, and waits before it places
 /// its own file.
 final class DestinationReservations: Sendable {
-    /// The subscribers that have reserved one path.
-    private struct Reservation {
+    /// The subscribers of one transfer that have reserved a path.
+    private struct Claim {
         let owner: HashDigest
         /// The number of subscribers, and of those that were detached while their file was being placed.
         var count = 1
         var closingCount = 0
-        /// The resource for which the path was reserved after this one, and its number of subscribers.
-        var next: (owner: HashDigest, count: Int)?
-        var waiters: [DispatchSemaphore] = []
 
         var isClosing: Bool { closingCount == count }
+    }
+
+    /// The claims on one path.
+    private struct Reservation {
+        var present: Claim
+        /// The claim of the resource for which the path was reserved after this one.
+        var next: Claim?
+        var waiters: [DispatchSemaphore] = []
+
+        init(owner: HashDigest) {
+            present = Claim(owner: owner)
+        }
+
+        /// Changes the claim of a transfer, and returns whether there is one.
+        mutating func update(_ key: HashDigest, _ body: (inout Claim) -> Void) -> Bool {
+            if present.owner == key {
+                body(&present)
+                return true
+            }
+            guard var claim = next, claim.owner == key else { return false }
+            body(&claim)
+            next = claim
+            return true
+        }
     }
 
     /// A reservation in the table, which is small for a path that one subscriber has reserved.
@@ -33,9 +55,9 @@ final class DestinationReservations: Sendable {
 
         init(_ reservation: Reservation) {
             let isSingle =
-                reservation.count == 1 && reservation.closingCount == 0 && reservation.next == nil
+                reservation.present.count == 1 && reservation.present.closingCount == 0 && reservation.next == nil
                 && reservation.waiters.isEmpty
-            self = isSingle ? .single(reservation.owner) : .several(reservation)
+            self = isSingle ? .single(reservation.present.owner) : .several(reservation)
         }
     }
 
@@ -44,8 +66,8 @@ final class DestinationReservations: Sendable {
         private var entries: [HashDigest: Entry] = [:]
 
         subscript(path: String) -> Reservation? {
-            get { entries[HashDigest(path)]?.reservation }
-            set { entries[HashDigest(path)] = newValue.map { Entry($0) } }
+            get { entries[HashDigest(bytesOf: path)]?.reservation }
+            set { entries[HashDigest(bytesOf: path)] = newValue.map { Entry($0) } }
         }
     }
 
@@ -56,20 +78,20 @@ final class DestinationReservations: Sendable {
     /// - Returns: Nil if the path was reserved, or the key of the other transfer that has reserved it.
     func reserve(_ path: String, for key: HashDigest) -> HashDigest? {
         state.withLock { state in
-            guard var present = state[path] else {
+            guard var reservation = state[path] else {
                 state[path] = Reservation(owner: key)
                 return nil
             }
-            if present.next == nil, present.owner == key {
-                present.count += 1
-            } else if let next = present.next {
-                guard next.owner == key else { return next.owner }
-                present.next?.count += 1
+            if let next = reservation.next, next.owner != key { return next.owner }
+            if reservation.next == nil, reservation.present.owner != key {
+                guard reservation.present.isClosing else { return reservation.present.owner }
+                reservation.next = Claim(owner: key)
+            } else if reservation.next != nil {
+                reservation.next?.count += 1
             } else {
-                guard present.isClosing else { return present.owner }
-                present.next = (key, 1)
+                reservation.present.count += 1
             }
-            state[path] = present
+            state[path] = reservation
             return nil
         }
     }
@@ -79,7 +101,8 @@ final class DestinationReservations: Sendable {
     /// A call of ``release(_:for:wasClosing:)`` must follow.
     func close(_ path: String, for key: HashDigest) {
         state.withLock { state in
-            if state[path]?.owner == key { state[path]?.closingCount += 1 }
+            guard var reservation = state[path], reservation.update(key, { $0.closingCount += 1 }) else { return }
+            state[path] = reservation
         }
     }
 
@@ -88,21 +111,25 @@ final class DestinationReservations: Sendable {
     /// - Parameter wasClosing: Whether ``close(_:for:)`` was called for this reservation.
     func release(_ path: String, for key: HashDigest, wasClosing: Bool) {
         let waiters: [DispatchSemaphore] = state.withLock { state in
-            guard var present = state[path] else { return [] }
-            if present.owner != key {
-                guard let next = present.next, next.owner == key else { return [] }
-                present.next = next.count > 1 ? (key, next.count - 1) : nil
-                state[path] = present
+            guard var reservation = state[path] else { return [] }
+            let isHeld = reservation.update(key) { claim in
+                claim.count -= 1
+                if wasClosing { claim.closingCount -= 1 }
+            }
+            guard isHeld else { return [] }
+            if reservation.next?.count == 0 { reservation.next = nil }
+            guard reservation.present.count == 0 else {
+                state[path] = reservation
                 return []
             }
-            present.count -= 1
-            if wasClosing { present.closingCount -= 1 }
-            guard present.count == 0 else {
-                state[path] = present
-                return []
+            let waiters = reservation.waiters
+            guard let next = reservation.next else {
+                state[path] = nil
+                return waiters
             }
-            state[path] = present.next.map { Reservation(owner: $0.owner, count: $0.count) }
-            return present.waiters
+            (reservation.present, reservation.next, reservation.waiters) = (next, nil, [])
+            state[path] = reservation
+            return waiters
         }
         for waiter in waiters { waiter.signal() }
     }
@@ -111,11 +138,11 @@ final class DestinationReservations: Sendable {
     func waitUntilFree(_ path: String, for key: HashDigest) {
         while true {
             let semaphore = state.withLock { state -> DispatchSemaphore? in
-                guard let present = state[path], present.owner != key, present.next?.owner == key else {
-                    return nil
-                }
+                guard var reservation = state[path], reservation.present.owner != key, reservation.next?.owner == key
+                else { return nil }
                 let semaphore = DispatchSemaphore(value: 0)
-                state[path]?.waiters.append(semaphore)
+                reservation.waiters.append(semaphore)
+                state[path] = reservation
                 return semaphore
             }
             guard let semaphore else { return }
@@ -123,8 +150,8 @@ final class DestinationReservations: Sendable {
         }
     }
 
-    /// Returns whether no request for another resource has reserved `path`.
+    /// Returns whether `path` is unreserved, or reserved for this resource.
     func isFree(_ path: String, for key: HashDigest) -> Bool {
-        state.withLock { state in state[path].map { $0.owner == key } ?? true }
+        state.withLock { state in state[path].map { $0.present.owner == key } ?? true }
     }
 }

@@ -10,7 +10,7 @@ struct PermitQueue: Sendable {
     /// Identifies one request for a permit; tickets increase and are never reused.
     struct Ticket: Sendable, Hashable, Comparable {
         let number: Int
-        /// The slot of the request, which is used again after the request.
+        /// The slot that stores the request, which is reused after the request is released.
         let slot: Int32
 
         static func < (left: Self, right: Self) -> Bool { left.number < right.number }
@@ -44,7 +44,7 @@ struct PermitQueue: Sendable {
         var runningCount = 0
         /// The waiting requests, by their ranks in descending order.
         var lines = [SlotHeap<Request>](repeating: SlotHeap(), count: ranks.count)
-        /// The number of times in succession that the host reached its limit while its oldest request still waited.
+        /// The number of consecutive times that the host reached its limit while its oldest request was still waiting.
         var passedOver = 0
 
         var isIdle: Bool { runningCount == 0 && lines.allSatisfy(\.isEmpty) }
@@ -75,6 +75,9 @@ struct PermitQueue: Sendable {
     private var isOldestDue = false
     /// Whether the last grant went by age.
     private var wasByAge = false
+
+    /// Whether no request waits or has a permit.
+    var isEmpty: Bool { requests.count == 0 }
 
     /// The number of requests that have a permit.
     private(set) var holderCount = 0
@@ -161,9 +164,9 @@ struct PermitQueue: Sendable {
 
     /// Returns the slot of the request to which the next permit goes, or nil if no request can run.
     ///
-    /// Grants are also counted for each host: the oldest request of a host would starve if the host were at its limit
-    /// each time the oldest request of all is due, as happens when hosts become free in a regular order. Two successive
-    /// grants never go by age, so that the most urgent request gets one of the next two.
+    /// Each host also counts its grants. Otherwise, the oldest request of a host that is at its limit whenever a grant
+    /// by age is due would starve. Two successive grants are never made by age, so the most urgent request gets one of
+    /// any two grants.
     private mutating func next() -> Int32? {
         guard let host = urgentHeads.first?.key, let urgent = mostUrgent(of: host) else { return nil }
         var chosen = urgent

@@ -1,8 +1,8 @@
-/// A transfer with one subscriber that waits for its first permit, or is paused or has ended before it.
+/// A transfer with one subscriber that waits for its first permit, or that was paused or ended before it had one.
 ///
-/// Most downloads of a large queue are never asked for more than that. When an input needs more, such as a second
-/// subscriber, an event stream, or the permit, ``activate(_:for:_:)`` creates the state machine and the subscriber by
-/// repeating what has happened.
+/// Most downloads in a large queue need nothing more. An input that does, such as a second subscriber, an event stream,
+/// or the permit, calls ``activate(_:for:_:)``, which creates the state machine and the subscriber and replays the
+/// recorded history.
 struct QueuedTransfer: Sendable {
     /// How a transfer can end without a state machine.
     enum Ending: Sendable {
@@ -33,7 +33,9 @@ struct QueuedTransfer: Sendable {
         case ended(Ending, wasPaused: Bool)
     }
 
-    /// The number of pauses after which the state machine counts them, because its events are to be repeated.
+    /// The maximum number of pauses that are counted without a state machine; the next pause creates it.
+    ///
+    /// The limit bounds the events that the activation replays.
     private static let maximumPauseCount = 20
 
     private var phase = Phase.unattached
@@ -61,7 +63,9 @@ struct QueuedTransfer: Sendable {
         return nil
     }
 
-    /// Whether anything can observe or resume the subscriber, other than all downloads together.
+    /// Whether the handle exists or a consumer awaits the outcome.
+    ///
+    /// If neither is the case, only ``Downloader/resumeAll()`` can resume the subscriber.
     var isReachable: Bool { isHeld || waiter != nil }
 
     /// Whether anything awaits the outcome.
@@ -82,9 +86,9 @@ struct QueuedTransfer: Sendable {
 // MARK: - Inputs
 
 extension QueuedTransfer {
-    /// Records the subscriber's request for a permit, or the one that follows a pause.
+    /// Requests a permit, initially or after a pause, and records the ticket.
     ///
-    /// - Parameter request: Requests a permit with this place in line.
+    /// - Parameter request: A closure that requests a permit with a place in line.
     mutating func wait(_ request: (_ place: PermitQueue.Ticket?) -> PermitQueue.Ticket) {
         let ticket = request(place)
         if place == nil { place = ticket }
@@ -132,7 +136,7 @@ extension QueuedTransfer {
 // MARK: - Activation
 
 extension QueuedTransfer {
-    /// Brings the state machine and the subscribers of a new transfer to where this value stands.
+    /// Replays the recorded history in a new state machine and subscriber set.
     func activate(_ state: inout Transfer.State, for request: DownloadRequest, _ environment: TransferEnvironment) {
         guard isAttached else { return }
         let now = environment.time.now
@@ -154,13 +158,14 @@ extension QueuedTransfer {
         }
         state.permit.ticket = ticket
         state.permit.place = place
+        state.permit.priority = request.priority
         guard let ending else { return }
         // The consumers have received the outcome.
         _ = state.subscribers.end(id, .failure(ending.error(of: request)))
         repeated(state.machine.stop(.abandon, at: now), &state)
     }
 
-    /// Whether the last pause continues, or continued until the end.
+    /// Whether the transfer is paused, or was paused when it ended.
     private var isPausedLast: Bool {
         switch phase {
         case .paused, .ended(_, wasPaused: true): true

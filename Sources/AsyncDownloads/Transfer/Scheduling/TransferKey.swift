@@ -59,14 +59,15 @@ extension TransferKey {
     var resource: String { RequestRecord.resource(url: url, identity: identity) }
 
     static func == (left: Self, right: Self) -> Bool {
-        left.resource == right.resource && left.headers == right.headers && left.account == right.account
+        ByteText(left.resource) == ByteText(right.resource) && left.headers == right.headers
+            && left.account.map(ByteText.init) == right.account.map(ByteText.init)
             && (left.account != nil || left.secretHeaders == right.secretHeaders)
     }
 
     func hash(into hasher: inout Hasher) {
-        hasher.combine(resource)
+        hasher.combine(ByteText(resource))
         hasher.combine(headers)
-        hasher.combine(account)
+        hasher.combine(account.map(ByteText.init))
         if account == nil { hasher.combine(secretHeaders) }
     }
 }

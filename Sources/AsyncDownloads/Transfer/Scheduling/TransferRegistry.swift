@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// The transfers that have not finished, by key, where lookup and insertion are one critical section.
+/// A registry of unfinished transfers, by key, in which looking up a transfer and inserting a new one is one atomic
+/// step.
 ///
 /// Locks are acquired in one order only: the registry's, then a transfer's, then the one of the reservations. No lock
 /// is held while effects are performed.
@@ -14,15 +15,18 @@ final class TransferRegistry: Sendable {
     }
 
     private struct State {
-        /// The transfers that requests can join, and some that no longer accept one.
+        /// Transfers by key, some of which no longer accept requests but have not freed their key yet.
         var byKey: [HashDigest: Transfer] = [:]
         /// The transfers whose key was freed, or is used by a newer transfer, and that have not finished.
         var finishing: [ObjectIdentifier: Transfer] = [:]
         var lastNumber = 0
         var isShutDown = false
         var waiters: [CheckedContinuation<Void, Never>] = []
+        /// The number of transfers that were removed and whose removal is being reported.
+        var removalCount = 0
 
         var isEmpty: Bool { byKey.isEmpty && finishing.isEmpty }
+        var isDrained: Bool { isEmpty && removalCount == 0 }
 
         /// Frees the key of a transfer, which continues to finish.
         mutating func free(_ transfer: Transfer) {
@@ -96,11 +100,18 @@ final class TransferRegistry: Sendable {
     }
 
     /// Removes a transfer that has finished and whose key is free.
-    func remove(_ transfer: Transfer) {
-        let waiters = state.withLock { state in
+    ///
+    /// - Parameter removed: A closure that is called when the transfer is removed, before ``drained()`` returns.
+    func remove(_ transfer: Transfer, _ removed: () -> Void) {
+        state.withLock { state in
             state.finishing[ObjectIdentifier(transfer)] = nil
+            state.removalCount += 1
+        }
+        removed()
+        let waiters = state.withLock { state in
+            state.removalCount -= 1
             var waiters: [CheckedContinuation<Void, Never>] = []
-            if state.isEmpty { swap(&waiters, &state.waiters) }
+            if state.isDrained { swap(&waiters, &state.waiters) }
             return waiters
         }
         for waiter in waiters { waiter.resume() }
@@ -108,9 +119,8 @@ final class TransferRegistry: Sendable {
 
     /// All transfers that have not finished, in the order in which they were started.
     var transfers: [Transfer] {
-        state.withLock { state in
-            (Array(state.byKey.values) + state.finishing.values).sorted { $0.number < $1.number }
-        }
+        // Sorted without the lock, because there may be very many.
+        state.withLock { Array($0.byKey.values) + $0.finishing.values }.sorted { $0.number < $1.number }
     }
 
     /// Whether every transfer has finished.
@@ -124,11 +134,11 @@ final class TransferRegistry: Sendable {
     /// Waits until every transfer has finished.
     func drained() async {
         await withCheckedContinuation { continuation in
-            let isEmpty = state.withLock { state in
-                if !state.isEmpty { state.waiters.append(continuation) }
-                return state.isEmpty
+            let isDrained = state.withLock { state in
+                if !state.isDrained { state.waiters.append(continuation) }
+                return state.isDrained
             }
-            if isEmpty { continuation.resume() }
+            if isDrained { continuation.resume() }
         }
     }
 }

@@ -1,4 +1,4 @@
-/// What waits for a permit.
+/// A receiver of granted permits.
 protocol PermitReceiver: AnyObject, Sendable {
     /// Handles the grant of a permit.
     ///
@@ -16,6 +16,7 @@ final class TransferScheduler: Sendable {
         var queue: PermitQueue
         /// The receivers of the tickets that were not granted, by slot.
         var receivers = SlotArray()
+        var isClosed = false
     }
 
     private let state: Mutex<State>
@@ -45,8 +46,7 @@ final class TransferScheduler: Sendable {
 
     /// Moves a permit to another host if that host is below its limit; otherwise releases the permit.
     ///
-    /// The permit is not kept while the other host is at its limit, because permits of transfers that wait there would
-    /// be missing elsewhere.
+    /// If the other host is at its limit, the permit is released, so that other transfers can use it in the meantime.
     ///
     /// - Returns: Whether the ticket still has a permit.
     func move(_ ticket: PermitQueue.Ticket, to host: String) -> Bool {
@@ -58,13 +58,20 @@ final class TransferScheduler: Sendable {
         state.withLock { state in
             if state.queue.stage(of: ticket) == .waiting { state.receivers[ticket.slot] = nil }
             state.queue.release(ticket)
+            if state.queue.isEmpty { state.receivers = SlotArray() }
         }
+    }
+
+    /// Grants no more permits, because all transfers are ended.
+    func close() {
+        state.withLock { $0.isClosed = true }
     }
 
     /// Grants all permits that are available, and notifies their receivers; no lock may be held.
     func deliverGrants() {
-        let grants = state.withLock { state in
-            state.queue.grant().compactMap { ticket in
+        let grants: [(receiver: any PermitReceiver, ticket: PermitQueue.Ticket)] = state.withLock { state in
+            guard !state.isClosed else { return [] }
+            return state.queue.grant().compactMap { ticket in
                 defer { state.receivers[ticket.slot] = nil }
                 return state.receivers[ticket.slot].map { ($0, ticket) }
             }
@@ -73,7 +80,10 @@ final class TransferScheduler: Sendable {
     }
 }
 
-/// The receivers by slot, in an array that ends with the last of them.
+/// An array of receivers, indexed by slot.
+///
+/// The array doesn't shrink while the queue has requests: the slots of a few running transfers may be the last ones of
+/// a large queue that has drained.
 private struct SlotArray {
     private var receivers: [(any PermitReceiver)?] = []
 
@@ -82,8 +92,6 @@ private struct SlotArray {
         set {
             while receivers.count <= slot { receivers.append(nil) }
             receivers[Int(slot)] = newValue
-            while let last = receivers.last, last == nil { receivers.removeLast() }
-            if receivers.isEmpty { receivers = [] }
         }
     }
 }

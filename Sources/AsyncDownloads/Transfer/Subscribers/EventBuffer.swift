@@ -89,7 +89,7 @@ struct EventBuffer: Sendable {
     }
 }
 
-/// A continuation to be resumed, or the like, as soon as no lock is held.
+/// An effect that is decided under a lock and performed after the lock is released, such as resuming a continuation.
 struct DeferredEffect: Sendable {
     private let body: @Sendable () -> Void
 

@@ -2,13 +2,15 @@ internal import Foundation
 
 /// The subscribers of one transfer, and what they demand together.
 ///
-/// Each change updates the demands, so that attaching and detaching cost the same with two subscribers or a hundred
-/// thousand. A subscriber that has its outcome is removed when its handle and its streams are released.
+/// Each change updates the demands. Its cost depends on the number of different limits and policies, which is small, and
+/// not on the number of subscribers. A subscriber that has its outcome is removed when its handle and its streams are released.
 struct SubscriberSet: Sendable {
     typealias Outcome = Subscriber.Outcome
 
     private(set) var all: [SubscriberID: Subscriber] = [:]
-    /// The subscribers without an outcome in the order in which they attached, among some that have one.
+    /// The identifiers of subscribers in the order of their attachment.
+    ///
+    /// Those of subscribers that have an outcome are removed from time to time.
     private var order: [SubscriberID] = []
     private(set) var activeCount = 0
     private var pausedCount = 0
@@ -18,7 +20,7 @@ struct SubscriberSet: Sendable {
     private var idleTimeouts = Tally<Duration?>()
     private var retryPolicies = Tally<RetryPolicy>()
     /// The subscriber that detached last, for which the transfer may continue.
-    private(set) var lastToLeave: (id: SubscriberID, request: DownloadRequest)?
+    private(set) var lastDetached: (id: SubscriberID, request: DownloadRequest)?
 
     /// The algorithms of the expected checksums, including those of detached subscribers.
     private(set) var algorithms: Set<Checksum.Algorithm> = []
@@ -188,7 +190,7 @@ struct SubscriberSet: Sendable {
         byteLimits.remove(subscriber.request.maximumByteCount)
         idleTimeouts.remove(subscriber.terms.idleTimeout)
         retryPolicies.remove(subscriber.terms.retryPolicy)
-        lastToLeave = (id, subscriber.request)
+        lastDetached = (id, subscriber.request)
         let effects = all[id]?.end(outcome) ?? []
         forgetIfPossible(id)
         if order.count > 2 * activeCount + 16 { order.removeAll { all[$0].map { $0.outcome != nil } ?? true } }

@@ -52,6 +52,44 @@ struct DestinationReservationsTests {
     }
 
     @Test
+    func `a reservation that closes while it is the next one still counts as closing afterwards`() {
+        let reservations = DestinationReservations()
+        let third = HashDigest(3)
+        #expect(reservations.reserve("/d/f", for: first) == nil)
+        reservations.close("/d/f", for: first)
+        #expect(reservations.reserve("/d/f", for: second) == nil)
+        #expect(reservations.reserve("/d/f", for: second) == nil)
+        reservations.close("/d/f", for: second)
+        reservations.release("/d/f", for: first, wasClosing: true)
+        #expect(reservations.reserve("/d/f", for: third) == second, "one subscriber still uses the path")
+        reservations.close("/d/f", for: second)
+        #expect(reservations.reserve("/d/f", for: third) == nil)
+        reservations.release("/d/f", for: second, wasClosing: true)
+        #expect(!reservations.isFree("/d/f", for: third))
+        reservations.release("/d/f", for: second, wasClosing: true)
+        #expect(reservations.isFree("/d/f", for: third))
+        #expect(!reservations.isFree("/d/f", for: first))
+    }
+
+    @Test
+    func `the next reservation can be released before the present one`() {
+        let reservations = DestinationReservations()
+        #expect(reservations.reserve("/d/f", for: first) == nil)
+        reservations.close("/d/f", for: first)
+        #expect(reservations.reserve("/d/f", for: second) == nil)
+        reservations.release("/d/f", for: second, wasClosing: false)
+        reservations.release("/d/f", for: first, wasClosing: true)
+        #expect(reservations.isFree("/d/f", for: HashDigest(3)))
+    }
+
+    @Test
+    func `names with different bytes of equivalent characters are different paths`() {
+        let reservations = DestinationReservations()
+        #expect(reservations.reserve("/d/\u{E9}", for: first) == nil)
+        #expect(reservations.reserve("/d/e\u{301}", for: second) == nil)
+    }
+
+    @Test
     func `an active reservation keeps the path when a closing one is released`() {
         let reservations = DestinationReservations()
         #expect(reservations.reserve("/d/f", for: first) == nil)

@@ -14,7 +14,7 @@ struct QueuedTransferTests {
     }
 
     /// Runs `body` with a downloader of one permit, which another download holds until `body` releases it.
-    private func withFullQueue(
+    func withFullQueue(
         configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ body: (TestEnvironment, _ held: Download) async throws -> Void
     ) async throws {
@@ -247,7 +247,7 @@ struct QueuedTransferTests {
 
 extension Download {
     /// The transfer of a download that was accepted.
-    fileprivate var transfer: Transfer {
+    var transfer: Transfer {
         get throws {
             guard case .transfer(let transfer, _) = source else { throw DownloadError(.invalidRequest) }
             return transfer
@@ -261,7 +261,7 @@ extension Transfer {
 }
 
 extension TestEnvironment {
-    fileprivate func result(of download: Download) async -> Result<DownloadedFile, DownloadError> {
+    func result(of download: Download) async -> Result<DownloadedFile, DownloadError> {
         do throws(DownloadError) {
             return .success(try await download.file)
         } catch {

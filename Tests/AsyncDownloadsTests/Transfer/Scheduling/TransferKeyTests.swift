@@ -70,6 +70,19 @@ struct TransferKeyTests {
     }
 
     @Test
+    func `accounts and identities with different bytes of equivalent characters are different`() throws {
+        let url = try #require(URL(string: "https://a.example/"))
+        let texts = ["\u{E9}", "e\u{301}"]
+        for keys in [
+            texts.map { TransferKey(url: url, headers: [:], account: $0) },
+            texts.map { TransferKey(url: url, headers: [:], identity: $0) },
+        ] {
+            #expect(keys[0] != keys[1])
+            #expect(keys[0].digest != keys[1].digest)
+        }
+    }
+
+    @Test
     func `a URL relative to another one is resolved`() throws {
         let base = try #require(URL(string: "https://a.example/x/"))
         let url = try #require(URL(string: "../y", relativeTo: base))
