@@ -90,7 +90,11 @@ let package = Package(
                 "AsyncDownloads",
                 "LoopbackServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: serverStack),
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: serverStack),
                 .product(name: "Logging", package: "swift-log", condition: serverStack),
+                .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
             ],
             path: "Examples/benchmark",
             swiftSettings: settings

@@ -7,6 +7,6 @@ struct Benchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "benchmark",
         abstract: "Measures the library with local servers.",
-        subcommands: [ScaleCommand.self, SoakCommand.self])
+        subcommands: [CompareCommand.self, ScaleCommand.self, SoakCommand.self, FetchCommand.self])
 }
 #endif

@@ -9,10 +9,10 @@ struct ScaleCommand: AsyncParsableCommand {
         commandName: "scale",
         abstract: "Measures what downloads cost that wait for a permit.",
         discussion: """
-            For each number of downloads, a new process (on Linux) starts that many against one host that doesn't respond, and then \
-            cancels all of them. Afterward, a number of small files is downloaded in two ways in turn: all downloads are \
-            started at once, or a batch starts each one when another has ended. The table compares the costs of one \
-            download, and the times of the two ways as a ratio.
+            For each number of downloads, a new process (on Linux) starts that many against one host that doesn't \
+            respond, and then cancels all of them. Afterward, a number of small files is downloaded in two ways in turn: \
+            all downloads are started at once, or a batch starts each one when another has ended. The table compares \
+            the costs of one download, and the times of the two ways as a ratio.
             """)
 
     @Option(

@@ -1,0 +1,8 @@
+#if ServerStack && !canImport(Darwin)
+internal import Foundation
+
+extension CommandRun {
+    /// The selector of the costs of all children that have ended, which is imported as a type of its own.
+    static var children: __rusage_who_t { __rusage_who_t(RUSAGE_CHILDREN.rawValue) }
+}
+#endif

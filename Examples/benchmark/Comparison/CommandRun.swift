@@ -1,0 +1,65 @@
+#if ServerStack
+internal import AsyncDownloads
+internal import Foundation
+
+/// The costs of one run of a command in a process of its own.
+struct CommandRun: Sendable, Codable {
+    let wallSeconds: Double
+    let processorSeconds: Double
+
+    struct Failure: Error, CustomStringConvertible {
+        let command: [String]
+        let status: Int32
+
+        var description: String { "\(command.prefix(2).joined(separator: " ")) exited with status \(status)" }
+    }
+
+    /// Runs a command and measures it; no other child process may end meanwhile.
+    static func measure(_ command: [String]) async throws -> Self {
+        let (clock, before) = (ContinuousClock(), childSeconds())
+        let start = clock.now
+        try await run(command, output: FileHandle.nullDevice)
+        let wall = (clock.now - start) / .seconds(1)
+        return Self(wallSeconds: wall, processorSeconds: childSeconds() - before)
+    }
+
+    /// Returns what a command prints, at most as much as a pipe holds.
+    static func output(of command: [String]) async throws -> String {
+        let pipe = Pipe()
+        try await run(command, output: pipe)
+        return String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+    }
+
+    /// Returns what a command writes to standard error, at most as much as a pipe holds.
+    static func errorOutput(of command: [String]) async throws -> String {
+        let pipe = Pipe()
+        try await run(command, output: FileHandle.nullDevice, errors: pipe)
+        return String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+    }
+
+    private static func run(
+        _ command: [String], output: Any, errors: Any = FileHandle.nullDevice
+    ) async throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = errors
+        let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { process in
+            continuation.yield(process.terminationReason == .exit ? process.terminationStatus : -1)
+            continuation.finish()
+        }
+        try process.run()
+        for await status in ends where status != 0 { throw Failure(command: command, status: status) }
+    }
+
+    /// The processor time of all children that have ended.
+    private static func childSeconds() -> Double {
+        var usage = rusage()
+        getrusage(children, &usage)
+        return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1_000_000 }
+    }
+}
+#endif

@@ -1,0 +1,8 @@
+#if ServerStack && canImport(Darwin)
+internal import Darwin
+
+extension ServedFiles {
+    /// Creates a TCP socket.
+    static func streamSocket() -> Int32 { socket(AF_INET, SOCK_STREAM, 0) }
+}
+#endif
