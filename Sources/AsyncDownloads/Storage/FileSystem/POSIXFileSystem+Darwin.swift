@@ -71,7 +71,8 @@ extension POSIXFileSystem {
         }
         // A list of known file systems, because user-space file systems report that they are local.
         switch name {
-        case "apfs", "hfs", "msdos", "exfat": return .disk
+        case "apfs": return .disk
+        case "hfs", "msdos", "exfat": return .diskWithoutGaps
         case "tmpfs": return .memory
         default: return .other
         }
