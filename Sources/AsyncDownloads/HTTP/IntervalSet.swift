@@ -53,6 +53,18 @@ package struct IntervalSet: Sendable, Hashable {
         }
     }
 
+    /// Removes every byte of `other`.
+    package mutating func subtract(_ other: IntervalSet) {
+        ranges = ranges.flatMap { other.gaps(in: $0) }
+    }
+
+    /// Removes every byte that isn't in `other`.
+    package mutating func formIntersection(_ other: IntervalSet) {
+        var excess = self
+        excess.subtract(other)
+        subtract(excess)
+    }
+
     /// Returns the first missing range below `length`, or `nil` if no byte is missing.
     package func firstGap(below length: Int64) -> Range<Int64>? {
         var position: Int64 = 0

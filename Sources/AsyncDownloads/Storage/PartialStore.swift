@@ -215,7 +215,13 @@ package protocol Partial: AnyObject, Sendable {
     ///
     /// A mark is written only if the file has a checkpoint; a mark between ``begin(_:)`` and the first ``save(_:)`` may
     /// have to wait for the checkpoint. An error is not reported, because it costs bytes only after a crash.
-    func mark(_ received: IntervalSet)
+    ///
+    /// Several threads may call this method, so that marks may arrive in another order than they were decided in. A
+    /// mark of an earlier epoch, and one that claims less than an earlier mark of its epoch, are ignored.
+    ///
+    /// - Parameter epoch: The number of rollbacks that were decided before the mark; nil if no other mark or rollback
+    ///   is on its way.
+    func mark(_ received: IntervalSet, epoch: Int?)
 
     /// Makes the bytes of `received`, and then the checkpoint that describes them, as durable as the store promises.
     ///
@@ -224,15 +230,23 @@ package protocol Partial: AnyObject, Sendable {
 
     /// Reduces what the checkpoint claims to `received`, regardless of earlier checkpoints and marks.
     ///
-    /// In contrast, after ``save(_:)`` an earlier mark that claims more bytes remains valid. `received` has to start at
-    /// the first byte and to be a subset of what was claimed.
-    func rollBack(to received: IntervalSet) throws(DownloadError)
+    /// In contrast, after ``save(_:)`` an earlier mark that claims more bytes remains valid. Bytes that were never
+    /// claimed may be among those of `received`.
+    ///
+    /// - Parameter epoch: The number of rollbacks that were decided, including this one; nil if no mark or other
+    ///   rollback is on its way.
+    func rollBack(to received: IntervalSet, epoch: Int?) throws(DownloadError)
 
     /// Reads up to `buffer.count` bytes at `offset`, and returns their number; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int
 
     /// Returns the first `length` bytes, all of which must have been received.
     func contents(length: Int64) throws(DownloadError) -> Data
+
+    /// Whether bytes may be written far behind the others.
+    ///
+    /// If not, the bytes in between would be filled with zeros, which takes memory, or as long as writing them.
+    var allowsGaps: Bool { get }
 
     /// Whether the bytes are in memory only.
     var isInMemory: Bool { get }
@@ -262,47 +276,4 @@ package protocol Partial: AnyObject, Sendable {
 
     /// Releases the partial and removes all its files.
     func discard()
-}
-
-extension Partial {
-    package func contents(length: Int64) throws(DownloadError) -> Data {
-        var bytes = Data(count: Int(length))
-        var filled = 0
-        while filled < bytes.count {
-            let result = bytes.withUnsafeMutableBytes { buffer in
-                Result { () throws(DownloadError) in
-                    try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: Int64(filled))
-                }
-            }
-            let count = try result.get()
-            guard count > 0 else { throw DownloadError(.storageFailure, "the partial file is shorter than expected") }
-            filled += count
-        }
-        return bytes
-    }
-
-    /// Returns whether the bytes at `offset` equal `bytes`.
-    package func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) -> Bool {
-        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: min(bytes.count, 64 << 10), alignment: 16)
-        defer { piece.deallocate() }
-        var position = 0
-        while position < bytes.count {
-            let wanted = min(piece.count, bytes.count - position)
-            let count = try read(
-                into: UnsafeMutableRawBufferPointer(rebasing: piece[..<wanted]), at: offset + Int64(position))
-            guard count > 0, piece[..<count].elementsEqual(bytes[position..<position + count]) else { return false }
-            position += count
-        }
-        return true
-    }
-
-    package func useCredentials(_ headers: HeaderFields) {}
-
-    package func confirmCredentials() {}
-
-    package var isInMemory: Bool { false }
-
-    package func moveToDisk() {}
-
-    package var volume: UInt64? { nil }
 }

@@ -21,7 +21,11 @@ extension Transfer {
             let result = timed(partial) {
                 Result { () throws(DownloadError) in try partial.begin(representation) }
             }
-            input { $0.partialStarted(result, exchange: id, at: now) }
+            let allowsGaps = partial.allowsGaps
+            input { machine in
+                machine.allowsGaps = allowsGaps
+                return machine.partialStarted(result, exchange: id, at: now)
+            }
         }
         return .ready
     }
@@ -105,10 +109,10 @@ extension Transfer {
         }
         let isDigestDue = update { state, decision in
             for action in state.machine.wrote(bytes.count, at: offset, exchange: id, at: now) {
-                if case .markPartial(let received) = action, isAside || !writesAside(state, exchange: id) {
+                if case .markPartial(let received, let epoch) = action, isAside || !writesAside(state, exchange: id) {
                     // Marked at once, before subscribers are notified of the bytes: the queue may be busy with a sync.
                     decision.effects.insert(
-                        DeferredEffect { [self] in timed(partial) { partial.mark(received) } }, at: 0)
+                        DeferredEffect { [self] in timed(partial) { partial.mark(received, epoch: epoch) } }, at: 0)
                 } else {
                     decision.actions.append(action)
                 }

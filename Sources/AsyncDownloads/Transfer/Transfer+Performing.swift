@@ -11,8 +11,8 @@ extension Transfer {
         case .confirmCredentials: onPartial { $0.confirmCredentials() }
         case .removeImportedFile: removeImportedFile()
         case .recordPartial(let received, let id): recordPartial(received, exchange: id)
-        case .rollBackPartial(let received): rollBackPartial(to: received)
-        case .markPartial(let received): markPartial(received)
+        case .rollBackPartial(let received, let epoch): rollBackPartial(to: received, epoch: epoch)
+        case .markPartial(let received, let epoch): markPartial(received, epoch: epoch)
         case .savePartial(let received): savePartial(received)
         case .closePartial(let received): closePartial(saving: received)
         case .discardPartial: discardPartial()

@@ -22,6 +22,7 @@ extension Transfer {
                 state.digests = TransferDigests()
                 // A subscriber that attached in the meantime and wants a file found no partial file to move.
                 moveToDiskIfWanted(&state, &decision)
+                state.machine.allowsGaps = state.partial?.allowsGaps ?? true
                 decision.actions += state.machine.opened(result.map(\.finding), at: now)
                 return state.beginDigesting()
             }
@@ -67,18 +68,24 @@ extension Transfer {
             // The next write reports the error.
             environment.log.notice("a body stays in memory: \(error)")
         }
-        update { state, _ in state.isMovingToDisk = false }
+        let allowsGaps = partial?.allowsGaps ?? true
+        update { state, _ in
+            state.isMovingToDisk = false
+            state.machine.allowsGaps = allowsGaps
+        }
     }
 
-    func markPartial(_ received: IntervalSet) {
-        onPartial { partial in partial.mark(received) }
+    func markPartial(_ received: IntervalSet, epoch: Int) {
+        onPartial { partial in partial.mark(received, epoch: epoch) }
     }
 
     func startPartial(_ representation: Representation, exchange id: ExchangeID) {
         onPartial { [self] partial in
             let result = Result { () throws(DownloadError) in try partial.begin(representation) }
+            let allowsGaps = partial.allowsGaps
             update { state, decision in
                 state.digests = TransferDigests()
+                state.machine.allowsGaps = allowsGaps
                 decision.actions += state.machine.partialStarted(result, exchange: id, at: now)
             }
         }
@@ -148,12 +155,12 @@ extension Transfer {
         }
     }
 
-    func rollBackPartial(to received: IntervalSet) {
+    func rollBackPartial(to received: IntervalSet, epoch: Int) {
         onPartial { [self] partial in
             // Bytes cannot be removed from a digest.
             update { state, _ in state.digests = TransferDigests() }
             do throws(DownloadError) {
-                try partial.rollBack(to: received)
+                try partial.rollBack(to: received, epoch: epoch)
             } catch {
                 environment.log.notice("the checkpoint still claims bytes that were rolled back: \(error)")
             }

@@ -49,6 +49,27 @@ struct IntervalSetTests {
         }
     }
 
+    @Test(arguments: UInt64(0)..<300)
+    func `differences and intersections are those of sets of positions`(seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        func random() -> (IntervalSet, Set<Int64>) {
+            var (intervals, bytes) = (IntervalSet(), Set<Int64>())
+            for _ in 0..<Int.random(in: 0...6, using: &generator) {
+                let start = Int64.random(in: 0...40, using: &generator)
+                let range = start..<start + Int64.random(in: 0...12, using: &generator)
+                intervals.insert(range)
+                bytes.formUnion(range)
+            }
+            return (intervals, bytes)
+        }
+        let (first, second) = (random(), random())
+        var (difference, common) = (first.0, first.0)
+        difference.subtract(second.0)
+        common.formIntersection(second.0)
+        check(difference, first.1.subtracting(second.1), limit: 60)
+        check(common, first.1.intersection(second.1), limit: 60)
+    }
+
     @Test func `an interval set is encoded as pairs and decoded from them`() throws {
         var intervals = IntervalSet(0..<10)
         intervals.insert(20..<30)

@@ -38,10 +38,32 @@ struct AllocatedBlocksTests {
         #expect(allocation.extend(for: length..<length + 5, length: length) == length..<length + 5, "too long a body")
         var resumed = BlockAllocation()
         #expect(resumed.extend(for: 500..<1000, length: length) == 500..<1000 + step)
-        #expect(resumed.extend(for: length..<Int64.max, length: Int64.max) == 1000 + step..<Int64.max)
+        #expect(resumed.extend(for: length..<Int64.max, length: Int64.max) == length..<Int64.max)
         var unknown = BlockAllocation()
         #expect(unknown.extend(for: 0..<(1 << 40), length: nil) == nil)
         #expect(unknown.extend(for: 0..<10, length: 1000) == nil, "a small file")
+    }
+
+    @Test func `boundary 3: nothing is allocated for the bytes between two parts`() throws {
+        let (step, partStep) = (BlockAllocation.step, BlockAllocation.partStep)
+        let (far, length) = (Int64(12 << 30), Int64(16 << 30))
+        var allocation = BlockAllocation()
+        #expect(allocation.extend(for: 0..<10, length: length) == 0..<10 + step)
+        #expect(allocation.extend(for: far..<far + 5, length: length) == far..<far + 5 + partStep)
+        #expect(allocation.extend(for: 10..<step + 11, length: length) == 10 + step..<2 * step + 11)
+        #expect(allocation.extend(for: far + 5..<far + 9, length: length) == nil)
+        // Up to the blocks that exist.
+        #expect(allocation.extend(for: far - 9..<far - 5, length: length) == far - 9..<far)
+        let partial = try DiskStore().open(directory.location)
+        try partial.begin(large(2 << 30))
+        try partial.write(.first, 0..<1000)
+        let bytes = [UInt8](repeating: 1, count: 1000)
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(DownloadError) in try partial.write(bytes, at: 1 << 30) }
+        }
+        try result.get()
+        #expect(try allocated() <= step + partStep + (1 << 20))
+        partial.discard()
     }
 
     @Test func `boundary 3: nothing is kept if nothing was received`() throws {

@@ -18,6 +18,8 @@ final class SteppedExchange: Exchange {
         var position: Int64 = 0
         /// The offset at which the body started.
         var start: Int64 = 0
+        /// The offset at which the body ends.
+        var end: Int64 = 0
         var isHeldBack = false
         var isCancelled = false
         var hasEnded = false
@@ -51,13 +53,19 @@ final class SteppedExchange: Exchange {
         return Int64(range.dropFirst("bytes=".count).prefix { $0 != "-" }) ?? -1
     }
 
+    /// One past the last position of the requested range; nil without a bounded one.
+    private var rangeEnd: Int64? {
+        let digits = request.headers["Range"]?.split(separator: "-") ?? []
+        return digits.count == 2 ? Int64(digits[1]).map { $0 + 1 } : nil
+    }
+
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
     /// The object that is being sent; nil before the head, and after a head without its body.
     var object: SteppedObject? { state.withLock { $0.object } }
     /// The number of bytes still to be sent.
     var remainingByteCount: Int64 {
-        state.withLock { state in state.object.map { $0.content.length - state.position } ?? 0 }
+        state.withLock { state in state.object == nil ? 0 : state.end - state.position }
     }
     /// Whether the transfer has asked the engine to hold back the body.
     var isHeldBack: Bool { state.withLock { $0.isHeldBack } }
@@ -87,12 +95,13 @@ final class SteppedExchange: Exchange {
         let isPartial = offset > 0 && offset < object.content.length && condition == object.tag
         let start = isPartial ? offset : 0
         let length = object.content.length
-        var headers: AsyncDownloads.HeaderFields = ["ETag": object.tag, "Content-Length": String(length - start)]
-        if isPartial { headers["Content-Range"] = "bytes \(start)-\(length - 1)/\(length)" }
+        let end = isPartial ? min(length, rangeEnd ?? length) : length
+        var headers: AsyncDownloads.HeaderFields = ["ETag": object.tag, "Content-Length": String(end - start)]
+        if isPartial { headers["Content-Range"] = "bytes \(start)-\(end - 1)/\(length)" }
         state.withLock { state in
             state.object = object
             state.position = start
-            state.start = start
+            (state.start, state.end) = (start, end)
         }
         head(ResponseHead(status: StatusCode(isPartial ? 206 : 200), headers: headers))
         return isPartial
@@ -137,7 +146,7 @@ final class SteppedExchange: Exchange {
     func deliver(_ count: Int64) {
         let (object, range) = state.withLock { state -> (SteppedObject?, Range<Int64>) in
             guard let object = state.object, !state.hasEnded else { return (nil, 0..<0) }
-            let range = state.position..<min(object.content.length, state.position + count)
+            let range = state.position..<min(state.end, state.position + count)
             state.position = range.upperBound
             return (object, range)
         }

@@ -1,23 +1,33 @@
 /// The allocation of blocks ahead of the bytes of a partial file.
 ///
 /// Blocks are allocated in steps, so that a false length from a server, or a download that pauses early, uses no more
-/// than one step of disk space.
+/// than one step of disk space. Each exchange that writes a part of the file has steps of its own; no blocks are
+/// allocated for the bytes between two parts.
 struct BlockAllocation: Sendable, Hashable {
     /// The number of bytes that are allocated beyond the end of a write.
     static let step: Int64 = 64 << 20
 
+    /// The number of bytes that are allocated beyond the end of a write behind other parts.
+    ///
+    /// There may be many parts, which together take little more than one step.
+    static let partStep: Int64 = 8 << 20
+
     /// The minimum length of a file for allocation; for smaller files the call costs more than fragmentation.
     static let minimumLength: Int64 = 1 << 20
 
-    private var end: Int64?
+    private var allocated = IntervalSet()
 
     /// Returns the range to allocate blocks for before `write` is written, or nil if no allocation is necessary.
     mutating func extend(for write: Range<Int64>, length: Int64?) -> Range<Int64>? {
-        guard write.upperBound > end ?? 0, let length, length >= Self.minimumLength else { return nil }
-        let (ahead, overflow) = write.upperBound.addingReportingOverflow(Self.step)
-        let start = end ?? write.lowerBound
-        let next = max(write.upperBound, overflow ? length : min(length, ahead))
-        end = next
-        return start..<max(start, next)
+        guard let length, length >= Self.minimumLength, !write.isEmpty else { return nil }
+        let start = allocated.firstMissing(from: write.lowerBound)
+        guard start < write.upperBound else { return nil }
+        let isFirst = allocated.ranges.first.map { $0.lowerBound >= start || $0.upperBound == start } ?? true
+        let (ahead, overflow) = write.upperBound.addingReportingOverflow(isFirst ? Self.step : Self.partStep)
+        // The blocks of the next part exist.
+        let next = allocated.ranges.first { $0.lowerBound > start }?.lowerBound ?? .max
+        let end = max(write.upperBound, min(overflow ? length : min(length, ahead), next))
+        allocated.insert(start..<end)
+        return start..<end
     }
 }

@@ -1,8 +1,12 @@
 extension DiskPartial {
-    func rollBack(to received: IntervalSet) throws(DownloadError) {
-        // Otherwise the next save would write the last mark again.
+    func rollBack(to received: IntervalSet, epoch: Int?) throws(DownloadError) {
         let checkpoint = withState { state in
-            state.marked = nil
+            // A mark of the same epoch was decided after the rollback, and contains none of its bytes.
+            if epoch != state.epoch {
+                // Otherwise the next save would write the last mark again.
+                state.marked = nil
+                state.epoch = max(epoch ?? 0, state.epoch)
+            }
             return state.checkpoint
         }
         guard let checkpoint else { return }
@@ -31,7 +35,7 @@ extension DiskPartial {
         let live = withState { state in state.file.flatMap { file in state.checkpoint.map { (file, $0) } } }
         guard let (file, checkpoint) = live else { return false }
         var claimed = checkpoint.received
-        claimed.truncate(to: received.upperBound)
+        claimed.formIntersection(received)
         let rollback = CheckpointRollback(
             generation: checkpoint.generation, number: checkpoint.rollbackCount + 1, received: claimed)
         guard let line = rollback.encoded() else { return false }

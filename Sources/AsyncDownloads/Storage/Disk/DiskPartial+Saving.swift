@@ -14,9 +14,9 @@ extension DiskPartial {
         }
     }
 
-    func mark(_ received: IntervalSet) {
+    func mark(_ received: IntervalSet, epoch: Int?) {
         withState { state in
-            guard state.failure == nil, let file = state.file else { return }
+            guard state.failure == nil, let file = state.file, state.admitsMark(received, epoch) else { return }
             // The first checkpoint is being written; installing it also writes this mark.
             guard let checkpoint = state.checkpoint else { return state.marked = received }
             do throws(FileFailure) {
@@ -142,6 +142,19 @@ extension DiskPartial.State {
     /// Stops accepting bytes if another owner has the file, or its directory is gone.
     fileprivate mutating func note(_ failure: FileFailure) {
         if failure.kind == .inUse || failure.kind == .missing { self.failure = failure }
+    }
+
+    /// Returns whether a mark is newer than those before it, and enters its epoch.
+    ///
+    /// The threads that deliver bytes write their marks without the lock under which these were decided.
+    fileprivate mutating func admitsMark(_ received: IntervalSet, _ markEpoch: Int?) -> Bool {
+        if let markEpoch {
+            // Its bytes may have been rolled back.
+            guard markEpoch >= epoch else { return false }
+            if markEpoch > epoch { (epoch, marked) = (markEpoch, received) }
+        }
+        // Within an epoch bytes are only added, so that the larger mark is the later one.
+        return received.count >= marked?.count ?? 0
     }
 
     /// Writes the mark after the checkpoint; a failure costs bytes only after a crash.

@@ -20,8 +20,8 @@ extension DiskPartial {
                 if state.isClosed { throw state.notBegun }
                 let isSecret = !state.secretHeaders.isEmpty || representation.hasUnverifiedCredentials
                 state = State(
-                    file: file, representation: representation, secretHeaders: state.secretHeaders,
-                    hasSecretBytes: isSecret, hasSpace: true)
+                    file: file, representation: representation, epoch: state.epoch,
+                    secretHeaders: state.secretHeaders, hasSecretBytes: isSecret, hasSpace: true)
             }
         } catch {
             store.disk.close(file.handle)
@@ -62,7 +62,7 @@ extension DiskPartial {
             try store.disk.remove(names.path(file.claim, .partial))
             let isOurs = withState { state in
                 guard !state.isClosed else { return false }
-                state = State(secretHeaders: state.secretHeaders)
+                state = State(epoch: state.epoch, secretHeaders: state.secretHeaders)
                 return true
             }
             if isOurs { store.disk.close(file.handle) }

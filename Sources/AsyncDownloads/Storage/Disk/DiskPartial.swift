@@ -64,6 +64,8 @@ final class DiskPartial: Partial {
 
     var volume: UInt64? { lock.volume }
 
+    var allowsGaps: Bool { withState { $0.file?.volume != .diskWithoutGaps } }
+
     deinit {
         close()
     }
@@ -113,6 +115,8 @@ final class DiskPartial: Partial {
         var checkpoint: LiveCheckpoint?
         /// The intervals of the last mark, which may be missing from the next checkpoint.
         var marked: IntervalSet?
+        /// The number of rollbacks that were decided before the last mark or rollback.
+        var epoch = 0
         /// The name that the finished file was about to get.
         var chosenName: String?
         /// The headers that are sent but never recorded.

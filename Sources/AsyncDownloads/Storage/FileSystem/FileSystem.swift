@@ -123,6 +123,8 @@ package enum FilePermissions: Sendable, Hashable {
 package enum VolumeKind: Sendable, Hashable {
     /// A local disk: bytes that one process has written are visible to the next one, until a loss of power.
     case disk
+    /// A local disk with a file system that has no sparse files: it fills a gap with zeros.
+    case diskWithoutGaps
     /// Memory of this machine, which every allocated block reduces.
     case memory
     /// A network, FUSE, or unknown file system: bytes that were not synced may be lost with the process.

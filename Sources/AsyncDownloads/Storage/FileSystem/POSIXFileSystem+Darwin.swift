@@ -40,7 +40,8 @@ extension POSIXFileSystem {
         var status = stat()
         _ = try call("examine", file.name) { fstat(file.number, &status) }
         // F_PREALLOCATE allocates beyond the blocks that the file has, which are counted in units of 512 bytes.
-        let missing = range.upperBound - status.st_blocks * 512
+        // A range behind a gap gets its own blocks, and the gap none.
+        let missing = min(range.upperBound - status.st_blocks * 512, range.upperBound - range.lowerBound)
         guard missing > 0 else { return }
         var store = fstore_t(
             fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: missing,
@@ -70,7 +71,8 @@ extension POSIXFileSystem {
         }
         // A list of known file systems, because user-space file systems report that they are local.
         switch name {
-        case "apfs", "hfs", "msdos", "exfat": return .disk
+        case "apfs": return .disk
+        case "hfs", "msdos", "exfat": return .diskWithoutGaps
         case "tmpfs": return .memory
         default: return .other
         }

@@ -101,11 +101,12 @@ extension POSIXFileSystem {
         switch type {
         // tmpfs and ramfs.
         case 0x0102_1994, 0x8584_58F6: .memory
-        // ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, overlayfs, JFS, NILFS, ReiserFS, FAT, exFAT, NTFS, HFS+, HFS,
-        // UDF.
+        // ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, overlayfs, JFS, NILFS, ReiserFS, NTFS, UDF.
         case 0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E, 0x794C_7630, 0x3153_464A, 0x3434,
-            0x5265_4973, 0x4D44, 0x2011_BAB0, 0x5346_544E, 0x7366_746E, 0x482B, 0x4244, 0x1501_3346:
+            0x5265_4973, 0x5346_544E, 0x7366_746E, 0x1501_3346:
             .disk
+        // FAT, exFAT, HFS+, HFS.
+        case 0x4D44, 0x2011_BAB0, 0x482B, 0x4244: .diskWithoutGaps
         default: .other
         }
     }

@@ -30,10 +30,10 @@ struct MemoryBody: Sendable {
         received.insert(offset..<offset + Int64(source.count))
     }
 
-    /// Discards the bytes that are not in `received`, which starts at the first byte.
+    /// Discards the bytes that are not in `received`.
     mutating func rollBack(to received: IntervalSet) {
-        self.received = received
-        bytes = bytes.prefix(Int(received.upperBound))
+        self.received.formIntersection(received)
+        bytes = bytes.prefix(Int(self.received.upperBound))
     }
 
     /// Copies up to `buffer.count` bytes from `offset`, and returns their number; 0 at the end.

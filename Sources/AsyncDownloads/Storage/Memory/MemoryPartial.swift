@@ -55,6 +55,8 @@ final class MemoryPartial: Partial {
         close()
     }
 
+    var allowsGaps: Bool { state.withLock { $0.disk }?.allowsGaps ?? false }
+
     var isInMemory: Bool { medium.withLock { $0.isInMemory } }
 
     var volume: UInt64? { medium.withLock { $0.volume } }
@@ -128,21 +130,21 @@ final class MemoryPartial: Partial {
         try inMemory { state in state.body?.write(bytes, at: offset) }?.write(bytes, at: offset)
     }
 
-    func mark(_ received: IntervalSet) {
-        state.withLock { $0.disk }?.mark(received)
+    func mark(_ received: IntervalSet, epoch: Int?) {
+        state.withLock { $0.disk }?.mark(received, epoch: epoch)
     }
 
     func save(_ received: IntervalSet) throws(DownloadError) {
         try state.withLock { $0.disk }?.save(received)
     }
 
-    func rollBack(to received: IntervalSet) throws(DownloadError) {
+    func rollBack(to received: IntervalSet, epoch: Int?) throws(DownloadError) {
         let disk = state.withLock { state in
             state.body?.rollBack(to: received)
             state.version += 1
             return state.disk
         }
-        try disk?.rollBack(to: received)
+        try disk?.rollBack(to: received, epoch: epoch)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DownloadError) -> Int {

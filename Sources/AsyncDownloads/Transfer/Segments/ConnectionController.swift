@@ -107,6 +107,7 @@ extension ConnectionController {
         bound = max(1, sample.bound)
         collapse.expire(at: now)
         refusals.record(busyCount: sample.busyCount)
+        refusals.recover(at: now)
         guard case .automatic(let maximum) = mode else { return number }
         // A smaller bound is not a judgment, but the present windows don't measure the new number.
         if number < decided {
@@ -138,9 +139,9 @@ extension ConnectionController {
         state = .measuring
     }
 
-    /// Handles that the host has refused a further connection.
+    /// Handles that the host has refused further connections, after every request of the group was answered.
     ///
-    /// - Parameter aliveCount: How many connections of the transfer have a segment.
+    /// - Parameter aliveCount: How many connections of the transfer had a segment then.
     /// - Returns: The number that the host permits, if the refusal says so; it is worth remembering.
     mutating func refused(aliveCount: Int, at now: Duration) -> Int? {
         let ceiling = refusals.refused(aliveCount: aliveCount, at: now)
@@ -161,9 +162,9 @@ extension ConnectionController {
         return ceiling
     }
 
-    /// Handles that the host has accepted a further connection.
-    mutating func accepted() {
-        refusals.accepted()
+    /// Handles that the host has accepted a further connection, with which `busyCount` connections have a segment.
+    mutating func accepted(busyCount: Int) {
+        refusals.accepted(busyCount: busyCount)
     }
 
     /// The number that was worth its connections; nil before a step was judged.
@@ -180,7 +181,8 @@ extension ConnectionController {
 
 extension ConnectionController {
     private mutating func measured(_ sample: Sample, _ maximum: Int, at now: Duration) {
-        guard let rate = windows.settled, !sample.isThrottled else { return }
+        // A flow that has stopped settles at zero.
+        guard let rate = windows.settled, rate > 0, !sample.isThrottled else { return }
         collapse.observed(rate)
         guard sample.mayTry, mayRequest(at: now), decided < collapse.ceiling ?? .max else { return }
         let room = sample.remainingCount / Self.bytesPerConnection

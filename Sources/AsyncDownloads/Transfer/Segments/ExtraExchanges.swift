@@ -13,7 +13,7 @@ struct ExtraExchanges: Sendable {
     /// The fewest missing bytes for which automatic exchanges are worth it.
     private static let leastLength: Int64 = 8 << 20
     /// A response with this many bytes isn't short, whatever was requested.
-    private static let shortResponse: Int64 = 64 << 10
+    static let shortResponse: Int64 = 64 << 10
     /// How many automatic requests are sent at once, so that a refusal concerns few of them.
     private static let groupSize = 4
 
@@ -37,6 +37,12 @@ struct ExtraExchanges: Sendable {
     private var pausedUntil = Duration.zero
     /// The fetched bytes at the last sample.
     private var sampledCount: Int64 = 0
+    /// The most exchanges that had a segment since one was refused; nil if none was, or if that was judged.
+    private var refusedCount: Int?
+    /// When bytes of a body last arrived.
+    private var lastArrival: Duration?
+    /// When bytes arrived after a pause, or for the first time.
+    private var flowStart = Duration.zero
 
     init(_ mode: ConnectionController.Mode, _ limits: Limits = Limits()) {
         (self.mode, self.limits) = (mode, limits)
@@ -59,9 +65,10 @@ struct ExtraExchanges: Sendable {
         if count < Self.shortResponse { isOff = true }
     }
 
-    /// Sends no condition with extra requests from now on, or none at all if that was tried before.
+    /// Sends no condition with extra requests from now on.
+    ///
+    /// Several requests may have been sent with the condition.
     mutating func dropCondition() {
-        if dropsCondition { isOff = true }
         dropsCondition = true
     }
 
@@ -99,15 +106,27 @@ extension ExtraExchanges {
         _ = controller?.measure(sample, at: now)
     }
 
-    /// Handles that an extra exchange was accepted.
-    mutating func accepted() {
-        controller?.accepted()
+    /// Handles that an extra exchange was accepted, with which `busyCount` exchanges have a segment.
+    mutating func accepted(busyCount: Int) {
+        controller?.accepted(busyCount: busyCount)
+        if let refusedCount { self.refusedCount = max(refusedCount, busyCount) }
     }
 
-    /// Handles that an extra exchange was refused while `aliveCount` exchanges had a segment.
-    mutating func refused(aliveCount: Int, retryAfter: Duration?, at now: Duration) {
-        _ = controller?.refused(aliveCount: aliveCount, at: now)
+    /// Handles that an extra exchange was refused while `busyCount` exchanges had a segment.
+    ///
+    /// No further request is sent before ``judgeRefusals(at:)``.
+    mutating func refused(busyCount: Int, retryAfter: Duration?, at now: Duration) {
+        refusedCount = max(refusedCount ?? 0, busyCount)
         if let retryAfter { pausedUntil = max(pausedUntil, now + retryAfter) }
+    }
+
+    /// Judges the refusals since the last call, because every request was answered.
+    ///
+    /// The order of the responses to requests that were sent together says nothing about the limit of the host.
+    mutating func judgeRefusals(at now: Duration) {
+        guard let count = refusedCount else { return }
+        refusedCount = nil
+        _ = controller?.refused(aliveCount: count, at: now)
     }
 
     /// How many exchanges may have a segment or a request.
@@ -117,8 +136,11 @@ extension ExtraExchanges {
     ///
     /// - Parameter missing: How many bytes of the file are missing.
     func terms(_ plan: SegmentPlan, missing: Int64, at now: Duration) -> SegmentPlan.RequestTerms? {
-        guard !isOff, now >= pausedUntil, let controller, controller.mayRequest(at: now) else { return nil }
-        let count = number - plan.segments.count - plan.requests.count
+        guard !isOff, now >= pausedUntil, refusedCount == nil, let controller, controller.mayRequest(at: now) else {
+            return nil
+        }
+        // The connection of a canceled exchange counts until its end.
+        let count = number - plan.exchangeCount
         guard count > 0 else { return nil }
         switch mode {
         case .fixed: return .init(count: count, minimumLength: limits.shortestSegment)
@@ -132,4 +154,26 @@ extension ExtraExchanges {
 
     /// Returns for how long an extra exchange is waited for until its head arrives.
     func patience(_ plan: SegmentPlan) -> Duration { max(Self.headTime, plan.setup * 20) }
+}
+
+// MARK: - The flow of bytes
+
+/// While nothing arrives from any exchange, nothing is known about a single one: the device may have lost its network.
+extension ExtraExchanges {
+    /// Records that bytes of a body have arrived.
+    ///
+    /// - Parameter pause: For how long nothing arrives before the flow counts as interrupted.
+    mutating func bytesArrived(at now: Duration, pause: Duration) {
+        if lastArrival.map({ now - $0 >= pause }) ?? true { flowStart = now }
+        lastArrival = now
+    }
+
+    /// Returns for how long bytes have arrived without a pause; nil while nothing arrives.
+    func flowTime(at now: Duration, pause: Duration) -> Duration? {
+        guard let lastArrival, now - lastArrival < pause else { return nil }
+        return now - flowStart
+    }
+
+    /// Returns whether bytes have arrived after `time`.
+    func hasFlowed(since time: Duration) -> Bool { lastArrival.map { $0 > time } ?? false }
 }

@@ -1,13 +1,17 @@
 /// What the refusals of further connections say about one transfer.
 ///
-/// A refusal at the largest number so far is a limit of the host. A refusal below it is an accident or a limit that
-/// others share, after which some time passes; two in a row end all further requests.
+/// A refusal at the largest number so far is a limit of the host, which is exceeded by one connection every ten
+/// minutes. A refusal below it is an accident or a limit that others share, after which some time passes; two in a row
+/// end all further requests.
 struct RefusalRecord: Sendable, Hashable {
     private static let firstDelay = Duration.seconds(30)
     private static let mostInARow = 2
+    private static let recoveryTime = Duration.seconds(600)
 
     /// The number that the host permits; nil while unknown.
     private(set) var ceiling: Int?
+    /// When the ceiling was set or raised.
+    private var ceilingTime = Duration.zero
     /// The largest number of connections that had a segment at the same time.
     private var largestCount = 1
     private var pausedUntil = Duration.zero
@@ -21,15 +25,24 @@ struct RefusalRecord: Sendable, Hashable {
         largestCount = max(largestCount, busyCount)
     }
 
-    /// Records that a connection was accepted.
-    mutating func accepted() {
-        countInARow = 0
+    /// Raises the ceiling after some time, because the limit may have been that of a moment.
+    mutating func recover(at now: Duration) {
+        guard let ceiling, now - ceilingTime >= Self.recoveryTime else { return }
+        (self.ceiling, ceilingTime) = (ceiling + 1, now)
     }
 
-    /// Records a refusal, and returns the limit of the host if the refusal shows it.
+    /// Records that a connection was accepted, with which `busyCount` connections have a segment.
+    mutating func accepted(busyCount: Int) {
+        countInARow = 0
+        record(busyCount: busyCount)
+    }
+
+    /// Records refusals, and returns the limit of the host if they show it.
+    ///
+    /// - Parameter aliveCount: How many connections had a segment when every request of the group was answered.
     mutating func refused(aliveCount: Int, at now: Duration) -> Int? {
         if aliveCount >= largestCount {
-            ceiling = max(1, aliveCount)
+            (ceiling, ceilingTime) = (max(1, aliveCount), now)
             return ceiling
         }
         countInARow += 1

@@ -41,6 +41,9 @@ struct SegmentPlan: Sendable, Hashable {
     /// Whether no exchange is requested, has a segment, or is closing.
     var isEmpty: Bool { segments.isEmpty && requests.isEmpty && closing.isEmpty }
 
+    /// The number of exchanges that have not ended; each has a connection.
+    var exchangeCount: Int { segments.count + requests.count + closing.count }
+
     /// Returns the missing ranges that no exchange is going to bring, in ascending order; requests don't count.
     func unassigned(_ received: IntervalSet) -> [Range<Int64>] {
         guard let length else { return [] }
@@ -215,13 +218,16 @@ extension SegmentPlan {
         (segments, requests) = ([], [:])
     }
 
-    /// Extends the segment before the one that was at `index` by the rest of that one, as far as its response contains
-    /// it.
+    /// Extends the segment before the one that was at `index` up to the segment behind it, as far as its response
+    /// contains that.
+    ///
+    /// What is missing there is the rest of the ended segment, and what was taken from the earlier one although the
+    /// response was shorter than requested (rule 19).
     private mutating func handBack(_ segment: Segment, before index: Int) {
-        guard index > 0, !segment.open.isEmpty, let limit = segment.limit, !segments[index - 1].hasPassedLimit else {
-            return
-        }
-        let end = min(limit, segments[index - 1].responseEnd ?? limit)
+        guard index > 0, let limit = segment.limit, !segments[index - 1].hasPassedLimit else { return }
+        let next = index < segments.count ? segments[index].start : length ?? limit
+        guard !segment.open.isEmpty || limit < next else { return }
+        let end = min(next, segments[index - 1].responseEnd ?? next)
         if end > segments[index - 1].open.upperBound { segments[index - 1].extend(to: end) }
     }
 }

@@ -1,5 +1,7 @@
 /// The bytes that are fetched again and compared before bytes are continued that may have been received with other
-/// credentials: the first and the last 64 KiB.
+/// credentials: the first and the last 64 KiB of each range without a gap.
+///
+/// Each range is compared, because exchanges that ran at the same time may have received them one by one.
 ///
 /// Entity tags often identify a revision instead of a user's content, so that an equal tag doesn't say whose the bytes
 /// are.
@@ -10,12 +12,15 @@ struct CredentialProof: Sendable, Hashable {
     /// The ranges that have not been compared, ascending.
     private var ranges: [Range<Int64>]
 
-    /// - Parameter count: The number of bytes from the first one without a gap.
-    init(count: Int64) {
-        if count <= 2 * Self.length {
-            ranges = count > 0 ? [0..<count] : []
-        } else {
-            ranges = [0..<Self.length, count - Self.length..<count]
+    /// - Parameter received: The bytes that are to be continued.
+    init(_ received: IntervalSet) {
+        ranges = received.ranges.flatMap { range in
+            range.upperBound - range.lowerBound <= 2 * Self.length
+                ? [range]
+                : [
+                    range.lowerBound..<range.lowerBound + Self.length,
+                    range.upperBound - Self.length..<range.upperBound,
+                ]
         }
     }
 

@@ -33,6 +33,8 @@ struct ExchangeProgress: Sendable {
     private(set) var position: Int64
     /// One past the last byte that the head promised; nil while unknown.
     private(set) var end: Int64?
+    /// The bytes that the exchange has written.
+    private(set) var written = IntervalSet()
     /// How many bytes at the start of the body are on disk already.
     private var skippedCount: Int64 = 0
     /// Whether the engine waits until the device has a network connection.
@@ -166,7 +168,8 @@ extension ExchangeProgress {
     }
 
     /// Records that a part was written or compared.
-    mutating func finishWrite(at now: Duration) {
+    mutating func finishWrite(_ range: Range<Int64>? = nil, at now: Duration) {
+        if let range { written.insert(range) }
         pendingWriteCount -= 1
         lastActivity = now
     }
@@ -175,6 +178,12 @@ extension ExchangeProgress {
     mutating func failWrite() {
         pendingWriteCount -= 1
         hasFailed = true
+    }
+
+    /// Returns whether the body has ended without everything that its head promised.
+    func isPremature(_ ending: ExchangeEnd) -> Bool {
+        guard case .complete = ending else { return true }
+        return end.map { position < $0 } ?? false
     }
 
     /// Whether more bytes arrived than the head promised.

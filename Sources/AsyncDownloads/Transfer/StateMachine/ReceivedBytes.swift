@@ -12,6 +12,12 @@ struct ReceivedBytes: Sendable {
     private(set) var reliesOnChecksum = false
     /// Whether the digest has shown that bytes under several validators are not of one object.
     private(set) var hasDigestMismatch = false
+    /// The `ETag` field of the response that began the representation; nil without one, and after a restart.
+    private(set) var entityTag: String?
+    /// Whether several responses were combined that could not prove that they are of one object.
+    private(set) var combinesUnproven = false
+    /// How often bytes were removed while others were kept, so that a mark shows which bytes it knows of.
+    private(set) var epoch = 0
 
     /// The number of bytes.
     var count: Int64 { intervals.count }
@@ -29,7 +35,7 @@ struct ReceivedBytes: Sendable {
     }
 
     /// Whether bytes are kept only because the expected digest decides at the end.
-    var reliesOnDigest: Bool { representation?.unverifiedFrom != nil || reliesOnChecksum }
+    var reliesOnDigest: Bool { representation?.unverifiedFrom != nil || reliesOnChecksum || combinesUnproven }
 
     /// Whether a wrong digest leads to a restart; it does once.
     var mayRestartUnverified: Bool { reliesOnDigest && !hasDigestMismatch }
@@ -84,7 +90,7 @@ extension ReceivedBytes {
         if isChecksumExpected {
             reliesOnChecksum = true
         } else {
-            comparison = CredentialProof(count: intervals.prefixEnd)
+            comparison = CredentialProof(intervals)
         }
     }
 
@@ -135,6 +141,18 @@ extension ReceivedBytes {
     mutating func wrote(_ range: Range<Int64>, counts: Bool) {
         if counts { intervals.insert(range) }
         isPartialFilled = true
+        // The last writes of the exchanges that the change of credentials has canceled; nothing is compared yet.
+        if counts, comparison != nil { comparison = CredentialProof(intervals) }
+    }
+
+    /// Records the entity tag of the response that has begun the representation.
+    mutating func began(entityTag: String?) {
+        self.entityTag = entityTag
+    }
+
+    /// Records that a part was accepted which only has the same weak validator, or none.
+    mutating func combinedUnproven() {
+        combinesUnproven = true
     }
 
     /// Records the length of the object.
@@ -154,6 +172,7 @@ extension ReceivedBytes {
         defer { intervals = IntervalSet() }
         representation = nil
         (comparison, reliesOnChecksum) = (nil, false)
+        (entityTag, combinesUnproven) = (nil, false)
         return intervals.count
     }
 
@@ -161,6 +180,15 @@ extension ReceivedBytes {
     mutating func rollBack(to start: Int64) -> Int64 {
         let before = intervals.count
         intervals.truncate(to: start)
+        epoch += 1
+        return before - intervals.count
+    }
+
+    /// Discards some of the bytes, and returns how many of them there were.
+    mutating func rollBack(_ range: IntervalSet) -> Int64 {
+        let before = intervals.count
+        intervals.subtract(range)
+        epoch += 1
         return before - intervals.count
     }
 

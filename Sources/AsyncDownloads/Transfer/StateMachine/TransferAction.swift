@@ -28,9 +28,9 @@ enum TransferAction: Sendable {
     /// Remove the file from which bytes were imported.
     case removeImportedFile
     /// Let the checkpoint claim these bytes, and no others that it may have claimed before.
-    case rollBackPartial(IntervalSet)
+    case rollBackPartial(IntervalSet, epoch: Int)
     /// Mark these bytes as written, in case the process is killed.
-    case markPartial(IntervalSet)
+    case markPartial(IntervalSet, epoch: Int)
     /// Save a checkpoint while the exchange continues; answered by `saved`.
     case savePartial(IntervalSet)
     /// Save the bytes unless they are nil, and close the partial file; answered by `closed`.

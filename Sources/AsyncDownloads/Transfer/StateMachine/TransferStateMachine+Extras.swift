@@ -2,12 +2,17 @@
 extension TransferStateMachine {
     /// Starts extra exchanges, as many as are worth it now.
     mutating func startExtras(at now: Duration) -> [TransferAction] {
-        guard extras.number > plan.segments.count + plan.requests.count, isDivisible, !address.hasExpired(at: now),
+        if plan.requests.isEmpty { extras.judgeRefusals(at: now) }
+        guard extras.number > plan.exchangeCount, isDivisible, isFlowing(at: now), !address.hasExpired(at: now),
             let representation = bytes.representation,
             let length = representation.length,
             var terms = extras.terms(plan, missing: length - bytes.count, at: now)
         else { return [] }
         terms.window = strategy.window
+        if extraAddress.isRenewing {
+            guard plan.requests.isEmpty else { return [] }
+            terms.count = 1
+        }
         let validator = extras.dropsCondition ? nil : representation.validator
         var actions: [TransferAction] = []
         for range in plan.requestRanges(terms, received: bytes.intervals, at: now) {
@@ -22,8 +27,10 @@ extension TransferStateMachine {
         guard case .exchanging = state, intent == .run, demands.wantsFile, bytes.comparison == nil,
             let representation = bytes.representation
         else { return false }
+        // Without a strong validator, only the expected digest shows that the parts are of one object; once.
+        let isVerifiable = representation.validator != nil || settings.checksum != nil && !bytes.hasDigestMismatch
         // A later attempt continues after the first bytes, which must not be a hole.
-        return representation.validator != nil && representation.contentCoding == nil
+        return isVerifiable && allowsGaps && representation.contentCoding == nil
             && representation.unverifiedFrom == nil && !bytes.needsConfirmation && bytes.intervals.prefixEnd > 0
             && !bytes.isComplete && exchanges.all.contains { $0.exchange.isReceiving && !$0.exchange.isCanceled }
     }
@@ -35,8 +42,9 @@ extension TransferStateMachine {
             let end = exchange.request.range?.last.map { $0 + 1 } ?? bytes.representation?.length ?? .max
             plan.request(exchange.request.start..<max(end, exchange.request.start), by: id, at: now)
         }
-        let fields = address.redirects.headers(address.headers, adding: exchange.request.fields)
-        return [.startExchange(id, ExchangeRequest(url: address.url, headers: fields))]
+        let redirects = exchange.isExtra ? extraAddress.redirects(address.redirects) : address.redirects
+        let fields = redirects.headers(address.headers, adding: exchange.request.fields)
+        return [.startExchange(id, ExchangeRequest(url: redirects.current, headers: fields))]
     }
 
     /// Cancels one exchange; those before it take its bytes over.
@@ -49,13 +57,14 @@ extension TransferStateMachine {
     /// Cancels the exchanges that are not worth their connection any more.
     ///
     /// - Every extra exchange without a head, when no byte is missing.
-    /// - An exchange that has nothing left to write, unless its body ends soon.
+    /// - An exchange that has nothing left to write, unless its body ends soon. When no byte is missing, nothing but a
+    ///   body that ends with its last written byte is waited for.
     /// - The newest ones, where there are more than the controller permits.
     mutating func cancelUseless(at now: Duration) -> [TransferAction] {
         guard case .exchanging = state else { return [] }
         var useless = bytes.isComplete ? plan.requests.keys.sorted { $0.rawValue < $1.rawValue } : []
-        useless += plan.exhausted(bytes.intervals).filter { ($0.surplus ?? 0) > settings.segmentLimits.longestSurplus }
-            .map(\.exchange)
+        let longestSurplus = bytes.isComplete ? 0 : settings.segmentLimits.longestSurplus
+        useless += plan.exhausted(bytes.intervals).filter { ($0.surplus ?? 0) > longestSurplus }.map(\.exchange)
         var actions: [TransferAction] = []
         for id in useless { actions += cancelExchange(id, at: now) }
         // Where no further ones are started, those that were accepted continue.
@@ -83,10 +92,16 @@ extension TransferStateMachine {
             extras.turnOff()
             return drain(.advance, at: now)
         case .changed:
-            return cancelExchange(id, at: now) + startExtras(at: now)
+            // The other requests were sent under the same condition.
+            return cancelExchange(id, at: now) + cancelUnanswered(at: now)
         case .retryWithoutCondition:
             extras.dropCondition()
-            return cancelExchange(id, at: now) + startExtras(at: now)
+            return cancelExchange(id, at: now)
+        case .redirect(let location) where extraAddress.follow(location):
+            return cancelExchange(id, at: now)
+        case .denied where extraAddress.denied(address.redirects):
+            // The other requests went to the same URL.
+            return cancelExchange(id, at: now) + cancelUnanswered(at: now)
         case .ignoresRanges, .unusable, .redirect:
             extras.turnOff()
             return cancelExchange(id, at: now) + cancelUnanswered(at: now)
@@ -108,16 +123,21 @@ extension TransferStateMachine {
             return [.cancelExchange(id)]
         case .segment:
             exchanges.update(id) { $0.accept(skipping: 0, end: end) }
-            extras.accepted()
+            extraAddress.accepted()
+            if bytes.representation?.validator == nil { bytes.combinedUnproven() }
+            extras.accepted(busyCount: plan.segments.count)
+            if plan.requests.isEmpty { extras.judgeRefusals(at: now) }
             return cancelUseless(at: now)
         }
     }
 
-    /// Rule 58: a refusal reduces the number of exchanges, and doesn't concern those that were accepted.
-    mutating func refuseExtra(_ id: ExchangeID, retryAfter: Duration?, at now: Duration) -> [TransferAction] {
-        let actions = exchanges[id] == nil ? [] : cancelExchange(id, at: now)
-        extras.refused(aliveCount: plan.segments.count, retryAfter: retryAfter, at: now)
-        return actions + cancelUnanswered(at: now)
+    /// Rule 58: a refusal reduces the number of exchanges, and doesn't concern those that were accepted or that wait
+    /// for their response.
+    private mutating func refuseExtra(_ id: ExchangeID, retryAfter: Duration?, at now: Duration) -> [TransferAction] {
+        let actions = cancelExchange(id, at: now)
+        extras.refused(busyCount: plan.segments.count, retryAfter: retryAfter, at: now)
+        if plan.requests.isEmpty { extras.judgeRefusals(at: now) }
+        return actions
     }
 
     /// Cancels the extra exchanges without a head.
@@ -129,21 +149,48 @@ extension TransferStateMachine {
 // MARK: - Ends
 
 extension TransferStateMachine {
-    /// Whether the end of an exchange leaves others that receive, so that it isn't a failure of the transfer.
+    /// Whether other exchanges receive.
     func isSpare(_ id: ExchangeID) -> Bool {
         exchanges.all.contains { $0.id != id && $0.exchange.isReceiving && !$0.exchange.isCanceled }
     }
 
-    /// Handles the end of an exchange while others receive, which have taken its bytes over.
-    mutating func spareEnded(
+    /// Whether the end of an exchange says nothing about the transfer.
+    ///
+    /// - It was canceled.
+    /// - It is an extra one without a head, whose bytes are those of others or requested next.
+    /// - It has ended early while others receive, which have taken its bytes over.
+    func endsUnnoticed(_ exchange: ExchangeProgress, _ id: ExchangeID, _ end: ExchangeEnd) -> Bool {
+        if exchange.isCanceled { return true }
+        switch exchange.phase {
+        case .connecting: return exchange.isExtra || isSpare(id)
+        case .receiving: return isSpare(id) && exchange.isPremature(end)
+        case .preparing, .endedEarly: return false
+        }
+    }
+
+    /// Handles such an end.
+    mutating func endedUnnoticed(
         _ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
-        let hasBroughtNothing = exchange.position == exchange.request.start
+        // An exchange that breaks soon is like one that is refused: another one would break as well.
+        let hasBroughtLittle = exchange.position - exchange.request.start < ExtraExchanges.shortResponse
+        let hasBroughtAll = plan[id]?.isExhausted(bytes.intervals) ?? false
+        let isRefused = exchange.isExtra && !exchange.isCanceled && hasBroughtLittle && !hasBroughtAll
+        let counts = exchange.isReceiving || countsRefusal(id, at: now)
+        _ = exchanges.remove(id)
         plan.ended(id)
-        if exchange.isExtra, !exchange.isCanceled, hasBroughtNothing {
-            return refuseExtra(id, retryAfter: nil, at: now)
+        if isRefused, counts { extras.refused(busyCount: plan.segments.count, retryAfter: nil, at: now) }
+        if exchanges.isEmpty {
+            extras.judgeRefusals(at: now)
+            return proceed(.advance, at: now)
         }
         return cancelUseless(at: now) + startExtras(at: now)
+    }
+
+    /// Whether the missing response to an extra request is a refusal, and not the loss of the network: other exchanges
+    /// have received meanwhile.
+    private func countsRefusal(_ id: ExchangeID, at now: Duration) -> Bool {
+        isFlowing(at: now) || plan.requests[id].map { extras.hasFlowed(since: $0.sentAt) } ?? false
     }
 }
 
@@ -157,17 +204,40 @@ extension TransferStateMachine {
             extras.measure(plan, fetchedCount: meter.fetched, remaining: length - bytes.count, at: now)
             actions += cancelUseless(at: now)
         }
-        for (id, exchange) in exchanges.all where !exchange.isCanceled && !exchange.isWriting && isSpare(id) {
-            if exchange.isExtra, !exchange.isReceiving, now - exchange.lastActivity >= extras.patience(plan) {
-                actions += refuseExtra(id, retryAfter: nil, at: now)
-            } else if exchange.isReceiving, exchange.idleTime >= stallTime {
+        for (id, exchange) in exchanges.all where !exchange.isCanceled && !exchange.isWriting {
+            if exchange.isExtra, !exchange.isReceiving {
+                if hasWaitedLong(exchange, id, at: now) {
+                    let counts = countsRefusal(id, at: now)
+                    actions += counts ? refuseExtra(id, retryAfter: nil, at: now) : cancelExchange(id, at: now)
+                }
+            } else if exchange.isReceiving, isSpare(id), exchange.idleTime >= stallTime,
+                flowTime(at: now) ?? .zero >= stallTime
+            {
                 actions += cancelExchange(id, at: now)
             }
         }
         return actions + startExtras(at: now)
     }
 
+    /// Whether an extra exchange has waited too long for its head.
+    ///
+    /// While others don't receive either, the time isn't the server's.
+    private func hasWaitedLong(_ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration) -> Bool {
+        let time = now - exchange.lastActivity
+        let patience = extras.patience(plan)
+        if isSpare(id) { return min(time, flowTime(at: now) ?? .zero) >= patience }
+        return time >= min(patience, demands.idleTimeout ?? patience)
+    }
+
     private var stallTime: Duration { min(ExtraExchanges.stallTime, demands.idleTimeout ?? ExtraExchanges.stallTime) }
+
+    /// For how long nothing arrives before nothing is known about a single exchange any more.
+    var flowPause: Duration { stallTime / 2 }
+
+    /// Returns for how long any exchange has received without a pause; nil while none does.
+    private func flowTime(at now: Duration) -> Duration? { extras.flowTime(at: now, pause: flowPause) }
+
+    private func isFlowing(at now: Duration) -> Bool { flowTime(at: now) != nil }
 
     /// Gives up on canceled exchanges whose end doesn't come.
     mutating func abandonCanceled(at now: Duration) -> [TransferAction] {

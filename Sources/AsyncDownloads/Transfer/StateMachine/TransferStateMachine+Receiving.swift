@@ -41,6 +41,7 @@ extension TransferStateMachine {
             return .ignore
         }
         meter.add(count)
+        extras.bytesArrived(at: now, pause: flowPause)
         let limit = demands.byteLimit
         guard let part = exchanges.update(id, { $0.receive(count, limit: limit, at: now) }) else { return .ignore }
         let compares = exchanges[id]?.compares ?? false
@@ -66,7 +67,7 @@ extension TransferStateMachine {
     mutating func wrote(
         _ count: Int, at offset: Int64, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
-        exchanges.update(id) { $0.finishWrite(at: now) }
+        exchanges.update(id) { $0.finishWrite(offset..<offset + Int64(count), at: now) }
         plan.wrote(offset..<offset + Int64(count), by: id)
         guard let exchange = exchanges[id] else { return [] }
         bytes.wrote(offset..<offset + Int64(count), counts: !exchange.hasFailed)
@@ -90,7 +91,7 @@ extension TransferStateMachine {
         let emitsProgress = meter.shouldEmit(at: now)
         // Bytes that are reported to a subscriber survive a kill.
         switch marks.wrote(count, at: now, isReported: emitsProgress) {
-        case .now: actions.append(.markPartial(bytes.intervals))
+        case .now: actions.append(.markPartial(bytes.intervals, epoch: bytes.epoch))
         case .after(let delay): actions.append(.scheduleMark(delay))
         case nil: break
         }
@@ -132,13 +133,7 @@ extension TransferStateMachine {
     private mutating func ended(
         _ exchange: ExchangeProgress, _ id: ExchangeID, _ end: ExchangeEnd, at now: Duration
     ) -> [TransferAction] {
-        if exchange.isCanceled || isSpare(id) && !exchange.isHeldBack && isPremature(exchange, end) {
-            _ = exchanges.remove(id)
-            if isSpare(id) { return spareEnded(exchange, id, at: now) }
-            plan.ended(id)
-            // The race of a cancellation with the end of the last exchange that received.
-            return exchanges.isEmpty ? proceed(.advance, at: now) : []
-        }
+        if endsUnnoticed(exchange, id, end) { return endedUnnoticed(exchange, id, at: now) }
         switch exchange.phase {
         case .preparing:
             exchanges.update(id) { $0.endEarly(end) }
@@ -160,12 +155,6 @@ extension TransferStateMachine {
             if let delay = delay(after: exchange) { return verification + wait(for: delay, isPaced: true) }
             return verification + proceed(.advance, at: now)
         }
-    }
-
-    /// Whether the exchange has ended without everything that its head promised.
-    private func isPremature(_ exchange: ExchangeProgress, _ end: ExchangeEnd) -> Bool {
-        guard case .complete = end, exchange.isReceiving else { return true }
-        return exchange.end.map { exchange.position < $0 } ?? false
     }
 
     /// How long the next request has to wait after an exchange that ended in order; nil for not at all.
@@ -228,7 +217,7 @@ extension TransferStateMachine {
     }
 
     /// Continues after all exchanges have ended, unless the subscribers want something else.
-    private mutating func proceed(_ followUp: DrainFollowUp, at now: Duration) -> [TransferAction] {
+    mutating func proceed(_ followUp: DrainFollowUp, at now: Duration) -> [TransferAction] {
         if case .fail(let error) = followUp { return fail(error, at: now) }
         guard intent == .run else { return applyIntent(at: now) }
         switch followUp {

@@ -33,6 +33,7 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         precondition(exchanges.isEmpty, "a second exchange that isn't an extra one")
         plan.reset()
+        extraAddress = ExtraAddress()
         state = .exchanging
         return send(ExchangeProgress(request: range, compares: compares, at: now), at: now) + keepTicking()
     }
@@ -67,7 +68,9 @@ extension TransferStateMachine {
             preconditionFailure("an extra exchange without a representation")
         }
         return SegmentInterpreter(
-            requested: exchange.request, known: known, url: address.url.absoluteString, date: date
+            requested: exchange.request, known: known, weakTag: bytes.entityTag,
+            isChecksumExpected: settings.checksum != nil,
+            url: extraAddress.redirects(address.redirects).current.absoluteString, date: date
         ).decide(head)
     }
 
@@ -113,7 +116,9 @@ extension TransferStateMachine {
         case .append(let continuation):
             return append(continuation, id, at: now)
         case .begin(let representation, let end, let reason):
-            return start(representation, end: end, reason: reason, id, at: now)
+            let actions = start(representation, end: end, reason: reason, id, at: now)
+            bytes.began(entityTag: head.headers.singleton("ETag").value)
+            return actions
         case .complete(let length):
             bytes.settleLength(length)
             return confirmImport() + drain(.advance, at: now)

@@ -6,7 +6,7 @@ extension TransferStateMachine {
         switch state {
         // The store saves or places the bytes by itself.
         case .closing, .finishing, .ended: return []
-        default: return [.markPartial(bytes.intervals)]
+        default: return [.markPartial(bytes.intervals, epoch: bytes.epoch)]
         }
     }
 
@@ -45,18 +45,26 @@ extension TransferStateMachine {
     }
 
     private mutating func checkRunning(at now: Duration) -> [TransferAction] {
-        let running = exchanges.all.map(\.exchange).filter { !$0.isHeldBack && !$0.isCanceled }
-        guard !running.isEmpty else { return abandonCanceled(at: now) }
         var actions = abandonCanceled(at: now)
+        guard !running.isEmpty else { return actions }
         if meter.shouldEmit(at: now) {
-            if marks.isDue(at: now) { actions.append(.markPartial(bytes.intervals)) }
+            if marks.isDue(at: now) { actions.append(.markPartial(bytes.intervals, epoch: bytes.epoch)) }
             actions.append(.emit(.progress(progress)))
         }
         actions += checkExtras(at: now)
-        if let limit = demands.idleTimeout, running.allSatisfy({ !$0.isWriting && $0.idleTime >= limit }) {
+        // Extra exchanges without a head may have been given up.
+        let running = running
+        if !running.isEmpty, let limit = demands.idleTimeout,
+            running.allSatisfy({ !$0.isWriting && $0.idleTime >= limit })
+        {
             actions += drain(.retry(DownloadError(.timedOut, "no byte for \(limit)")), at: now)
         }
         return actions
+    }
+
+    /// The exchanges whose server has something to send.
+    private var running: [ExchangeProgress] {
+        exchanges.all.map(\.exchange).filter { !$0.isHeldBack && !$0.isCanceled }
     }
 
     private mutating func checkDraining(at now: Duration) -> [TransferAction] {

@@ -45,10 +45,12 @@ extension TransferStateMachine {
 // MARK: - Rollbacks
 
 extension TransferStateMachine {
-    /// Rolls back an exchange that brought more bytes than its head promised: nothing says which of them are the right
-    /// ones (rule 30).
+    /// Rolls back an exchange that brought more bytes than its head promised (rule 30).
+    ///
+    /// Nothing says which of its bytes are the right ones. The bytes of other exchanges are kept.
     mutating func exceeded(_ exchange: ExchangeProgress, at now: Duration) -> [TransferAction] {
-        let actions = rollBack(from: exchange.request.start, .excessBytes)
+        let discarded = bytes.rollBack(exchange.written)
+        let actions = rolledBack(discarded, .excessBytes)
         bytes.forgetEmptyRepresentation()
         // The race of the last write with a stop.
         guard case .exchanging = state, exchange.isReceiving else { return actions }
@@ -70,16 +72,14 @@ extension TransferStateMachine {
     mutating func rollBackUnverified() -> [TransferAction] {
         guard settings.checksum == nil, let start = bytes.takeUnverifiedStart() else { return [] }
         let update = bytes.representation.map { [TransferAction.updateRepresentation($0)] } ?? []
-        return update + rollBack(from: start, .contentChanged)
+        let discarded = bytes.rollBack(to: start)
+        return update + rolledBack(discarded, .contentChanged)
     }
 
-    /// Rolls back the bytes from `start` on, also in the checkpoint, which a later process would use.
-    private mutating func rollBack(from start: Int64, _ reason: RestartReason) -> [TransferAction] {
-        let discarded = bytes.rollBack(to: start)
-        guard discarded > 0 else { return [.rollBackPartial(bytes.intervals)] }
-        return [
-            .rollBackPartial(bytes.intervals), .emit(.restarted(reason: reason, discardedByteCount: discarded)),
-        ]
+    /// Rolls back `count` bytes that were discarded in the checkpoint as well, which a later process would use.
+    private func rolledBack(_ count: Int64, _ reason: RestartReason) -> [TransferAction] {
+        [.rollBackPartial(bytes.intervals, epoch: bytes.epoch)]
+            + (count > 0 ? [.emit(.restarted(reason: reason, discardedByteCount: count))] : [])
     }
 }
 

@@ -105,6 +105,8 @@ struct TransferStateMachine: Sendable {
     var exchanges = ExchangeSet()
     var plan = SegmentPlan()
     var extras: ExtraExchanges
+    /// Where the extra exchanges are requested.
+    var extraAddress = ExtraAddress()
     var strategy: RequestStrategy
     var budget: RetryBudget
     var permit = PermitHolding()
@@ -117,6 +119,8 @@ struct TransferStateMachine: Sendable {
 
     /// Whether the store has the partial file open.
     var isPartialOpen = false
+    /// Whether bytes may be written far behind the others.
+    var allowsGaps = true
     /// Whether another process owns the partial file, so that opening it is tried again and again.
     var isPollingOwner = false
     /// Whether the partial file knows the secret headers that are sent.

@@ -33,9 +33,9 @@ package final class HTTPClientTransport: Transport {
     ///
     /// - Parameters:
     ///   - connectTimeout: The time limit for establishing a connection.
-    ///   - maximumConnectionsPerHost: The number of exchanges with one host that may run at the same time. The
-    ///     connection pool is made large enough that no exchange waits in it, because its connect timeout includes that
-    ///     wait.
+    ///   - maximumConnectionsPerHost: The number of transfers with one host that may run at the same time, each with
+    ///     up to 16 exchanges. The connection pool is made large enough that no exchange waits in it, because its
+    ///     connect timeout includes that wait.
     package init(connectTimeout: Duration = .seconds(30), maximumConnectionsPerHost: Int = 256) {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
@@ -47,8 +47,8 @@ package final class HTTPClientTransport: Transport {
         configuration.connectionPool.retryConnectionEstablishment = false
         // The scheduler limits connections, so the pool's limit must not take effect. A closing connection still
         // counts.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(
-            256, 2 * maximumConnectionsPerHost)
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = HostPool.size(
+            forTransfers: maximumConnectionsPerHost)
         configuration.http1_1ConnectionDebugInitializer = { channel in
             // Large reads make the engine fast: fewer system calls, and one write for each part. Only one read is done
             // at a time: each read takes memory, and bytes that are read together with the end of the connection may

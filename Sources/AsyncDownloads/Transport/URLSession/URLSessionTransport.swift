@@ -15,7 +15,8 @@ package final class URLSessionTransport: Transport {
 
     /// Creates a transport with a new session.
     ///
-    /// - Parameter maximumConnectionsPerHost: The number of exchanges with one host that may run at the same time.
+    /// - Parameter maximumConnectionsPerHost: The number of transfers with one host that may run at the same time, each
+    ///   with up to 16 exchanges.
     package init(maximumConnectionsPerHost: Int = 256) {
         let configuration = URLSessionConfiguration.default
         // With a cache, canceling a task early ends the process on Linux; on other platforms, it would store whole
@@ -27,7 +28,7 @@ package final class URLSessionTransport: Transport {
         configuration.urlCredentialStorage = nil
         // The transfer has its own idle timer. The session's would also count the time in which reading is suspended.
         configuration.timeoutIntervalForRequest = 86_400
-        configuration.httpMaximumConnectionsPerHost = max(256, 2 * maximumConnectionsPerHost)
+        configuration.httpMaximumConnectionsPerHost = HostPool.size(forTransfers: maximumConnectionsPerHost)
         Self.waitForConnectivity(configuration)
         let queue = OperationQueue()
         queue.name = "async-downloads.urlsession"

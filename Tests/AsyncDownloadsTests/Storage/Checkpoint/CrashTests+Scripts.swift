@@ -46,6 +46,14 @@ extension CrashTests {
                 .write(600..<800), .save, .write(800..<1000), .mark, .place([destination]),
             ]),
         StorageScript(
+            testDescription: "several exchanges, and two crashes of the process",
+            steps: [
+                .open, .begin(.first), .write(0..<100), .write(500..<600), .mark, .save, .write(800..<850),
+                .write(100..<150), .write(600..<650), .mark, .saveBelow(600), .crash(.process), .open,
+                .write(150..<300), .write(850..<900), .mark, .crash(.process), .open, .write(300..<500), .mark,
+                .write(650..<800), .save, .write(900..<1000), .mark, .place([destination]),
+            ]),
+        StorageScript(
             testDescription: "continuing after a loss of power",
             steps: [
                 .open, .begin(.first), .write(0..<300), .save, .write(300..<400), .mark, .save, .write(400..<500),

@@ -38,6 +38,60 @@ struct RollbackTests {
         withExtendedLifetime(partial) {}
     }
 
+    @Test func `a late mark of an earlier epoch is ignored, also by the next save`() throws {
+        let partial = try recorded()
+        partial.mark(IntervalSet(0..<400), epoch: 0)
+        try partial.rollBack(to: IntervalSet(0..<200), epoch: 1)
+        partial.mark(IntervalSet(0..<500), epoch: 0)
+        #expect(try found() == .bytes(SampleObject.first.representation, IntervalSet(0..<200)))
+        withExtendedLifetime(partial) {}
+    }
+
+    @Test func `a save does not write a mark of an earlier epoch`() throws {
+        let partial = try recorded()
+        try partial.rollBack(to: IntervalSet(0..<200), epoch: 1)
+        partial.mark(IntervalSet(0..<500), epoch: 0)
+        try partial.save(IntervalSet(0..<210))
+        #expect(try found() == .bytes(SampleObject.first.representation, IntervalSet(0..<210)))
+        withExtendedLifetime(partial) {}
+    }
+
+    @Test func `a mark that was decided after a rollback may arrive before it`() throws {
+        let partial = try recorded()
+        partial.mark(IntervalSet(0..<250), epoch: 1)
+        try partial.rollBack(to: IntervalSet(0..<200), epoch: 1)
+        #expect(try found() == .bytes(SampleObject.first.representation, IntervalSet(0..<250)))
+        withExtendedLifetime(partial) {}
+    }
+
+    @Test func `a mark that was overtaken by a later one is ignored`() throws {
+        let partial = try recorded()
+        partial.mark(IntervalSet(0..<400), epoch: 0)
+        try partial.save(IntervalSet(0..<350))
+        #expect(try found() == .bytes(SampleObject.first.representation, IntervalSet(0..<500)))
+        withExtendedLifetime(partial) {}
+    }
+
+    @Test func `a rollback keeps ranges behind the removed one`() throws {
+        let partial = try recorded()
+        var rest = IntervalSet(0..<100)
+        rest.insert(200..<300)
+        try partial.rollBack(to: rest)
+        #expect(try found() == .bytes(SampleObject.first.representation, rest))
+        withExtendedLifetime(partial) {}
+    }
+
+    @Test func `a rollback in place claims no more than it is told`() throws {
+        let partial = try #require(try recorded() as? DiskPartial)
+        var rest = IntervalSet(0..<100)
+        rest.insert(200..<700)
+        #expect(partial.rollBack(to: rest))
+        rest = IntervalSet(0..<100)
+        rest.insert(200..<300)
+        #expect(try found() == .bytes(SampleObject.first.representation, rest))
+        withExtendedLifetime(partial) {}
+    }
+
     @Test func `a rollback to no bytes removes the checkpoint`() throws {
         let partial = try recorded()
         try partial.rollBack(to: IntervalSet())

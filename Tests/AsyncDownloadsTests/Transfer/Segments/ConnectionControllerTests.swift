@@ -87,6 +87,14 @@ struct ConnectionControllerTests {
         #expect(fixture.controller.number == 16)
     }
 
+    @Test func `nothing is tried while nothing arrives`() {
+        var fixture = ControllerFixture()
+        fixture.run(30) { _, _ in 0 }
+        #expect(fixture.numbers == [1])
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16)
+    }
+
     @Test func `nothing is tried when little is left`() {
         var fixture = ControllerFixture()
         fixture.sample.remainingCount = 7 << 20
@@ -204,7 +212,7 @@ struct ConnectionRefusalTests {
         #expect(fixture.controller.number == 4)
         #expect(!fixture.controller.mayRequest(at: fixture.now + .seconds(29)))
         #expect(fixture.controller.mayRequest(at: fixture.now + .seconds(30)))
-        fixture.controller.accepted()
+        fixture.controller.accepted(busyCount: 4)
         #expect(fixture.controller.refused(aliveCount: 3, at: fixture.now) == nil)
         #expect(fixture.controller.refused(aliveCount: 3, at: fixture.now) == nil)
         #expect(!fixture.controller.mayRequest(at: fixture.now + .seconds(3600)))
@@ -214,5 +222,24 @@ struct ConnectionRefusalTests {
         var fixture = ControllerFixture(.fixed(16))
         #expect(fixture.controller.refused(aliveCount: 1, at: .zero) == 1)
         #expect(fixture.controller.number == 1)
+    }
+
+    @Test func `the largest number counts at once, not with the next sample`() {
+        var controller = ConnectionController(.fixed(8), at: .zero)
+        for count in 2...6 { controller.accepted(busyCount: count) }
+        #expect(controller.refused(aliveCount: 3, at: .zero) == nil)
+        #expect(controller.refused(aliveCount: 6, at: .zero) == 6)
+    }
+
+    @Test func `the limit of a host is exceeded by one every ten minutes`() {
+        var fixture = ControllerFixture(.fixed(4))
+        #expect(fixture.controller.refused(aliveCount: 2, at: .zero) == 2)
+        fixture.run(599) { _, _ in 10 }
+        #expect(fixture.controller.number == 2)
+        fixture.run(2) { _, _ in 10 }
+        #expect(fixture.controller.number == 3)
+        #expect(fixture.controller.refused(aliveCount: 2, at: fixture.now) == nil)
+        fixture.run(1300) { _, _ in 10 }
+        #expect(fixture.controller.number == 4)
     }
 }

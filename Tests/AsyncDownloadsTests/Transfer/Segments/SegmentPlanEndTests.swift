@@ -55,6 +55,34 @@ struct SegmentPlanEndTests {
         #expect(fixture.plan.unassigned(fixture.received) == [far + 10..<64 * mebibyte])
     }
 
+    @Test func `rule 19: what a short response has not brought returns to the exchange before it`() {
+        var fixture = PlanFixture()
+        _ = fixture.request(1, from: 2)
+        _ = fixture.accept(2, 32 * mebibyte, to: 32 * mebibyte + 10)
+        #expect(fixture.open[1] == 0..<32 * mebibyte)
+        fixture.receive(10, 2)
+        fixture.plan.ended(2)
+        #expect(fixture.open == [1: 0..<64 * mebibyte])
+        #expect(fixture.plan.unassigned(fixture.received) == [])
+        #expect(fixture.receive(64 * mebibyte, 1) == [0..<32 * mebibyte, 32 * mebibyte + 10..<64 * mebibyte])
+    }
+
+    @Test func `rule 19: it returns only up to the next exchange, and not where its bytes have passed`() {
+        var fixture = PlanFixture()
+        _ = fixture.request(2, from: 2)
+        let starts = [2, 3].map { fixture.plan.requests[$0]?.range.lowerBound ?? 0 }
+        _ = fixture.accept(2, starts[0], to: starts[0] + 10)
+        _ = fixture.accept(3)
+        var passed = fixture
+        fixture.receive(10, 2)
+        fixture.plan.ended(2)
+        #expect(fixture.open[1] == 0..<starts[1])
+        passed.receive(starts[0] + 1, 1)
+        passed.receive(10, 2)
+        passed.plan.ended(2)
+        #expect(passed.plan.unassigned(passed.received) == [starts[0] + 10..<starts[1]])
+    }
+
     @Test func `the first exchange has nobody before it`() {
         var fixture = divided()
         fixture.receive(mebibyte, 1)

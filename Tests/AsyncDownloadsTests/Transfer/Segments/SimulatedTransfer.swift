@@ -85,7 +85,7 @@ struct SimulatedTransfer {
                 plan.ended(exchange)
             } else {
                 connections[exchange] = Connection(number: exchange.rawValue - 1, acceptedAt: time)
-                controller.accepted()
+                controller.accepted(busyCount: plan.segments.count)
             }
         }
         largestCount = max(largestCount, plan.segments.count)

@@ -25,6 +25,7 @@ extension ModelRun {
             check(exchanges.isEmpty || isExtra, "rule 8: a second exchange without a bounded range")
             check(permit == .held, "an exchange without a permit")
             check(store.isOpen, "an exchange without a partial file")
+            check(exchanges.count < connections, "rule 58: more exchanges than connections")
             exchanges.append(Exchange(number: number, request: request))
         case .cancelExchange(let number):
             updateExchange(number) { $0.isCancelled = true }
@@ -46,7 +47,7 @@ extension ModelRun {
             check(tick == nil, "two ticks at the same time")
             tick = now + delay
         case .scheduleMark(let delay): mark = now + delay
-        case .markPartial(let received): check(store.mark(received), "marked bytes that were never written")
+        case .markPartial(let received, _): check(store.mark(received), "marked bytes that were never written")
         case .emit, .removeImportedFile, .useCredentials: break
         case .end(let ending):
             check(self.ending == nil, "two ends")
@@ -85,10 +86,10 @@ extension ModelRun {
             take("discarded", machine.closed(at: now))
         case .recordPartial(let received, let number):
             take("recorded", machine.prepared(store.record(received, using: &generator), exchange: number, at: now))
-        case .rollBackPartial(let received): store.rollBack(to: received)
+        case .rollBackPartial(let received, _): store.rollBack(to: received)
         case .finishPartial(let length, let representation, let checksum):
-            let isChecked = representation.unverifiedFrom != nil && checksum != nil
-            let error = store.finish(length: length, checked: isChecked)
+            check(representation.unverifiedFrom == nil || checksum != nil, "bytes that nothing verifies")
+            let error = store.finish(length: length, checked: checksum != nil)
             take("finished", machine.finished(error.map(Result.failure) ?? .success([:]), at: now))
         default: preconditionFailure("\(action) is not an action for the store")
         }

@@ -46,7 +46,8 @@ extension ModelRun {
 
     private mutating func head(_ current: Exchange) {
         let number = current.number
-        let busyCount = exchanges.filter { $0.response != nil && !$0.isCancelled }.count
+        // A canceled exchange keeps its connection until its end.
+        let busyCount = exchanges.filter { $0.response != nil }.count
         let response =
             busyCount >= server.limit
             ? ModelResponse(status: 503)

@@ -38,6 +38,8 @@ struct ModelRun {
     var exchanges: [Exchange] = []
     var commands: Int
     let isPassing: Bool
+    /// How many exchanges may run at the same time.
+    let connections: Int
     private(set) var violations: [String] = []
     /// A description of what happened, for failure messages.
     var history: [String] = []
@@ -91,6 +93,7 @@ struct ModelRun {
         store = ModelStore(faults: passing || faults == 0 ? 0 : Int.random(in: 0...2, using: &generator))
         machine.setRefreshable(Bool.random(using: &generator))
         isPassing = passing
+        self.connections = connections
         self.generator = generator
         self.commands = commands
     }

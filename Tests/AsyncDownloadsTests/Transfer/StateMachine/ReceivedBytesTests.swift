@@ -49,6 +49,33 @@ struct ReceivedBytesTests {
         #expect(checked.comparison == nil && checked.reliesOnChecksum && checked.mayRestartUnverified)
     }
 
+    @Test func `rule 9: every range is compared`() {
+        var representation = Representation.sample()
+        (representation.length, representation.hasUnverifiedCredentials) = (1 << 30, true)
+        var received = IntervalSet(0..<200_000)
+        received.insert(500_000..<500_010)
+        received.insert(900_000..<1_100_000)
+        var bytes = ReceivedBytes()
+        bytes.found(representation, received, isChecksumExpected: false)
+        var compared: [Range<Int64>] = []
+        while let next = bytes.comparison?.next {
+            compared.append(next)
+            _ = bytes.compared(to: next.upperBound)
+        }
+        #expect(
+            compared == [
+                0..<65_536, 134_464..<200_000, 500_000..<500_010, 900_000..<965_536, 1_034_464..<1_100_000,
+            ])
+    }
+
+    @Test func `a part of the bytes is rolled back, and the rest is kept`() {
+        var bytes = found()
+        #expect(bytes.rollBack(IntervalSet(10..<20)) == 10)
+        #expect(bytes.intervals.ranges == [0..<10, 20..<50])
+        #expect(bytes.rollBack(IntervalSet(10..<20)) == 0)
+        #expect(bytes.epoch == 2)
+    }
+
     @Test func `new credentials matter only where bytes have arrived`() {
         var bytes = ReceivedBytes()
         bytes.credentialsChanged(isChecksumExpected: false)

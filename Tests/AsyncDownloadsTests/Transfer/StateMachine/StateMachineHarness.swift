@@ -182,7 +182,7 @@ extension StateMachineHarness {
         case .scheduleTick(let delay): tick = now + delay
         case .scheduleRetry(let delay, let timer): retry = (now + delay, timer)
         case .scheduleMark(let delay): mark = now + delay
-        case .markPartial(let received): marked = received
+        case .markPartial(let received, _): marked = received
         case .startExchange(let number, let request):
             running.insert(number)
             requests.append(request)

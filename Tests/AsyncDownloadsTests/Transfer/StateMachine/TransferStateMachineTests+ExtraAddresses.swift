@@ -1,0 +1,141 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+private let mebibyte = StateMachineHarness.mebibyte
+
+/// Extra exchanges whose URL is the target of a redirect that has expired.
+@Suite("Addresses of extra exchanges", .endsWhenHung)
+struct TransferExtraAddressTests {
+    private static let origin = "https://a.example/file"
+
+    private static func target(_ number: Int) -> String { "https://b.example/signed-\(number)" }
+
+    /// A transfer that was redirected, whose extra exchanges were sent to the target.
+    private static func redirected(_ count: Int) -> StateMachineHarness {
+        var harness = StateMachineHarness.connecting {
+            $0.connections = .fixed(count)
+            $0.headers = ["Authorization": "Bearer 1"]
+        }
+        harness.head(302, ["Location": target(1)])
+        harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": "\"v1\""])
+        harness.bytes(1000)
+        return harness
+    }
+
+    private static func addresses(_ harness: StateMachineHarness) -> [String] {
+        harness.requests.map(\.url.absoluteString)
+    }
+
+    @Test(arguments: [401, 403, 404, 410])
+    func `rule 10: after a refusal, one request goes through the requested URL`(status: Int) {
+        var harness = Self.redirected(4)
+        #expect(Self.addresses(harness).suffix(3) == [Self.target(1), Self.target(1), Self.target(1)])
+        harness.forget()
+        harness.head(status, of: 4)
+        #expect(harness.done.prefix(3) == ["cancel 4", "cancel 3", "cancel 5"])
+        #expect(Self.addresses(harness) == [Self.origin])
+        #expect(harness.requests.last?.headers["Authorization"] == "Bearer 1")
+        #expect(harness.running == [2, 6])
+        harness.head(302, ["Location": Self.target(2)], of: 6)
+        #expect(Self.addresses(harness) == [Self.origin, Self.target(2)])
+        // Rule 11: the other origin gets no secrets.
+        #expect(harness.requests.last?.headers["Authorization"] == nil)
+        harness.accept(7)
+        harness.bytes(1000, of: 2)
+        #expect(harness.running == [2, 7, 8, 9])
+        #expect(Self.addresses(harness).suffix(2) == [Self.target(2), Self.target(2)])
+        #expect(harness.log.isEmpty && harness.machine.extras.number == 4)
+    }
+
+    @Test func `rule 58: a refusal by the requested URL is a refusal`() {
+        var harness = Self.redirected(2)
+        harness.head(403, of: 3)
+        harness.forget()
+        harness.head(403, of: 4)
+        harness.bytes(1000, of: 2)
+        #expect(harness.running == [2] && harness.requests.isEmpty && harness.log.isEmpty)
+        #expect(harness.machine.extras.number == 1 && harness.machine.budget.retriesUsed == 0)
+    }
+
+    @Test func `a redirect of the requested URL that is not permitted ends the division`() {
+        var harness = Self.redirected(2)
+        harness.head(403, of: 3)
+        harness.forget()
+        harness.head(302, ["Location": "http://b.example/plain"], of: 4)
+        harness.bytes(1000, of: 2)
+        #expect(harness.running == [2] && harness.requests.isEmpty && harness.machine.extras.isOff)
+    }
+
+    @Test func `a target that expires again is renewed again`() {
+        var harness = Self.redirected(2)
+        harness.head(403, of: 3)
+        harness.head(302, ["Location": Self.target(2)], of: 4)
+        harness.accept(5)
+        harness.bytes(100_000, of: 5)
+        harness.lose(5)
+        harness.forget()
+        harness.head(403, of: 6)
+        #expect(Self.addresses(harness) == [Self.origin])
+    }
+}
+
+/// Parts of an object without a strong validator, which the expected digest verifies.
+@Suite("Parts that only a digest verifies", .endsWhenHung)
+struct TransferWeakPartsTests {
+    private static let tag = "W/\"v1\""
+
+    private static func divided() -> StateMachineHarness {
+        var harness = StateMachineHarness.connecting {
+            $0.connections = .fixed(3)
+            $0.checksum = .sha256(String(repeating: "0", count: 64))
+        }
+        harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": tag])
+        harness.bytes(1000)
+        return harness
+    }
+
+    @Test func `parts with the same weak tag are combined, and the digest is verified first`() {
+        var harness = Self.divided()
+        #expect(harness.running == [1, 2, 3])
+        #expect(harness.requests.allSatisfy { $0.headers["If-Match"] == nil })
+        for id in [2, 3] as [ExchangeID] { harness.head(206, harness.part(id, tag: Self.tag), of: id) }
+        #expect(harness.machine.bytes.reliesOnDigest)
+        for id in [1, 2, 3] as [ExchangeID] { harness.complete(id) }
+        harness.end(of: 3)
+        #expect(harness.done.last == "end finished")
+    }
+
+    @Test func `a wrong digest restarts once, over one connection`() {
+        var harness = Self.divided()
+        for id in [2, 3] as [ExchangeID] { harness.head(206, harness.part(id, tag: Self.tag), of: id) }
+        for id in [1, 2, 3] as [ExchangeID] { harness.complete(id) }
+        harness.finishing = .failure(DownloadError(.checksumMismatch))
+        harness.end(of: 3)
+        #expect(harness.log.last == "restarted digestMismatch 16777216")
+        harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": Self.tag])
+        harness.bytes(1000)
+        #expect(harness.running.count == 1)
+        if let id = harness.exchange { harness.complete(id) }
+        harness.end()
+        #expect(harness.failure?.code == .checksumMismatch)
+    }
+
+    @Test func `another weak tag is a difference`() {
+        var harness = Self.divided()
+        harness.forget()
+        harness.head(206, harness.part(2, tag: "W/\"v2\""), of: 2)
+        #expect(harness.done.prefix(2) == ["cancel 2", "cancel 3"])
+        #expect(!harness.machine.bytes.reliesOnDigest)
+    }
+
+    @Test func `where gaps are filled with zeros, nothing is divided`() {
+        var harness = StateMachineHarness.connecting { $0.connections = .fixed(4) }
+        harness.machine.allowsGaps = false
+        harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": "\"v1\""])
+        harness.bytes(1000)
+        #expect(harness.running == [1])
+    }
+}
