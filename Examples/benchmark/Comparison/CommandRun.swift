@@ -15,10 +15,12 @@ struct CommandRun: Sendable, Codable {
     }
 
     /// Runs a command and measures it; no other child process may end meanwhile.
-    static func measure(_ command: [String]) async throws -> Self {
+    ///
+    /// - Parameter directory: The directory for the temporary files of the command.
+    static func measure(_ command: [String], in directory: TemporaryDirectory) async throws -> Self {
         let (clock, before) = (ContinuousClock(), childSeconds())
         let start = clock.now
-        try await run(command, output: FileHandle.nullDevice)
+        try await run(command, output: FileHandle.nullDevice, environment: ["TMPDIR": directory.url.path])
         let wall = (clock.now - start) / .seconds(1)
         return Self(wallSeconds: wall, processorSeconds: childSeconds() - before)
     }
@@ -38,11 +40,12 @@ struct CommandRun: Sendable, Codable {
     }
 
     private static func run(
-        _ command: [String], output: Any, errors: Any = FileHandle.nullDevice
+        _ command: [String], output: Any, errors: Any = FileHandle.nullDevice, environment: [String: String] = [:]
     ) async throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: command[0])
         process.arguments = Array(command.dropFirst())
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = errors

@@ -47,7 +47,7 @@ struct ComparisonReport: Sendable, Codable {
                 defer { directory.remove() }
                 let transfers = workload.transfers(size, from: server, to: directory)
                 guard let command = try program.command(workload, transfers, in: directory) else { continue }
-                let run = try await CommandRun.measure(command)
+                let run = try await CommandRun.measure(command, in: directory)
                 try check(transfers, workload, size)
                 if round > 0 { runs[program, default: []].append(run) }
             }

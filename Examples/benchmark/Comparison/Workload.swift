@@ -83,7 +83,8 @@ enum Program: String, Sendable, Codable {
         case .wget2:
             try write(transfers.map(\.url.absoluteString))
             return [
-                executable, "--quiet", "--max-threads=\(Workload.jobs)", "--input-file=\(list.path)",
+                executable, "--quiet", "--no-config", "--no-local-db", "--max-threads=\(Workload.jobs)",
+                "--input-file=\(list.path)",
                 "--directory-prefix=\(directory.url.path)",
             ]
         case .aria2c:
