@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Downloads that the system continues while the app is suspended or has ended.
 extension Downloader {
     /// A download that an earlier launch of the app has started.
@@ -37,8 +39,11 @@ extension Downloader {
     /// Returns the downloads of the background session that earlier launches have started.
     ///
     /// Call this method at every launch. It returns as soon as it is known what has become of each download, and at
-    /// most some seconds later. Downloads that ended meanwhile are returned until a handle has received their outcome.
-    /// A new request for the URL of one of them joins it instead.
+    /// most a minute later. A new request for the URL of one of them joins it instead.
+    ///
+    /// Downloads that ended meanwhile are returned until a handle has received their outcome, which is the case as soon
+    /// as the download has a handle in this process. Await ``Download/file`` of the returned handles: if they are
+    /// released without that, the outcome is not reported again.
     ///
     /// The result is empty without a background session.
     ///
@@ -85,6 +90,89 @@ extension Downloader {
     }
 }
 
+/// Hand-over between a background session and this process.
+extension Downloader {
+    /// Continues a download of a background session in this process, for example because the user is waiting for it.
+    ///
+    /// The task of the system is canceled, and its bytes are imported as ``adopt(_:as:temporaryFileIn:responseDate:)``
+    /// imports them. The handles of the background download then end with ``DownloadError/Code/superseded``.
+    ///
+    /// - Parameters:
+    ///   - download: A download of another downloader, which has a background session.
+    ///   - directory: The directory of the system's temporary files; `nil` searches where the system keeps them.
+    /// - Returns: The download in this process; `download` itself if it has ended meanwhile.
+    /// - Throws: ``DownloadError/Code/unsupported`` if this downloader has a background session, or if `download` is
+    ///   not one of a background session; and the errors of ``adopt(_:as:temporaryFileIn:responseDate:)``. The
+    ///   background download then remains, and is paused.
+    @discardableResult
+    public func adopt(
+        _ download: Download, temporaryFileIn directory: URL? = nil
+    ) async throws(DownloadError) -> Download {
+        guard background == nil, case .background(let transfer, _) = download.source else {
+            throw DownloadError(
+                .unsupported, "only a download of a background session can be continued in the foreground",
+                url: download.request.url)
+        }
+        guard case .stopped(let bytes) = try await transfer.session.withdraw(transfer) else { return download }
+        let adopted: Download
+        if let bytes {
+            let resumeData = try ResumeData(Data(bytes))
+            adopted = try await adopt(
+                resumeData, as: download.request,
+                temporaryFileIn: directory ?? Self.directoryOfBackgroundFile(resumeData.temporaryFileName))
+        } else {
+            adopted = start(download.request)
+        }
+        await transfer.session.remove(transfer)
+        return adopted
+    }
+
+    /// Continues the bytes of another downloader in the background session.
+    func adoptInBackground(
+        _ request: DownloadRequest,
+        _ open: @escaping @Sendable (any FileSystem) throws(DownloadError) -> ImportedFile
+    ) async throws(DownloadError) -> Download {
+        let download = startDownload(request, isRunning: false)
+        switch download.source {
+        case .background(let transfer, _):
+            do throws(DownloadError) {
+                try await transfer.session.importBase(for: transfer, open)
+            } catch {
+                download.cancel()
+                throw error
+            }
+        case .refused(let error): throw error
+        case .transfer: preconditionFailure("a downloader with a background session has made a transfer")
+        }
+        download.resume()
+        return download
+    }
+
+    /// Returns the directory in which the system keeps the unfinished files of background sessions, if it has the file.
+    private static func directoryOfBackgroundFile(_ name: String) -> URL? {
+        guard let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first,
+            let bundle = Bundle.main.bundleIdentifier
+        else { return nil }
+        let directory = caches.appending(path: "com.apple.nsurlsessiond/Downloads/\(bundle)")
+        return FileManager.default.fileExists(atPath: directory.appending(path: name).path) ? directory : nil
+    }
+
+    /// Moves the journal of the background session out of the way if it is damaged, and forgets its downloads.
+    ///
+    /// Requests of a session whose journal is damaged fail with ``DownloadError/Code/journalUnreadable``, and the
+    /// journal is never overwritten. After this method, the session can be used again. The tasks that the system still
+    /// has are ignored. A journal that may become readable, for example after the first unlock of the device, stays
+    /// where it is.
+    ///
+    /// - Returns: Whether the journal was damaged.
+    /// - Throws: A ``DownloadError`` if the session is used by another downloader, or the journal can't be renamed.
+    @discardableResult
+    public func removeDamagedJournal() async throws(DownloadError) -> Bool {
+        guard let background else { return false }
+        return try await background.session.get().removeDamagedJournal()
+    }
+}
+
 extension BackgroundSessions {
     /// Handles the events of a session, and then calls `completionHandler` once on the main thread.
     @MainActor
@@ -125,6 +213,9 @@ extension Downloader.Configuration {
     /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (its number
     /// of retries), ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval`` apply. Downloads into memory,
     /// and requests with an idle timeout, a deadline, or a secret header fail with ``DownloadError/Code/unsupported``.
+    /// ``DownloadRequest/refreshURL`` is asked when a server has refused the URL, as long as a handle exists.
+    /// ``DownloadRequest/urlExpiration``, ``DownloadRequest/connectionCount``, ``DownloadRequest/contentChangePolicy``,
+    /// and ``DownloadRequest/partialInUsePolicy`` have no effect.
     ///
     /// On Linux, every request fails with ``DownloadError/Code/unsupported``. Use ``Downloader/restore(in:prepare:)``
     /// there to continue downloads after a restart of the process.

@@ -87,6 +87,10 @@ extension Downloader {
     /// only if its name has the form that this package gives to partial files. Everything else is as in
     /// ``adopt(_:as:temporaryFileIn:responseDate:)``.
     ///
+    /// With a background session, which is experimental, the bytes are copied into the session, and the system fetches
+    /// the rest with `Range` and `If-Range`. This requires a strong entity tag and a request without secret headers.
+    /// The partial file then stays where it is.
+    ///
     /// - Parameters:
     ///   - token: The token that the other side created with ``Download/resumeToken``.
     ///   - request: The request that the download continues as: ``ResumeToken/request(into:)``, with credentials where
@@ -111,6 +115,7 @@ extension Downloader {
         open: @escaping @Sendable (any FileSystem) throws(DownloadError) -> ImportedFile
     ) async throws(DownloadError) -> Download {
         if let fault = request.validationError { throw fault }
+        if background != nil { return try await adoptInBackground(request, open) }
         let key = TransferKey(request)
         let isElsewhere = TransferKey(url: source, headers: [:]).url != key.url
         let (store, location) = (environment.store, environment.location(of: request, key))

@@ -21,10 +21,14 @@ extension Downloader {
     ///   - directory: The directory of the unfinished files: the directory of the destinations, or
     ///     ``Configuration/partialsDirectory``.
     ///   - prepare: A closure that is called with each request, one after another.
-    /// - Throws: A ``DownloadError`` if the directory can't be read.
+    /// - Throws: A ``DownloadError`` if the directory can't be read; ``DownloadError/Code/unsupported`` for a
+    ///   background session, whose downloads ``restored()`` returns.
     public func restore(
         in directory: URL, prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
     ) async throws(DownloadError) -> [Download] {
+        guard background == nil else {
+            throw DownloadError(.unsupported, "the downloads of a background session are in its journal")
+        }
         let (store, path) = (environment.store, directory.path)
         let isConfigured =
             configuration.partialsDirectory.map { $0.standardizedFileURL.path == directory.standardizedFileURL.path }

@@ -46,6 +46,30 @@ struct FilmApp: App {
     }
 }
 
+struct FilmAppWithGenerations: App {
+    var body: some Scene {
+        WindowGroup {
+            Text("Films")
+        }
+        .backgroundTask(.urlSession) { identifier in
+            await Downloader.handleEvents(forBackgroundSession: identifier)
+        }
+    }
+}
+
+func continueInForeground(_ download: Download) async throws -> Download {
+    let foreground = Downloader()
+    return try await foreground.adopt(download)
+}
+
+func continueInBackground(
+    _ download: Download, _ background: Downloader, to destination: URL, from directory: URL
+) async throws -> Download? {
+    guard let token = try await download.resumeToken else { return nil }
+    download.cancel()
+    return try await background.adopt(token, to: destination, partialFileIn: directory)
+}
+
 func extensionDownloader() -> Downloader {
     var options = BackgroundOptions()
     options.sharedContainerIdentifier = "group.com.example.films"

@@ -39,12 +39,13 @@ enum BackgroundClient {
             // The service of a real system has a queue of its own as well.
             Thread.detachNewThread {
                 while true {
+                    // A pause between the looks into the directory; nothing depends on its length.
                     if daemon.deliver() == 0 { usleep(500) }
                 }
             }
             return daemon
         }
-        environment.settleDelay = .seconds(5)
+        environment.settleDelay = .seconds(2)
         let downloader = Downloader(
             configuration: .background(identifier: "client"), backgroundSessions: BackgroundSessions(environment))
         let files = URL(fileURLWithPath: home).appending(path: "files")

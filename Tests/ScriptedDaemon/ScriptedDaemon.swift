@@ -1,5 +1,5 @@
 package import AsyncDownloads
-internal import Foundation
+package import Foundation
 
 /// A client's connection to a scripted transfer service, whose state is a ``SpoolDirectory``.
 ///
@@ -20,9 +20,16 @@ package final class ScriptedDaemon: TransferDaemon {
         package var deliversAtOnce = false
         /// Events are delivered in reverse order.
         package var reordersEvents = false
+        /// The tasks are never listed.
+        package var neverLists = false
+        /// The resume data of a canceled task arrives after the report of its end.
+        package var delaysResumeData = false
 
         package init() {}
     }
+
+    /// Returns the resume data of a canceled task, if it has any.
+    package typealias MakeResumeData = @Sendable (SpoolDirectory.StoredTask) -> Data?
 
     private struct State {
         var receiver: (any DaemonEventReceiver)?
@@ -34,12 +41,15 @@ package final class ScriptedDaemon: TransferDaemon {
     package let options: BackgroundOptions
     private let directory: SpoolDirectory
     private let misbehavior: Misbehavior
+    private let makeResumeData: MakeResumeData
     private let state = Mutex(State())
 
     package init(
         identifier: String, options: BackgroundOptions, directory: SpoolDirectory,
-        misbehavior: Misbehavior = Misbehavior()
+        misbehavior: Misbehavior = Misbehavior(),
+        makeResumeData: @escaping MakeResumeData = { $0.received > 0 ? ScriptedService.resumeData(of: $0) : nil }
     ) {
+        self.makeResumeData = makeResumeData
         self.identifier = identifier
         self.options = options
         self.directory = directory
@@ -74,12 +84,26 @@ package final class ScriptedDaemon: TransferDaemon {
         try? directory.add(
             SpoolDirectory.StoredTask(
                 id: UUID().uuidString, description: task.description, url: task.url.absoluteString,
-                resumeData: task.resumeData, earliestBegin: task.earliestBegin))
+                resumeData: task.resumeData, earliestBegin: task.earliestBegin,
+                expectedByteCount: task.expectedByteCount, session: identifier,
+                headers: task.headers.map { [$0.name, $0.value] }))
     }
 
+    /// Ends the session, as the system does when its service was restarted.
+    package func invalidate() {
+        let receiver = state.withLock { state in
+            defer { state.receiver = nil }
+            return state.receiver
+        }
+        receiver?.sessionInvalidated()
+    }
+
+    /// The tasks of the session.
+    private var ownTasks: [SpoolDirectory.StoredTask] { directory.tasks.filter { $0.session == identifier } }
+
     package func enumerate(_ completion: @escaping @Sendable ([DaemonTask]) -> Void) {
-        guard state.withLock({ !$0.isCut }) else { return }
-        let tasks = misbehavior.listsNothing ? [] : directory.tasks
+        guard state.withLock({ !$0.isCut }), !misbehavior.neverLists else { return }
+        let tasks = misbehavior.listsNothing ? [] : ownTasks
         completion(
             tasks.map { task in
                 DaemonTask(
@@ -90,18 +114,15 @@ package final class ScriptedDaemon: TransferDaemon {
 
     package func cancel(_ description: String, _ completion: @escaping @Sendable (Bool) -> Void) {
         guard state.withLock({ !$0.isCut }) else { return }
-        guard let task = directory.tasks.first(where: { $0.description == description }), directory.remove(task) else {
+        guard let task = ownTasks.first(where: { $0.description == description }), directory.remove(task) else {
             return completion(false)
         }
         var event = SpoolDirectory.StoredEvent(.failed, description: description)
         event.reason = "cancelled"
-        if task.received > 0 { event.resumeData = ScriptedService.resumeData(of: task) }
+        event.resumeData = makeResumeData(task)
+        event.delaysResumeData = misbehavior.delaysResumeData
         try? directory.add(event)
         completion(true)
-    }
-
-    package func detach() {
-        state.withLock { $0.receiver = nil }
     }
 
     /// Delivers the events that wait, one after another.
@@ -144,7 +165,12 @@ package final class ScriptedDaemon: TransferDaemon {
                 case "cancelled": .cancelled
                 default: .transfer(DownloadError(.connectionLost, "scripted", isRetryable: event.isRetryable))
                 }
-            receiver.taskEnded(event.description, DaemonFailure(reason, resumeData: event.resumeData))
+            let isDelayed = event.delaysResumeData
+            receiver.taskEnded(
+                event.description, DaemonFailure(reason, resumeData: isDelayed ? nil : event.resumeData))
+            if isDelayed, let resumeData = event.resumeData {
+                receiver.resumeDataArrived(event.description, resumeData)
+            }
         case .allDelivered:
             receiver.allEventsDelivered()
         }

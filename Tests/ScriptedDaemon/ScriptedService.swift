@@ -56,6 +56,17 @@ package struct ScriptedService: Sendable {
         try directory.add(event)
     }
 
+    /// Finishes a task with exactly this response.
+    package func finish(
+        _ task: SpoolDirectory.StoredTask, status: Int, body: Data, headers: HeaderFields
+    ) throws {
+        guard directory.remove(task) else { return }
+        var event = SpoolDirectory.StoredEvent(.finished, description: task.description)
+        event.file = try directory.makeFile(Data(body))
+        event.head = DaemonResponseHead(status: status, headers: headers, url: task.url)
+        try directory.add(event)
+    }
+
     /// Ends a task with an error.
     ///
     /// - Parameter reason: The number of Apple's reason for a cancellation, or any other text for an error of the

@@ -15,6 +15,11 @@ package struct SpoolDirectory: Sendable {
         package var url: String
         package var resumeData: Data?
         package var earliestBegin: Int64?
+        package var expectedByteCount: Int64?
+        /// The identifier of the session.
+        package var session: String?
+        /// The headers of the request, as name and value pairs.
+        package var headers: [[String]]?
         package var received: Int64 = 0
         package var expected: Int64?
     }
@@ -34,6 +39,7 @@ package struct SpoolDirectory: Sendable {
         package var reason: String?
         package var isRetryable = false
         package var resumeData: Data?
+        package var delaysResumeData = false
 
         package init(_ kind: Kind, description: String? = nil) {
             self.kind = kind

@@ -51,6 +51,17 @@ public struct BackgroundOptions: Sendable, Hashable, Codable {
     /// and are started while the app is in the foreground. Default: 200.
     public var maximumTaskCount = 200
 
+    /// The longest time for a transfer, after which the system ends it with ``DownloadError/Code/timedOut``.
+    ///
+    /// The system repeats requests on its own within this time. Default: seven days.
+    public var resourceTimeout = Duration.seconds(604_800)
+
+    /// How long the received bytes of a canceled download are kept for the next request for the resource.
+    ///
+    /// Older bytes are removed when the session is used for the first time in a process. Outcomes that no handle has
+    /// received are never removed. Default: 30 days.
+    public var abandonedBytesLifetime = Duration.seconds(2_592_000)
+
     /// Creates options with the default values.
     public init() {}
 
@@ -83,5 +94,42 @@ extension BackgroundOptions {
             && allowsConstrainedNetworkAccess == other.allowsConstrainedNetworkAccess
             && isDiscretionary == other.isDiscretionary && sendsLaunchEvents == other.sendsLaunchEvents
             && sharedContainerIdentifier == other.sharedContainerIdentifier
+            && resourceTimeout == other.resourceTimeout
+    }
+}
+
+extension BackgroundOptions {
+    private enum CodingKeys: String, CodingKey {
+        case allowsCellularAccess = "allowsCellularAccess"
+        case allowsExpensiveNetworkAccess = "allowsExpensiveNetworkAccess"
+        case allowsConstrainedNetworkAccess = "allowsConstrainedNetworkAccess"
+        case isDiscretionary = "isDiscretionary"
+        case sendsLaunchEvents = "sendsLaunchEvents"
+        case sharedContainerIdentifier = "sharedContainerIdentifier"
+        case forceQuitPolicy = "forceQuitPolicy"
+        case finalURLPolicy = "finalURLPolicy"
+        case maximumTaskCount = "maximumTaskCount"
+        case resourceTimeout = "resourceTimeout"
+        case abandonedBytesLifetime = "abandonedBytesLifetime"
+    }
+
+    /// Creates options from their recorded form; an option that an earlier version has not recorded has its default.
+    public init(from decoder: any Decoder) throws {
+        self.init()
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func read<Value: Decodable>(_ key: CodingKeys, into value: inout Value) throws {
+            if let recorded = try container.decodeIfPresent(Value.self, forKey: key) { value = recorded }
+        }
+        try read(.allowsCellularAccess, into: &allowsCellularAccess)
+        try read(.allowsExpensiveNetworkAccess, into: &allowsExpensiveNetworkAccess)
+        try read(.allowsConstrainedNetworkAccess, into: &allowsConstrainedNetworkAccess)
+        try read(.isDiscretionary, into: &isDiscretionary)
+        try read(.sendsLaunchEvents, into: &sendsLaunchEvents)
+        sharedContainerIdentifier = try container.decodeIfPresent(String.self, forKey: .sharedContainerIdentifier)
+        try read(.forceQuitPolicy, into: &forceQuitPolicy)
+        try read(.finalURLPolicy, into: &finalURLPolicy)
+        try read(.maximumTaskCount, into: &maximumTaskCount)
+        try read(.resourceTimeout, into: &resourceTimeout)
+        try read(.abandonedBytesLifetime, into: &abandonedBytesLifetime)
     }
 }

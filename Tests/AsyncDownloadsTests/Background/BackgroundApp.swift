@@ -61,6 +61,10 @@ final class BackgroundApp: Sendable {
     let service: ScriptedService
     let time = ManualTimeSource()
     let lifecycle = ManualLifecycle()
+    /// Returns the resume data of a canceled task, for processes that are launched later.
+    let makeResumeData = SharedValue<ScriptedDaemon.MakeResumeData> {
+        $0.received > 0 ? ScriptedService.resumeData(of: $0) : nil
+    }
     private let containerNumber = Mutex(1)
 
     init() throws {
@@ -72,6 +76,12 @@ final class BackgroundApp: Sendable {
     /// The path of the app's container.
     var home: String { "\(directory.path)/container-\(containerNumber.withLock { $0 })" }
 
+    /// The path of the container of the app group `group.one`.
+    var groupHome: String { "\(directory.path)/group" }
+
+    /// The path of the container of the app's extension.
+    var extensionHome: String { "\(directory.path)/extension" }
+
     /// Moves the container, as an update of the app does.
     func update() throws {
         let old = home
@@ -80,11 +90,13 @@ final class BackgroundApp: Sendable {
     }
 
     /// Launches a process, which makes its downloader at once.
+    ///
+    /// - Parameter container: The container of an app extension; nil for that of the app.
     func launch(
         options: BackgroundOptions = BackgroundOptions(), misbehavior: ScriptedDaemon.Misbehavior = .init(),
-        configure: (inout Downloader.Configuration) -> Void = { _ in }
+        container: String? = nil, configure: (inout Downloader.Configuration) -> Void = { _ in }
     ) -> Life {
-        let (sessions, disk, daemons) = process(misbehavior)
+        let (sessions, disk, daemons) = process(misbehavior, container: container)
         var configuration = Downloader.Configuration.background(identifier: "app", options: options)
         configuration.progressInterval = .zero
         configuration.memoryPressure = .none
@@ -97,23 +109,25 @@ final class BackgroundApp: Sendable {
     /// Starts downloads in a process that is killed afterwards.
     func run(_ count: Int, options: BackgroundOptions = BackgroundOptions()) async throws {
         let life = launch(options: options)
-        for number in 1...count { life.downloader.start(request(number)) }
+        let isShared = options.sharedContainerIdentifier != nil
+        for number in 1...count { life.downloader.start(isShared ? sharedRequest(number) : request(number)) }
         try await life.settle()
         life.kill()
     }
 
     /// Starts a process that has not used its session yet.
     func process(
-        _ misbehavior: ScriptedDaemon.Misbehavior = .init()
+        _ misbehavior: ScriptedDaemon.Misbehavior = .init(), container: String? = nil
     ) -> (sessions: BackgroundSessions, disk: KillableFileSystem, daemons: DaemonList) {
         let disk = KillableFileSystem()
         let daemons = DaemonList()
         let environment = BackgroundEnvironment(
-            disk: disk, containers: FixedContainers(home: home, groups: [:]),
+            disk: disk, containers: FixedContainers(home: container ?? home, groups: ["group.one": groupHome]),
             directory: ContainerPath(base: .home, relative: "journals"), time: time, lifecycle: lifecycle
-        ) { [directory = service.directory] identifier, options in
+        ) { [directory = service.directory, makeResumeData] identifier, options in
             let daemon = ScriptedDaemon(
-                identifier: identifier, options: options, directory: directory, misbehavior: misbehavior)
+                identifier: identifier, options: options, directory: directory, misbehavior: misbehavior,
+                makeResumeData: makeResumeData.withLock { $0 })
             daemons.add(daemon)
             return daemon
         }
@@ -124,6 +138,19 @@ final class BackgroundApp: Sendable {
     func request(_ number: Int, to name: String? = nil) -> DownloadRequest {
         let file = URL(fileURLWithPath: "\(home)/files/\(name ?? "\(number)")")
         return DownloadRequest(from: URL(fileURLWithPath: "/\(number)", relativeTo: nil).web, to: file)
+    }
+
+    /// Returns a request for a file in the container of the app group.
+    func sharedRequest(_ number: Int) -> DownloadRequest {
+        var request = request(number)
+        request.destination = .file(URL(fileURLWithPath: "\(groupHome)/files/\(number)"))
+        return request
+    }
+
+    /// Returns whether a file in the container of the app group has the contents of its resource.
+    func isShared(_ number: Int) -> Bool {
+        FileManager.default.contents(atPath: "\(groupHome)/files/\(number)")
+            == ScriptedService.content("https://example.org/\(number)")
     }
 
     /// The path of the journal.
@@ -162,6 +189,17 @@ final class BackgroundApp: Sendable {
     func finishAll() throws {
         for task in tasks { try service.finish(task) }
     }
+}
+
+/// A value that closures share.
+final class SharedValue<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) {
+        self.value = Mutex(value)
+    }
+
+    func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result { value.withLock { body(&$0) } }
 }
 
 extension URL {

@@ -9,6 +9,15 @@ final class KillableFileSystem: FileSystem {
         var openFiles: Set<OpenFile> = []
         var syncCount = 0
         var fault: FileFailure.Kind?
+        /// The end of the names of files that cannot be created.
+        var uncreatable: String?
+        var renameFault: RenameFault?
+    }
+
+    private struct RenameFault {
+        var destination: String
+        var kind: FileFailure.Kind
+        var exception: String?
     }
 
     private let base = POSIXFileSystem()
@@ -34,6 +43,14 @@ final class KillableFileSystem: FileSystem {
     /// Makes writing, or with nil no longer, fail.
     func failWrites(_ kind: FileFailure.Kind?) { state.withLock { $0.fault = kind } }
 
+    /// Makes the creation of files fail whose name contains a text.
+    func failCreation(ofNamesWith text: String?) { state.withLock { $0.uncreatable = text } }
+
+    /// Makes renaming fail if the name of the destination contains a text, unless that of the source ends with another.
+    func failRenames(toNamesWith text: String, _ kind: FileFailure.Kind, except exception: String? = nil) {
+        state.withLock { $0.renameFault = RenameFault(destination: text, kind: kind, exception: exception) }
+    }
+
     /// Runs an operation unless the process was killed; a kill waits for an operation in progress.
     private func run<Result: Sendable>(
         _ body: (inout State) throws(FileFailure) -> Result
@@ -48,6 +65,9 @@ final class KillableFileSystem: FileSystem {
 
     func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
         try run { state throws(FileFailure) in
+            if purpose == .new, let text = state.uncreatable, path.contains(text) {
+                throw FileFailure(.noSpace, errno: 0, operation: "create", name: "file", reason: "scripted")
+            }
             let file = try base.open(path, purpose)
             state.openFiles.insert(file)
             return file
@@ -109,7 +129,14 @@ final class KillableFileSystem: FileSystem {
     }
 
     func rename(_ path: String, to destination: String) throws(FileFailure) {
-        try run { _ throws(FileFailure) in try base.rename(path, to: destination) }
+        try run { state throws(FileFailure) in
+            if let fault = state.renameFault, destination.contains(fault.destination),
+                !(fault.exception.map(path.hasSuffix) ?? false)
+            {
+                throw FileFailure(fault.kind, errno: 0, operation: "rename", name: "file", reason: "scripted")
+            }
+            try base.rename(path, to: destination)
+        }
     }
 
     func rename(_ path: String, toUnused destination: String) throws(FileFailure) {

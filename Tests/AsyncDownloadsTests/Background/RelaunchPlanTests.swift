@@ -33,9 +33,19 @@ struct RelaunchPlanTests {
         #expect(plan.verdicts[1] == .lost)
     }
 
-    @Test func `background 4: a task of an earlier attempt, an idle record, or no record is stale`() {
-        let names = [journal.name(1, attempt: 2), journal.name(2), journal.name(3), journal.name(9)]
-        let plan = plan(names.map { DaemonTask(description: $0.text) }, all: true)
+    @Test func `background 4: a task of a record that this process does not know yet is left alone`() {
+        let plan = plan([DaemonTask(description: journal.name(4).text)], all: true)
+        #expect(plan.foreignCount == 1 && plan.stale.isEmpty)
+    }
+
+    @Test func `background 4: a task of an earlier attempt, an idle record, or a removed record is stale`() {
+        var journal = journal
+        let removed = journal.add(BackgroundResource(url: "https://example.org/4"))
+        journal.remove(removed)
+        let names = [journal.name(1, attempt: 2), journal.name(2), journal.name(3), journal.name(removed)]
+        let plan = RelaunchPlan(
+            journal, tasks: names.map { (0, DaemonTask(description: $0.text)) }, events: [],
+            isEverythingDelivered: true)
         #expect(plan.stale.map(\.name) == names)
         #expect(plan.verdicts[1] == .lost && plan.verdicts[2] == .idle && plan.verdicts[3] == .finishedMeanwhile)
     }

@@ -6,6 +6,7 @@ extension BackgroundCore {
         case .progressed(let name, let received, let expected): progressed(name, received, expected)
         case .finished(let name, let body): finished(name, body)
         case .failed(let name, let reason, let resumeData): failed(name, reason, resumeData)
+        case .resumeDataArrived(let name, let file): resumeDataArrived(name, file)
         case .ended(let name): ended(name)
         case .allDelivered: []
         }
@@ -14,7 +15,13 @@ extension BackgroundCore {
     private mutating func progressed(_ name: DaemonTaskName, _ received: Int64, _ expected: Int64?) -> [Action] {
         guard let record = journal.record(for: name), record.isHandedOver else { return [] }
         confirm(record.id)
+        var (received, expected) = (received, expected)
+        if case .handedOver(let task) = record.stage, let offset = task.offset {
+            received += offset
+            expected = expected.map { $0 + offset }
+        }
         progress[record.id] = (received, expected)
+        if received > 0 { refreshed.remove(record.id) }
         return record.isPaused ? [] : [.emit(record: record.id, .running(received: received, expected: expected))]
     }
 
@@ -29,35 +36,90 @@ extension BackgroundCore {
     private mutating func finished(_ name: DaemonTaskName, _ body: Spool.Body) -> [Action] {
         cancelled.remove(name)
         guard let record = journal.record(for: name), case .handedOver(let task) = record.stage else {
-            // A repeated event of the attempt that was recorded already must not remove the file.
-            if case .received(let received)? = journal[name.record]?.stage, received.fileName == body.fileName {
-                return []
-            }
-            return [.removeFiles([body.fileName])]
+            return finishedLate(name, body)
         }
-        let review = FinishedTaskReview(
-            requestedURL: record.resource.url, wasResumed: task.resumeData != nil,
-            hasChecksum: record.openDeliveries.allSatisfy { $0.checksum != nil } && !record.openDeliveries.isEmpty,
-            policy: journal.current.options.finalURLPolicy, date: date)
         let old = Array(record.fileNames)
+        var review = review(record, url: task.url, wasResumed: task.resumeData != nil)
+        if task.offset != nil { review.base = record.base }
         switch review.verdict(on: body) {
+        case .fragment(let info):
+            return received(record.id, body, info, wasResumed: true, isFragment: true, removing: [])
         case .whole(let info):
-            journal.update(record.id) { record in
-                record.stage = .received(.init(fileName: body.fileName, inode: body.inode, info: info))
-                record.receivedByteCount = info.byteCount
-                record.isPaused = false
-            }
-            progress[record.id] = nil
-            let place: [Action] =
-                record.openDeliveries.isEmpty ? [] : [.emit(record: record.id, .verifying), .place(record: record.id)]
-            return [.removeFiles(old)] + place + handOver()
+            return received(record.id, body, info, wasResumed: task.resumeData != nil, removing: old)
         case .restart(let reason):
             return startAnew(
                 record.id, reason, otherwise: DownloadError(.malformedResponse, "the resumed file is not complete"),
                 removing: old + [body.fileName])
         case .failed(let error):
+            if let actions = useAnotherURL(record, task, after: error, removing: old + [body.fileName]) {
+                return actions
+            }
             return retryOrFail(record.id, error, resumeData: nil, removing: old + [body.fileName])
         }
+    }
+
+    private func review(_ record: BackgroundRecord, url: String?, wasResumed: Bool) -> FinishedTaskReview {
+        FinishedTaskReview(
+            requestedURL: url ?? record.resource.url, wasResumed: wasResumed,
+            hasChecksum: record.openDeliveries.allSatisfy { $0.checksum != nil } && !record.openDeliveries.isEmpty,
+            policy: options.finalURLPolicy, date: date)
+    }
+
+    private mutating func received(
+        _ id: Int, _ body: Spool.Body, _ info: BackgroundBodyInfo, wasResumed: Bool, isFragment: Bool = false,
+        removing files: [String]
+    ) -> [Action] {
+        journal.update(id) { record in
+            var received = ReceivedBody(
+                fileName: body.fileName, inode: body.inode, info: info, wasResumed: wasResumed)
+            if isFragment { received.isFragment = true } else { record.base = nil }
+            record.stage = .received(received)
+            record.receivedByteCount = info.byteCount
+            record.isPaused = false
+        }
+        progress[id] = nil
+        awaitingURL.remove(id)
+        let isWanted = journal[id]?.openDeliveries.isEmpty == false
+        let place: [Action] = isWanted ? [.emit(record: id, .verifying), .place(record: id)] : []
+        return removal(of: files) + place + handOver()
+    }
+
+    /// Processes a file of an attempt that another one has replaced, for example because it was taken for lost.
+    private mutating func finishedLate(_ name: DaemonTaskName, _ body: Spool.Body) -> [Action] {
+        guard name.journal == journal.token, let record = journal[name.record] else {
+            // Another process may have recorded the download since the journal was read.
+            return name.record > journal.lastNumber ? [] : removal(of: [body.fileName])
+        }
+        // A repeated event of the attempt that was recorded already must not remove the file.
+        if case .received(let received) = record.stage {
+            return received.fileName == body.fileName ? [] : removal(of: [body.fileName])
+        }
+        // What the attempt continued from is no longer known, so its length has to prove the file.
+        var review = review(record, url: nil, wasResumed: true)
+        review.hasChecksum = false
+        guard !record.openDeliveries.isEmpty, case .whole(let info) = review.verdict(on: body) else {
+            return removal(of: [body.fileName])
+        }
+        let cancel = record.isHandedOver ? cancelTask(of: record) : []
+        return cancel + received(record.id, body, info, wasResumed: true, removing: Array(record.fileNames))
+    }
+
+    /// Returns the action that removes the files that the journal does not refer to.
+    func removal(of files: some Sequence<String>) -> [Action] {
+        let unused = files.filter { name in
+            // The name starts with the number of the only record that may refer to it.
+            let record = Int(name.prefix { $0.isNumber }).flatMap { journal[$0] }
+            return record?.fileNames.contains(name) != true
+        }
+        return unused.isEmpty ? [] : [.removeFiles(unused)]
+    }
+
+    private mutating func resumeDataArrived(_ name: DaemonTaskName, _ file: String) -> [Action] {
+        guard let record = journal.record(for: name), record.stage == .idle(resumeData: nil),
+            record.isPaused || record.openDeliveries.isEmpty
+        else { return removal(of: [file]) }
+        journal.update(record.id) { $0.stage = .idle(resumeData: file) }
+        return []
     }
 
     private mutating func ended(_ name: DaemonTaskName) -> [Action] {
@@ -71,14 +133,18 @@ extension BackgroundCore {
     ) -> [Action] {
         let wasCancelled = cancelled.remove(name) != nil
         guard let record = journal.record(for: name), case .handedOver(let task) = record.stage else {
-            return resumeData.map { [.removeFiles([$0])] } ?? []
+            // Another process may have recorded the download since the journal was read.
+            return name.record > journal.lastNumber ? [] : removal(of: [resumeData].compactMap { $0 })
         }
-        let old = record.fileNames.subtracting([resumeData].compactMap { $0 })
+        var old = record.fileNames.subtracting([resumeData].compactMap { $0 })
+        // The service's resume data of a request with a range isn't documented, so the range is requested again.
+        let ignored = task.offset == nil ? nil : resumeData
+        let resumeData = ignored == nil ? resumeData : nil
+        if let ignored { old.insert(ignored) }
         let received = progress[record.id]?.received ?? 0
         let hasProgress = received > record.receivedByteCount
         func idle(_ record: inout BackgroundRecord) {
-            record.stage = .idle(resumeData: resumeData)
-            record.receivedByteCount = resumeData == nil ? 0 : max(record.receivedByteCount, received)
+            record.keep(resumeData, received: received)
             if hasProgress { record.retryCount = 0 }
         }
         switch reason {
@@ -86,12 +152,16 @@ extension BackgroundCore {
             journal.update(record.id, idle)
             return stopped(record.id, removing: old)
         case .userForceQuit:
-            let pauses = journal.current.options.forceQuitPolicy == .pause
+            // A caller of this process that has asked for the file since then does not want it paused.
+            let pauses = options.forceQuitPolicy == .pause && !asked.contains(record.id)
             journal.update(record.id) { record in
                 idle(&record)
                 if pauses { record.isPaused = true }
             }
-            return stopped(record.id, removing: old)
+            return stopped(record.id, removing: old, pausesHandles: pauses)
+        case .notStored(let error):
+            return fail(
+                record.id, error, resumeData: nil, removing: old.union([resumeData].compactMap { $0 }))
         case .backgroundUpdatesDisabled:
             return fail(
                 record.id, DownloadError(.backgroundNotPermitted, "background app refresh is turned off"),
@@ -175,126 +245,5 @@ extension BackgroundCore {
         return startAnew(
             id, .partialMissing, otherwise: DownloadError(.taskLost, "the system has lost the task"),
             removing: record.fileNames)
-    }
-
-    /// Reports that a task has stopped as intended, and hands it over again if it was resumed in the meantime.
-    private mutating func stopped(_ id: Int, removing files: some Sequence<String>) -> [Action] {
-        progress[id] = nil
-        var actions: [Action] = [.removeFiles(Array(files))]
-        guard let record = journal[id] else { return actions }
-        if record.deliveries.isEmpty, !record.hasUsefulBytes {
-            journal.remove(id)
-        } else if record.isPaused {
-            actions.append(.emit(record: id, .paused(received: record.receivedByteCount)))
-        }
-        return actions + handOver()
-    }
-
-    /// Starts a download from its first byte, once; afterwards it fails with `error`.
-    private mutating func startAnew(
-        _ id: Int, _ reason: RestartReason, otherwise error: DownloadError, removing files: some Sequence<String>
-    ) -> [Action] {
-        guard let record = journal[id], record.freshStartCount == 0 else {
-            return fail(id, error, resumeData: nil, removing: files)
-        }
-        let discarded = max(record.receivedByteCount, progress[id]?.received ?? 0)
-        progress[id] = nil
-        journal.update(id) { record in
-            record.freshStartCount += 1
-            record.stage = .idle(resumeData: nil)
-            record.receivedByteCount = 0
-        }
-        return [.removeFiles(Array(files)), .emit(record: id, .restarted(reason, discarded: discarded))] + handOver()
-    }
-
-    /// Repeats an attempt if the error may be temporary and the policy permits another attempt.
-    private mutating func retryOrFail(
-        _ id: Int, _ error: DownloadError, resumeData: String?, removing files: some Sequence<String>
-    ) -> [Action] {
-        guard let record = journal[id] else { return [.removeFiles(Array(files))] }
-        let received = progress[id]?.received ?? 0
-        let retries = received > record.receivedByteCount ? 0 : record.retryCount
-        guard error.isRetryable, retries < record.resource.maximumRetryCount, !record.openDeliveries.isEmpty else {
-            return fail(id, error, resumeData: resumeData, removing: files)
-        }
-        let delay = RetryPolicy(maximumRetries: record.resource.maximumRetryCount).delay(
-            beforeRetry: retries + 1, jitter: jitter, retryAfter: error.retryAfter)
-        progress[id] = nil
-        let now = date.secondsSinceEpoch
-        journal.update(id) { record in
-            record.stage = .idle(resumeData: resumeData)
-            record.receivedByteCount = resumeData == nil ? 0 : max(record.receivedByteCount, received)
-            record.retryCount = retries + 1
-            // The system waits, so that no timer of the app is needed.
-            record.notBefore = now + delay.components.seconds
-        }
-        let event = Event.retrying(attempt: retries + 1, delay: delay, error)
-        return [.removeFiles(Array(files)), .emit(record: id, event)] + handOver()
-    }
-
-    /// Ends the open deliveries with an error, and keeps the resume data for the next request.
-    mutating func fail(
-        _ id: Int, _ error: DownloadError, resumeData: String?, removing files: some Sequence<String>
-    ) -> [Action] {
-        let open = journal[id]?.openDeliveries.map(\.id) ?? []
-        let received = progress[id]?.received ?? 0
-        progress[id] = nil
-        let outcome = BackgroundDelivery.Outcome.failed(RecordedError(error))
-        journal.update(id) { record in
-            record.stage = .idle(resumeData: resumeData)
-            record.receivedByteCount = resumeData == nil ? 0 : max(record.receivedByteCount, received)
-            record.isPaused = true
-            for index in record.deliveries.indices where record.deliveries[index].outcome == nil {
-                record.deliveries[index].outcome = outcome
-            }
-        }
-        if let record = journal[id], record.deliveries.isEmpty, !record.hasUsefulBytes { journal.remove(id) }
-        return [.removeFiles(Array(files))] + open.map { .end(record: id, delivery: $0, outcome) } + handOver()
-    }
-
-    // MARK: Placing
-
-    /// Records the name that was chosen for a delivery, before the file gets it.
-    package mutating func choose(_ path: ContainerPath, for delivery: Int, of id: Int) {
-        journal.update(id) { record in
-            if let index = record.deliveries.firstIndex(where: { $0.id == delivery }) {
-                record.deliveries[index].chosenPath = path
-            }
-        }
-    }
-
-    /// Records the outcomes of placing a record's file.
-    package mutating func placed(
-        _ outcomes: [(delivery: Int, outcome: BackgroundDelivery.Outcome)], of id: Int
-    ) -> [Action] {
-        guard let record = journal[id], case .received(let body) = record.stage else { return [] }
-        journal.update(id) { record in
-            for (delivery, outcome) in outcomes {
-                guard let index = record.deliveries.firstIndex(where: { $0.id == delivery }) else { continue }
-                record.deliveries[index].outcome = outcome
-            }
-        }
-        var actions: [Action] = []
-        // A file that could not be placed is kept for the next request, unless its bytes are wrong.
-        let isKept = outcomes.allSatisfy { outcome in
-            guard case .failed(let error) = outcome.outcome else { return false }
-            return error.code != DownloadError.Code.checksumMismatch.name
-        }
-        if !isKept {
-            journal.update(id) { record in
-                record.stage = .idle(resumeData: nil)
-                record.receivedByteCount = 0
-                record.isPaused = true
-            }
-            actions.append(.removeFiles([body.fileName]))
-        }
-        if let record = journal[id], record.deliveries.isEmpty, !record.hasUsefulBytes { journal.remove(id) }
-        return actions + outcomes.map { .end(record: id, delivery: $0.delivery, $0.outcome) } + handOver()
-    }
-
-    /// Processes that the file of a record is neither in the spool nor at a destination.
-    package mutating func bodyIsMissing(_ id: Int) -> [Action] {
-        startAnew(
-            id, .partialMissing, otherwise: DownloadError(.taskLost, "the finished file does not exist"), removing: [])
     }
 }

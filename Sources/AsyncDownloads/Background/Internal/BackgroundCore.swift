@@ -17,6 +17,8 @@ package struct BackgroundCore: Sendable {
         case emit(record: Int, Event)
         /// Report the outcome of a delivery.
         case end(record: Int, delivery: Int, BackgroundDelivery.Outcome)
+        /// Ask a handle for a fresh URL, because a server has refused the present one with an error.
+        case refreshURL(record: Int, URLRefresh.Context, DownloadError)
     }
 
     /// A notification for the handles of a record.
@@ -24,6 +26,8 @@ package struct BackgroundCore: Sendable {
         case waiting
         case running(received: Int64, expected: Int64?)
         case paused(received: Int64)
+        /// The system has stopped the download, and its handles have to resume it.
+        case stopped(received: Int64)
         case restarted(RestartReason, discarded: Int64)
         case retrying(attempt: Int, delay: Duration, DownloadError)
         case verifying
@@ -41,13 +45,21 @@ package struct BackgroundCore: Sendable {
     /// The tasks that were canceled by an input, and whose end is awaited.
     var cancelled: Set<DaemonTaskName> = []
     /// The records whose caller has just asked for them, which are handed over in the background as well.
-    private var requested: Set<Int> = []
+    var requested: Set<Int> = []
+    /// The records that a caller in this process wants to run, so that only a caller pauses them.
+    var asked: Set<Int> = []
+    /// The records with a handle that can supply a fresh URL, which the owner sets.
+    package var refreshable: Set<Int> = []
+    /// The records that wait for a fresh URL.
+    var awaitingURL: Set<Int> = []
+    /// The records whose fresh URL has not led to a byte.
+    var refreshed: Set<Int> = []
 
     package init(_ journal: BackgroundJournal) {
         self.journal = journal
     }
 
-    private var options: BackgroundOptions { journal.current.options }
+    var options: BackgroundOptions { journal.current.options }
 
     // MARK: Requests
 
@@ -101,12 +113,21 @@ package struct BackgroundCore: Sendable {
                 } else if !isPaused {
                     record.isPaused = false
                 }
+                if record.resource.url != resource.url || wasIdle {
+                    // The next task uses the URL that the caller has stated last.
+                    record.resource.url = resource.url
+                    record.freshURL = nil
+                }
+                record.abandonedAt = nil
                 return (number, wasIdle)
             } ?? (0, false)
         guard journal[id]?.deliveries.first(where: { $0.id == delivery })?.outcome == nil else {
             return (id, delivery, [])
         }
-        if !isPaused { requested.insert(id) }
+        if !isPaused {
+            requested.insert(id)
+            asked.insert(id)
+        }
         var actions: [Action] = []
         if case .received? = journal[id]?.stage, journal[id]?.openDeliveries.isEmpty == false {
             actions.append(.place(record: id))
@@ -132,9 +153,11 @@ package struct BackgroundCore: Sendable {
         journal.update(id) { $0.isPaused = isPaused }
         guard isPaused else {
             requested.insert(id)
+            asked.insert(id)
             journal.update(id) { ($0.freshStartCount, $0.retryCount, $0.notBefore) = (0, 0, nil) }
             return [.emit(record: id, .waiting)] + handOver()
         }
+        asked.remove(id)
         guard record.isHandedOver else { return [.emit(record: id, .paused(received: record.receivedByteCount))] }
         return cancelTask(of: record)
     }
@@ -162,66 +185,43 @@ package struct BackgroundCore: Sendable {
                 return cancelTask(of: record) + [.removeFiles(Array(record.fileNames))] + handOver()
             }
             journal.update(id) { $0.isPaused = true }
+            markAbandoned(id)
+            asked.remove(id)
             return cancelTask(of: record)
         }
-        guard record.deliveries.isEmpty, !keepingBytes || !record.hasUsefulBytes else { return [] }
+        guard record.deliveries.isEmpty, !keepingBytes || !record.hasUsefulBytes else {
+            markAbandoned(id)
+            return []
+        }
         journal.remove(id)
         forget(id)
         return [.removeFiles(Array(record.fileNames))]
     }
 
-    private mutating func cancelTask(of record: BackgroundRecord) -> [Action] {
+    /// Records when the last delivery left, after which the bytes are kept for a limited time.
+    private mutating func markAbandoned(_ id: Int) {
+        let now = date.secondsSinceEpoch
+        journal.update(id) { if $0.deliveries.isEmpty, $0.abandonedAt == nil { $0.abandonedAt = now } }
+    }
+
+    mutating func cancelTask(of record: BackgroundRecord) -> [Action] {
         let name = journal.taskName(of: record)
         guard cancelled.insert(name).inserted else { return [] }
         return [.cancel(name, generation: record.generation)]
     }
 
-    private mutating func forget(_ id: Int) {
+    /// Forgets what callers of this process want, because they have ended.
+    mutating func forgetCallers() {
+        (asked, refreshable) = ([], [])
+    }
+
+    mutating func forget(_ id: Int) {
         progress[id] = nil
         requested.remove(id)
-    }
-
-    // MARK: Handing over
-
-    /// Hands over as many waiting downloads as the limit permits.
-    ///
-    /// In the background, only those that a caller has just requested are handed over: a task that is started there is
-    /// delayed by the system, longer with each launch.
-    package mutating func handOver() -> [Action] {
-        var room = options.maximumTaskCount - journal.handedOverCount
-        guard room > 0 else { return [] }
-        let waiting = journal.records.filter { $0.isReadyForHandOver && (isInForeground || requested.contains($0.id)) }
-            .sorted { ($0.resource.priorityRank, -$0.id) > ($1.resource.priorityRank, -$1.id) }
-        var actions: [Action] = []
-        for record in waiting {
-            guard room > 0 else { break }
-            room -= 1
-            requested.remove(record.id)
-            let generation = journal.current.number
-            journal.update(record.id) { record in
-                record.stage = .handedOver(.init(resumeData: record.resumeDataName))
-                record.attempt += 1
-                record.generation = generation
-            }
-            if let record = journal[record.id] {
-                actions.append(.start(journal.taskName(of: record), generation: generation))
-            }
-        }
-        return actions
-    }
-
-    /// Returns the task to create for an attempt, or nil if the attempt is no longer current.
-    ///
-    /// - Parameter resumeData: Returns the resume data in a file of the spool.
-    package func request(for name: DaemonTaskName, resumeData: (String) -> [UInt8]?) -> DaemonTaskRequest? {
-        guard let record = journal.record(for: name), record.isHandedOver, let url = URLText(record.resource.url)
-        else { return nil }
-        var request = DaemonTaskRequest(description: name.text, url: url.url)
-        for pair in record.resource.headers where pair.count == 2 { request.headers.append(pair[1], for: pair[0]) }
-        request.expectedByteCount = record.resource.expectedByteCount
-        request.earliestBegin = [record.resource.earliestBegin, record.notBefore].compactMap { $0 }.max()
-        if let bytes = record.resumeDataName.flatMap(resumeData) { request.resumeData = .init(bytes) }
-        return request
+        asked.remove(id)
+        refreshable.remove(id)
+        awaitingURL.remove(id)
+        refreshed.remove(id)
     }
 }
 
@@ -229,7 +229,7 @@ extension BackgroundRecord {
     /// Whether a later request for the resource would continue from what the record has.
     var hasUsefulBytes: Bool {
         switch stage {
-        case .idle(let resumeData): resumeData != nil
+        case .idle(let resumeData): resumeData != nil || base != nil
         case .handedOver, .received: true
         }
     }

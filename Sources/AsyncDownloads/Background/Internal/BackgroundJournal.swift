@@ -106,6 +106,14 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
         return body(&records[index])
     }
 
+    /// Replaces the contents by those of a merge with the changes of another process.
+    mutating func replace(records: [BackgroundRecord], generations: [Generation], lastNumber: Int) {
+        revision.number += 1
+        self.records = records
+        self.generations = generations
+        self.lastNumber = lastNumber
+    }
+
     mutating func remove(_ id: Int) {
         guard let index = index(of: id) else { return }
         revision.number += 1
@@ -113,15 +121,29 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     }
 
     /// Uses `options` for new tasks; a new generation begins if the system's tasks are configured differently.
-    mutating func use(_ options: BackgroundOptions) {
+    ///
+    /// A generation without tasks ends, and its number is used again. The number follows into the identifier of the
+    /// system's session, so the identifier is the caller's own as long as all tasks have the same settings.
+    ///
+    /// - Parameter reserved: The numbers of sessions that exist in this process, whose settings cannot be changed.
+    mutating func use(_ options: BackgroundOptions, reserving reserved: Set<Int> = []) {
         guard current.options != options else { return }
         revision.number += 1
         if current.options.configuresTasks(like: options) {
             generations[generations.count - 1].options = options
-        } else {
-            generations.append(Generation(number: current.number + 1, options: options))
+            removeUnusedGenerations()
+            return
         }
-        removeUnusedGenerations()
+        let used = Set(records.filter(\.isHandedOver).map(\.generation))
+        generations.removeAll { !used.contains($0.number) }
+        if let same = generations.firstIndex(where: { $0.options.configuresTasks(like: options) }) {
+            var generation = generations.remove(at: same)
+            generation.options = options
+            generations.append(generation)
+        } else {
+            let number = (0...).first { !used.contains($0) && !reserved.contains($0) } ?? current.number + 1
+            generations.append(Generation(number: number, options: options))
+        }
     }
 
     /// Removes the earlier generations that have no tasks any more.

@@ -18,6 +18,10 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
         package var resumeData: String?
         /// Whether the system is known to have accepted the task.
         package var isConfirmed = false
+        /// The URL of the task, which may be an earlier one of the resource.
+        package var url: String?
+        /// The position of the first byte that the task requests, if it continues ``BackgroundRecord/base``.
+        package var offset: Int64?
     }
 
     /// The number of the record, which is used once in a journal.
@@ -41,6 +45,14 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     package var notBefore: Int64?
     /// The number of received bytes at the last change of the stage.
     package var receivedByteCount: Int64 = 0
+    /// The URL that has replaced the resource's because a server had refused it.
+    package var freshURL: String?
+    /// The URL that the resume data is of.
+    package var resumeURL: String?
+    /// The first bytes, which another downloader has received.
+    package var base: BackgroundBase?
+    /// When no download needed the record any more, in seconds since 1970.
+    package var abandonedAt: Int64?
 
     package init(id: Int, resource: BackgroundResource) {
         self.id = id
@@ -49,6 +61,9 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
 
     /// The deliveries that have no outcome.
     var openDeliveries: [BackgroundDelivery] { deliveries.filter { $0.outcome == nil } }
+
+    /// The URL of a task that starts at the first byte.
+    var nextURL: String { freshURL ?? resource.url }
 
     /// Whether a task is to be handed over.
     var isReadyForHandOver: Bool {
@@ -69,11 +84,36 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
 
     /// The names of the files in the spool that the record refers to.
     var fileNames: Set<String> {
-        switch stage {
-        case .idle(let name): Set([name].compactMap { $0 })
-        case .handedOver(let handOver): Set([handOver.resumeData].compactMap { $0 })
-        case .received(let body): [body.fileName]
-        }
+        var names = Set([base?.fileName, resumeDataName].compactMap { $0 })
+        if case .received(let body) = stage { names.insert(body.fileName) }
+        return names
+    }
+}
+
+/// The first bytes of a resource, which another downloader has received, in a file of the spool.
+package struct BackgroundBase: Sendable, Hashable, Codable {
+    package var fileName: String
+    package var byteCount: Int64
+    /// The strong entity tag under which the bytes were received, byte for byte.
+    package var entityTag: String
+    /// The length of the resource, if it is known.
+    package var length: Int64?
+
+    package init(fileName: String, byteCount: Int64, entityTag: String, length: Int64?) {
+        self.fileName = fileName
+        self.byteCount = byteCount
+        self.entityTag = entityTag
+        self.length = length
+    }
+
+    /// The range that continues the bytes, and the representation that it is of; nil if the tag is not a strong one.
+    var continuation: (requested: RequestedRange, known: Representation)? {
+        guard let tag = EntityTag(entityTag), !tag.isWeak else { return nil }
+        let validator = Validator.entityTag(tag)
+        return (
+            .continuing(at: byteCount, validator: validator, window: nil),
+            Representation(finalURL: "", validator: validator, length: length)
+        )
     }
 }
 
@@ -153,11 +193,16 @@ package struct ReceivedBody: Sendable, Hashable, Codable {
     /// The inode number, by which a file that was already moved to its destination is recognized.
     package var inode: UInt64
     package var info: BackgroundBodyInfo
+    /// Whether the file may consist of the bytes of several responses, so that a wrong digest leads to a fresh start.
+    package var wasResumed: Bool?
+    /// Whether the file contains only the bytes after the record's ``BackgroundRecord/base``.
+    package var isFragment: Bool?
 
-    package init(fileName: String, inode: UInt64, info: BackgroundBodyInfo) {
+    package init(fileName: String, inode: UInt64, info: BackgroundBodyInfo, wasResumed: Bool? = nil) {
         self.fileName = fileName
         self.inode = inode
         self.info = info
+        self.wasResumed = wasResumed
     }
 }
 

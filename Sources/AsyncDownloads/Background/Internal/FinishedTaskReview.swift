@@ -9,6 +9,8 @@ package struct FinishedTaskReview: Sendable {
     package enum Verdict: Sendable {
         /// The file is the whole representation, as far as its head can prove.
         case whole(BackgroundBodyInfo)
+        /// The file is the part after the base of the request, and both together are the whole representation.
+        case fragment(BackgroundBodyInfo)
         /// The file is not the whole representation; the download has to start anew without resume data.
         case restart(RestartReason)
         case failed(DownloadError)
@@ -22,12 +24,16 @@ package struct FinishedTaskReview: Sendable {
     var hasChecksum: Bool
     var policy: BackgroundOptions.FinalURLPolicy
     var date: HTTPDate
+    /// The first bytes, which the request of the task continues.
+    var base: BackgroundBase?
 
     package func verdict(on body: Spool.Body) -> Verdict {
         if let error = finalURLError(body.head.url) { return .failed(error) }
         let head = body.head.responseHead
+        if let base, [206, 412, 416].contains(head.status.code) { return fragment(body, head, after: base) }
         switch head.status.code {
-        case 206 where wasResumed: return part(body, head)
+        // The length of the file is the proof, whether this process knows of the resumption or not.
+        case 206: return part(body, head)
         case 416 where wasResumed: return .restart(.rangeNotSatisfiable)
         case 412 where wasResumed: return .restart(.contentChanged)
         default: return whole(body, head)
@@ -82,6 +88,27 @@ package struct FinishedTaskReview: Sendable {
             return .restart(.invalidPartialResponse)
         }
         return .whole(info(body, representation))
+    }
+
+    /// A response to the package's own range.
+    ///
+    /// The response has to state the validator of the earlier bytes, the position of its first byte, and its length.
+    private func fragment(_ body: Spool.Body, _ head: ResponseHead, after base: BackgroundBase) -> Verdict {
+        guard let (requested, known) = base.continuation else { return .restart(.noValidator) }
+        let interpreter = ResponseInterpreter(
+            requested: requested, known: known, received: base.byteCount, url: body.head.url, decodesContent: true,
+            date: date, requiresVerification: true)
+        switch interpreter.decide(head) {
+        case .append(let continuation):
+            guard continuation.skipped == 0, continuation.end - base.byteCount == body.byteCount,
+                continuation.representation.length == continuation.end
+            else { return .restart(.invalidPartialResponse) }
+            var info = info(body, continuation.representation)
+            info.byteCount = continuation.end
+            return .fragment(info)
+        case .retryRequest(.everything(let reason)): return .restart(reason)
+        default: return .restart(.invalidPartialResponse)
+        }
     }
 
     private func info(_ body: Spool.Body, _ representation: Representation) -> BackgroundBodyInfo {

@@ -14,21 +14,23 @@ package struct JournalFile: Sendable {
 
     private static let kind = "journal"
     /// The size of the largest file that is read; a record has less than a kilobyte.
-    private static let maximumSize = 256 << 20
+    package static let maximumSize = 256 << 20
 
     let disk: any FileSystem
     let path: String
+    private let limit: Int
 
-    package init(disk: any FileSystem, path: String) {
+    package init(disk: any FileSystem, path: String, limit: Int = Self.maximumSize) {
         self.disk = disk
         self.path = path
+        self.limit = limit
     }
 
     /// Reads the file.
     package func read() -> Reading {
         let bytes: [UInt8]
         do throws(FileFailure) {
-            bytes = try disk.contents(of: path, limit: Self.maximumSize)
+            bytes = try disk.contents(of: path, limit: limit)
         } catch {
             if error.kind == .missing { return .missing }
             let isTemporary = error.kind == .denied || error.kind == .tooManyOpenFiles
@@ -47,6 +49,15 @@ package struct JournalFile: Sendable {
                 case .version(let version): "it has format \(version) of another version of this package"
                 }
             return .unreadable(DownloadError(.journalUnreadable, detail))
+        }
+    }
+
+    /// Returns the journal in the file; nil if there is no file.
+    func journal() throws(DownloadError) -> BackgroundJournal? {
+        switch read() {
+        case .missing: nil
+        case .journal(let journal): journal
+        case .unreadable(let error): throw error
         }
     }
 

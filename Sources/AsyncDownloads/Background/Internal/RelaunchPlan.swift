@@ -63,6 +63,9 @@ package struct RelaunchPlan: Sendable, Hashable {
             if let record = journal.record(for: name), record.isHandedOver, record.generation == generation {
                 verdicts[record.id] = .running(
                     receivedByteCount: task.receivedByteCount, expectedByteCount: task.expectedByteCount)
+            } else if name.record > journal.lastNumber {
+                // Another process has recorded it since the journal was read.
+                foreignCount += 1
             } else {
                 stale.append(StaleTask(name: name, generation: generation))
             }
@@ -73,7 +76,7 @@ package struct RelaunchPlan: Sendable, Hashable {
             switch event {
             case .finished: verdicts[record.id] = .finishedMeanwhile
             case .failed: if verdicts[record.id] != .finishedMeanwhile { verdicts[record.id] = .failed }
-            case .progressed, .ended, .allDelivered: break
+            case .progressed, .ended, .resumeDataArrived, .allDelivered: break
             }
         }
     }

@@ -13,6 +13,8 @@ package struct Spool: Sendable {
 
     private static let headKind = "head"
     private static let headVersion = 1
+    private static let failureKind = "failure"
+    private static let failureVersion = 1
 
     let disk: any FileSystem
     let directory: String
@@ -27,21 +29,16 @@ package struct Spool: Sendable {
 
     /// Moves the file at `location` into the spool.
     ///
-    /// The head is written first: a body without a head is never used, because its status is unknown.
+    /// The head is written first: a later process never uses a body without a head, because its status is unknown. If
+    /// the head cannot be written, for example because the disk is full, the file is moved nevertheless, and this
+    /// process uses the head that it has.
     func receive(_ name: DaemonTaskName, from location: String, _ head: DaemonResponseHead) throws(FileFailure) -> Body
     {
-        let bytes: [UInt8]
-        do {
-            bytes = try CheckedDocument.encode(head, kind: Self.headKind, version: Self.headVersion)
-        } catch {
-            throw FileFailure(.other, errno: 0, operation: "encode", name: name.fileStem, reason: "invalid text")
-        }
         let path = path("\(name.fileStem).body")
         guard try disk.information(at: location)?.kind == .regular else {
             throw FileFailure(.missing, errno: 0, operation: "move", name: name.fileStem, reason: "it does not exist")
         }
-        // The sync would take time in which the system may lose further completions (platform fact 3).
-        try disk.replaceContents(of: self.path("\(name.fileStem).head"), by: bytes, isSynced: false)
+        write(head, name)
         do throws(FileFailure) {
             try disk.rename(location, to: path)
         } catch {
@@ -52,10 +49,23 @@ package struct Spool: Sendable {
             disk.close(try disk.duplicate(source, to: "\(path).new"))
             try disk.rename("\(path).new", to: path)
         }
-        guard let body = body(name) else {
+        guard let information = try disk.information(at: path) else {
             throw FileFailure(.missing, errno: 0, operation: "open", name: name.fileStem, reason: "it does not exist")
         }
-        return body
+        return Body(
+            fileName: "\(name.fileStem).body", inode: information.inode, byteCount: information.size, head: head)
+    }
+
+    private func write(_ head: DaemonResponseHead, _ name: DaemonTaskName) {
+        let path = path("\(name.fileStem).head")
+        guard let bytes = try? CheckedDocument.encode(head, kind: Self.headKind, version: Self.headVersion) else {
+            return
+        }
+        // The sync would take time in which the system may lose further completions (platform fact 3).
+        if (try? disk.replaceContents(of: path, by: bytes, isSynced: false)) == nil {
+            // The head of an earlier response must not be taken for that of this body.
+            try? disk.remove(path)
+        }
     }
 
     /// Returns the body of an attempt that is in the spool together with its head.
@@ -76,16 +86,33 @@ package struct Spool: Sendable {
         return fileName
     }
 
-    /// Returns the name of the file with an attempt's resume data if it exists.
-    func existingResumeData(of name: DaemonTaskName) -> String? {
+    /// Records why an attempt has failed, for the case that the process ends before the journal contains it.
+    func saveFailure(_ reason: DaemonFailure.Reason, of name: DaemonTaskName) {
+        guard
+            let bytes = try? CheckedDocument.encode(
+                RecordedFailure(reason), kind: Self.failureKind, version: Self.failureVersion)
+        else { return }
+        try? disk.replaceContents(of: path(Self.failureName(of: name)), by: bytes, isSynced: false)
+    }
+
+    /// Returns the event of a failure that an earlier process has secured; nil if there is none.
+    func failure(_ name: DaemonTaskName) -> DaemonEvent? {
         let fileName = Self.resumeDataName(of: name)
-        return (try? disk.information(at: path(fileName))) == nil ? nil : fileName
+        let resumeData = ((try? disk.information(at: path(fileName))) ?? nil) == nil ? nil : fileName
+        guard let bytes = try? disk.contents(of: path(Self.failureName(of: name)), limit: 1 << 20),
+            let recorded = try? CheckedDocument.decode(
+                RecordedFailure.self, from: bytes, kind: Self.failureKind, version: Self.failureVersion)
+        else { return resumeData.map { .failed(name, .interrupted, resumeData: $0) } }
+        return .failed(name, recorded.reason, resumeData: resumeData)
     }
 
     /// Returns the resume data in a file; nil if the file is missing or cannot be read.
     func resumeData(_ fileName: String) -> [UInt8]? { try? disk.contents(of: path(fileName), limit: 16 << 20) }
 
     private static func resumeDataName(of name: DaemonTaskName) -> String { "\(name.fileStem).resume" }
+
+    /// Returns the name of the file with the reason why an attempt has failed.
+    static func failureName(of name: DaemonTaskName) -> String { "\(name.fileStem).failure" }
 
     /// Removes files of the spool, and the heads that belong to them.
     func remove(_ fileNames: some Sequence<String>) {
@@ -110,5 +137,7 @@ package struct Spool: Sendable {
         }
     }
 
-    private static let endings: Set<String> = ["body", "head", "resume", "body.new", "head.new", "resume.new"]
+    private static let endings: Set<String> = [
+        "base", "body", "head", "resume", "failure", "body.new", "head.new", "resume.new", "failure.new",
+    ]
 }

@@ -39,10 +39,19 @@ struct SpoolDelivery {
         return chosen
     }
 
-    /// Verifies and places the file; nil if it is neither in the spool nor at a destination.
-    func deliver(
-        _ record: BackgroundRecord, _ body: ReceivedBody
-    ) -> [(delivery: Int, outcome: BackgroundDelivery.Outcome)]? {
+    /// What has become of a file.
+    enum Report: Sendable {
+        /// The file is neither in the spool nor at a destination.
+        case missing
+        /// The digest is wrong, and nothing was placed because an attempt without earlier bytes may have the right one.
+        case wrong(DownloadError)
+        case delivered([(delivery: Int, outcome: BackgroundDelivery.Outcome)])
+    }
+
+    /// Verifies and places the file.
+    ///
+    /// - Parameter mayStartAnew: Whether a wrong digest of a resumed file is reported instead of recorded.
+    func deliver(_ record: BackgroundRecord, _ body: ReceivedBody, mayStartAnew: Bool = false) -> Report {
         let open = record.openDeliveries
         var outcomes: [Int: BackgroundDelivery.Outcome] = [:]
         var source = spool.path(body.fileName)
@@ -51,16 +60,26 @@ struct SpoolDelivery {
         {
             // An earlier process may have moved the file and ended before it could record that.
             guard let moved = open.first(where: { isInPlace($0, body) }), let path = moved.path?.path(in: containers)
-            else { return nil }
+            else { return .missing }
             outcomes[moved.id] = moved.path.map { .placed($0, body.info) }
             source = path
         }
-        var digests: [Checksum.Algorithm: Result<String, DownloadError>] = [:]
         let isInSpool = source == spool.path(body.fileName)
-        let waiting = open.filter { outcomes[$0.id] == nil }
-        for (index, delivery) in waiting.enumerated() {
+        var digests: [Checksum.Algorithm: Result<String, DownloadError>] = [:]
+        var waiting: [BackgroundDelivery] = []
+        for delivery in open where outcomes[delivery.id] == nil {
             do throws(DownloadError) {
                 try check(delivery, body, source, &digests)
+                waiting.append(delivery)
+            } catch {
+                if isInSpool, mayStartAnew, body.wasResumed == true, error.code == .checksumMismatch {
+                    return .wrong(error)
+                }
+                outcomes[delivery.id] = .failed(RecordedError(error))
+            }
+        }
+        for (index, delivery) in waiting.enumerated() {
+            do throws(DownloadError) {
                 guard let path = delivery.path, let absolute = path.path(in: containers) else {
                     throw DownloadError(.destinationUnusable, "the container of the destination is not available")
                 }
@@ -73,7 +92,7 @@ struct SpoolDelivery {
                 outcomes[delivery.id] = .failed(RecordedError(error))
             }
         }
-        return open.compactMap { delivery in outcomes[delivery.id].map { (delivery.id, $0) } }
+        return .delivered(open.compactMap { delivery in outcomes[delivery.id].map { (delivery.id, $0) } })
     }
 
     /// Returns whether a destination has exactly this file.

@@ -4,24 +4,30 @@ internal import Foundation
 
 /// The life cycle of the app that contains this process, from the notifications of its framework.
 ///
-/// The notifications are observed by name, so that no user interface framework is linked. In an app extension and in a
-/// tool, none is sent, and the process counts as being in the foreground.
+/// See ``LifecycleNotifications`` for what counts as being in the foreground.
 final class SystemLifecycle: AppLifecycle {
     static let shared = SystemLifecycle()
 
     private struct State {
-        var isInForeground = true
+        var lifecycle: LifecycleState
         var observers: [Int: @Sendable (LifecycleChange) -> Void] = [:]
         var lastNumber = 0
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private init() {
-        observe("UIApplicationWillEnterForegroundNotification", .willEnterForeground)
-        observe("UIApplicationDidEnterBackgroundNotification", .didEnterBackground)
-        observe("NSExtensionHostWillEnterForegroundNotification", .willEnterForeground)
-        observe("NSExtensionHostDidEnterBackgroundNotification", .didEnterBackground)
+        #if os(macOS)
+        let canBeSuspended = false
+        #else
+        let canBeSuspended = true
+        #endif
+        state = Mutex(
+            State(
+                lifecycle: LifecycleState(
+                    isInForeground: LifecycleNotifications.startInForeground(
+                        bundlePath: Bundle.main.bundlePath, canBeSuspended: canBeSuspended))))
+        for (name, change) in LifecycleNotifications.changes { observe(name, change) }
     }
 
     private func observe(_ name: String, _ change: LifecycleChange) {
@@ -32,14 +38,14 @@ final class SystemLifecycle: AppLifecycle {
     }
 
     private func report(_ change: LifecycleChange) {
-        let observers = state.withLock { state in
-            state.isInForeground = change == .willEnterForeground
+        let observers = state.withLock { state -> [@Sendable (LifecycleChange) -> Void] in
+            guard state.lifecycle.apply(change) else { return [] }
             return state.observers.sorted { $0.key < $1.key }.map(\.value)
         }
         for observer in observers { observer(change) }
     }
 
-    var isInForeground: Bool { state.withLock { $0.isInForeground } }
+    var isInForeground: Bool { state.withLock { $0.lifecycle.isInForeground } }
 
     func observe(_ body: @escaping @Sendable (LifecycleChange) -> Void) -> any ScheduledAction {
         let number = state.withLock { state in

@@ -21,9 +21,6 @@ package protocol TransferDaemon: AnyObject, Sendable {
     ///
     /// - Parameter completion: A closure that is called once, with whether the task was found.
     func cancel(_ description: String, _ completion: @escaping @Sendable (Bool) -> Void)
-
-    /// Disconnects from the session without canceling its tasks.
-    func detach()
 }
 
 /// The receiver of the events of one session, which calls it on one serial queue.
@@ -38,6 +35,12 @@ package protocol DaemonEventReceiver: AnyObject, Sendable {
 
     /// A task has ended; `failure` is nil if it has finished, or if it ended without a file.
     func taskEnded(_ description: String?, _ failure: DaemonFailure?)
+
+    /// The resume data of a canceled task has arrived after the report of its end, which was without any.
+    func resumeDataArrived(_ description: String?, _ resumeData: Data)
+
+    /// The session can no longer be used; its tasks may continue in a new session with the same identifier.
+    func sessionInvalidated()
 
     /// All events that were waiting for the app have been delivered; this does not mean that all tasks have ended.
     func allEventsDelivered()
@@ -122,6 +125,8 @@ package struct DaemonFailure: Sendable {
         case insufficientResources
         /// The system reported a finished task, but its file does not exist.
         case fileMissing
+        /// The finished file could not be moved to where the system does not remove it.
+        case notStored(DownloadError)
         /// The process ended before it could record why the task failed.
         case interrupted
         /// The transfer failed.

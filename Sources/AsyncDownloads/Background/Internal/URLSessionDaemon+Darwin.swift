@@ -9,6 +9,7 @@ final class URLSessionDaemon: NSObject, TransferDaemon, URLSessionDownloadDelega
     private struct State {
         var session: URLSession?
         var receiver: (any DaemonEventReceiver)?
+        var cancellations = PendingCancellations()
     }
 
     private let configuration: URLSessionConfiguration
@@ -22,17 +23,23 @@ final class URLSessionDaemon: NSObject, TransferDaemon, URLSessionDownloadDelega
         configuration.isDiscretionary = options.isDiscretionary
         configuration.sessionSendsLaunchEvents = options.sendsLaunchEvents
         configuration.sharedContainerIdentifier = options.sharedContainerIdentifier
+        configuration.timeoutIntervalForResource = Double(options.resourceTimeout.components.seconds)
         configuration.httpShouldSetCookies = false
         configuration.httpCookieStorage = nil
         configuration.urlCache = nil
         super.init()
     }
 
-    /// Makes a directory, and the files that are created in it, readable before the first unlock of the device.
-    static func unprotect(_ directory: String) {
+    /// Makes a directory, and the files that are created in it, readable before the first unlock of the device, and
+    /// excludes it from backups.
+    static func prepareDirectory(_ directory: String) {
         #if !os(macOS)
         try? FileManager.default.setAttributes([.protectionKey: FileProtectionType.none], ofItemAtPath: directory)
         #endif
+        var url = URL(fileURLWithPath: directory, isDirectory: true)
+        var values = URLResourceValues()
+        values.isExcludedFromBackup = true
+        try? url.setResourceValues(values)
     }
 
     // MARK: TransferDaemon
@@ -74,19 +81,18 @@ final class URLSessionDaemon: NSObject, TransferDaemon, URLSessionDownloadDelega
 
     func cancel(_ description: String, _ completion: @escaping @Sendable (Bool) -> Void) {
         guard let session = state.withLock({ $0.session }) else { return completion(false) }
-        session.getAllTasks { tasks in
+        session.getAllTasks { [self] tasks in
             let found = tasks.lazy.compactMap { $0 as? URLSessionDownloadTask }.first {
                 $0.taskDescription == description && ($0.state == .running || $0.state == .suspended)
             }
-            // The resume data is also in the error with which the task ends, and is taken from there.
-            found?.cancel { _ in }
-            completion(found != nil)
+            guard let found else { return completion(false) }
+            state.withLock { $0.cancellations.began(description) }
+            found.cancel { [self] resumeData in
+                let late = state.withLock { $0.cancellations.receive(resumeData, description) }
+                if let late { receiver?.resumeDataArrived(description, late) }
+            }
+            completion(true)
         }
-    }
-
-    func detach() {
-        // The system permits one session for each identifier, so the session itself stays until the process ends.
-        state.withLock { $0.receiver = nil }
     }
 
     // MARK: URLSessionDownloadDelegate
@@ -120,14 +126,19 @@ final class URLSessionDaemon: NSObject, TransferDaemon, URLSessionDownloadDelega
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        receiver?.taskEnded(task.taskDescription, error.map(DaemonFailure.init))
+        let description = task.taskDescription
+        let failure = state.withLock { $0.cancellations.ended(description, error.map(DaemonFailure.init)) }
+        receiver?.taskEnded(description, failure)
     }
 
-    #if !os(macOS)
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        state.withLock { $0.session = nil }
+        receiver?.sessionInvalidated()
+    }
+
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
         receiver?.allEventsDelivered()
     }
-    #endif
 }
 
 extension DaemonTask {
@@ -152,18 +163,14 @@ extension DaemonResponseHead {
 
 extension DaemonFailure {
     fileprivate init(_ error: any Error) {
-        let error = error as? URLError
-        self.init(.cancelled, resumeData: error?.downloadTaskResumeData)
-        if let cause = error?.backgroundTaskCancelledReason {
-            switch cause {
-            case .userForceQuitApplication: reason = .userForceQuit
-            case .backgroundUpdatesDisabled: reason = .backgroundUpdatesDisabled
-            case .insufficientSystemResources: reason = .insufficientResources
-            @unknown default: break
-            }
-        } else if case .failed(let failure) = ExchangeEnd(error ?? URLError(.unknown), hasHead: false) {
-            reason = .transfer(failure)
+        guard let error = error as AnyObject as? NSError else {
+            self.init(.transfer(DownloadError(.connectionLost)))
+            return
         }
+        self.init(
+            domain: error.domain, code: error.code,
+            cancellationReason: error.userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int,
+            resumeData: error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data)
     }
 }
 #endif

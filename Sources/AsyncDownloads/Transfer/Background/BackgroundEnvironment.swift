@@ -11,10 +11,17 @@ package struct BackgroundEnvironment: Sendable {
     package var lifecycle: any AppLifecycle
     /// Nil on a platform without background sessions.
     package var makeDaemon: MakeDaemon?
-    /// Makes a directory, and the files that are created in it, readable before the first unlock of the device.
-    package var unprotect: @Sendable (String) -> Void = { _ in }
+    /// Makes a directory, and the files that are created in it, readable before the first unlock of the device, and
+    /// excludes it from backups.
+    package var prepareDirectory: @Sendable (String) -> Void = { _ in }
     /// How long an event about a task that is not listed may take to arrive.
     package var settleDelay = Duration.seconds(10)
+    /// How long the service may take to list its tasks.
+    package var listLimit = Duration.seconds(30)
+    /// How long to wait before a journal that could not be written is written again.
+    package var saveRetryDelay = Duration.seconds(10)
+    /// A name that separates the sessions of this app from those of other apps that have the same container.
+    package var appName: String?
 
     package init(
         disk: any FileSystem, containers: any Containers, directory: ContainerPath, time: any TimeSource,
@@ -28,10 +35,18 @@ package struct BackgroundEnvironment: Sendable {
         self.makeDaemon = makeDaemon
     }
 
+    /// The error of a request on a platform, or in a program, without background sessions.
+    var unsupported: DownloadError {
+        DownloadError(.unsupported, "background sessions require an app on an Apple platform")
+    }
+
     /// Returns the directory of a session's files, in the app's own container or in that of an app group.
     func directory(of identifier: String, group: String?) -> String? {
         let base: ContainerPath.Base = group.map { .group($0) } ?? directory.base
-        let path = ContainerPath(base: base, relative: "\(directory.relative)/\(Self.directoryName(identifier))")
+        // The app and its extensions have the same directory in the container of their group.
+        let app = group == nil ? appName.map { "/\(Self.directoryName($0))" } ?? "" : ""
+        let path = ContainerPath(
+            base: base, relative: "\(directory.relative)\(app)/\(Self.directoryName(identifier))")
         return path.path(in: containers)
     }
 

@@ -74,6 +74,7 @@ final class BackgroundSession: Sendable {
             for entry in entries { entry.refused(error) }
             return
         }
+        worker.readChangesOfOtherProcesses()
         for entry in entries { worker.enqueue(entry.command(worker)) }
         worker.flush()
     }
@@ -93,6 +94,8 @@ final class BackgroundSession: Sendable {
         let subscriber: SubscriberID
         /// Whether the resource had handles before.
         let isCoalesced: Bool
+        /// The subscribers that have ended because of this one.
+        var superseded: [SubscriberID] = []
     }
 
     /// Starts a download, or joins the one of the same resource.
@@ -100,7 +103,7 @@ final class BackgroundSession: Sendable {
         guard let settings = clientSettings else { return .failure(DownloadError(.shutDown)) }
         if let error = request.validationError ?? request.backgroundValidationError { return .failure(error) }
         if environment.makeDaemon == nil {
-            return .failure(DownloadError(.unsupported, "background sessions require an Apple platform"))
+            return .failure(environment.unsupported)
         }
         let policy = request.duplicatePolicy ?? settings.duplicates
         guard let joined = join(request, isRunning: isRunning, policy: policy) else {
@@ -113,24 +116,34 @@ final class BackgroundSession: Sendable {
         } refused: { error in
             joined.transfer.end(joined.subscriber, error)
         }
+        // After the new destination was recorded, so that the task continues.
+        for id in joined.superseded { left(joined.transfer, id, keepingBytes: true) }
         return .success(joined)
     }
 
     /// Attaches a request to the handles of its resource; nil if the policy does not permit a second one.
     func join(_ request: DownloadRequest, isRunning: Bool, policy: DuplicatePolicy = .coalesce) -> Joined? {
         let key = TransferKey(request)
-        let result = transfers.withLock { transfers -> (joined: Joined, effects: [DeferredEffect])? in
+        let result = transfers.withLock { transfers -> Joining? in
             let present = transfers[key]
             let isBusy = present.map { !$0.isIdle } ?? false
             if isBusy, policy.kind == .reject { return nil }
             let transfer = present ?? BackgroundTransfer(key: key, session: self)
             transfers[key] = transfer
-            let (id, effects) = transfer.attach(
-                request, isRunning: isRunning, isSuperseding: isBusy && policy.kind == .cancelExisting)
-            return (Joined(transfer: transfer, subscriber: id, isCoalesced: isBusy), effects)
+            let isSuperseding = isBusy && policy.kind == .cancelExisting
+            let superseded = isSuperseding ? transfer.activeSubscribers : []
+            let (id, effects) = transfer.attach(request, isRunning: isRunning, isSuperseding: isSuperseding)
+            let joined = Joined(
+                transfer: transfer, subscriber: id, isCoalesced: isBusy, superseded: superseded)
+            return Joining(joined: joined, effects: effects)
         }
         for effect in result?.effects ?? [] { effect() }
         return result?.joined
+    }
+
+    private struct Joining {
+        let joined: Joined
+        let effects: [DeferredEffect]
     }
 
     /// Removes the handles of a resource if none of them waits for an outcome.
@@ -204,6 +217,19 @@ final class BackgroundSession: Sendable {
                 once()
             }
         }
+    }
+}
+
+extension BackgroundSession {
+    /// Moves a damaged journal out of the way; false if the journal is not damaged.
+    func removeDamagedJournal() async throws(DownloadError) -> Bool {
+        let result: Result<Bool, DownloadError> = await withCheckedContinuation { continuation in
+            queue.async { [worker] in
+                continuation.resume(
+                    returning: Result { () throws(DownloadError) in try worker.removeDamagedJournal() })
+            }
+        }
+        return try result.get()
     }
 }
 

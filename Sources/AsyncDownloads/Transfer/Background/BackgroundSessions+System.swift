@@ -16,7 +16,13 @@ extension BackgroundEnvironment {
         ) { identifier, options in
             URLSessionDaemon(identifier: identifier, options: options)
         }
-        environment.unprotect = URLSessionDaemon.unprotect
+        environment.prepareDirectory = URLSessionDaemon.prepareDirectory
+        // The system has no background session for a program without an identifier, such as a tool.
+        if Bundle.main.bundleIdentifier == nil { environment.makeDaemon = nil }
+        #if os(macOS)
+        // Apps outside of the sandbox have the same home directory.
+        environment.appName = Bundle.main.bundleIdentifier
+        #endif
         return environment
         #else
         let directory = ContainerPath(base: .home, relative: ".local/share/async-downloads/background")

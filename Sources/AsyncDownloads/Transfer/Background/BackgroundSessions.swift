@@ -49,7 +49,8 @@ package final class BackgroundSessions: Sendable {
     func session(for systemIdentifier: String) -> (session: BackgroundSession, generation: Int)? {
         guard environment.makeDaemon != nil else { return nil }
         for (identifier, generation) in Self.candidates(systemIdentifier) {
-            let isRecorded = hasJournal(identifier)
+            let isKnown = entries.withLock { $0[identifier] != nil }
+            let isRecorded = isKnown || hasJournal(identifier)
             let session: BackgroundSession? = entries.withLock { entries in
                 if let entry = entries[identifier] { return entry.session }
                 guard isRecorded else { return nil }
@@ -64,10 +65,12 @@ package final class BackgroundSessions: Sendable {
 
     private func hasJournal(_ identifier: String) -> Bool {
         guard let directory = environment.directory(of: identifier, group: nil) else { return false }
-        // A journal that cannot be read is not foreign.
-        let file = JournalFile(disk: environment.disk, path: PartialNames.join(directory, "journal"))
-        if case .missing = file.read() { return false }
-        return true
+        // A journal that cannot be read is not foreign, and reading it would take time on the main thread.
+        do throws(FileFailure) {
+            return try environment.disk.information(at: PartialNames.join(directory, "journal")) != nil
+        } catch {
+            return error.kind != .missing
+        }
     }
 
     private static func candidates(_ text: String) -> [(identifier: String, generation: Int)] {

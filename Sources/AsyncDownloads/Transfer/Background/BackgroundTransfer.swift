@@ -102,8 +102,17 @@ final class BackgroundTransfer: Sendable {
     /// Reports an event to the subscribers.
     func emit(_ event: BackgroundCore.Event, interval: Duration, at now: Duration) {
         update { state, effects in
+            if case .stopped = event {
+                // The caller resumes the download, which requires that its handles are paused.
+                for (id, _) in state.subscribers.active { _ = state.subscribers.setPaused(true, id, at: .zero) }
+            }
             for event in state.apply(event, interval: interval, at: now) { effects += state.subscribers.emit(event) }
         }
+    }
+
+    /// The closure of the first subscriber that can supply a fresh URL.
+    var urlRefresh: URLRefresh? {
+        update { state, _ in state.subscribers.active.lazy.compactMap(\.subscriber.request.refreshURL).first }
     }
 
     /// Ends the subscribers of a delivery.
@@ -172,7 +181,7 @@ extension BackgroundTransfer.State {
                 events.append(.progress(progress))
             }
             return events
-        case .paused(let received):
+        case .paused(let received), .stopped(let received):
             state = .paused
             progress.receivedByteCount = received
             return [.paused(receivedByteCount: received)]

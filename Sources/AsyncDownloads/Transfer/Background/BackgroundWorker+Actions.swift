@@ -6,14 +6,16 @@ extension BackgroundWorker {
     func commit(_ actions: [BackgroundCore.Action]) {
         var pending = actions
         repeat {
+            let resumeData = readResumeData(for: pending)
             do throws(DownloadError) {
                 try save()
+                pending = takeDeferred() + pending
             } catch {
                 pending = withoutDurableRecord(pending, error)
             }
             let batch = pending
             pending = []
-            for action in batch { pending += perform(action) }
+            for action in batch { pending += perform(action, resumeData) }
         } while !pending.isEmpty
     }
 
@@ -29,21 +31,54 @@ extension BackgroundWorker {
         self.opened?.core.journal.removeUnusedGenerations()
         guard let opened else { return }
         let journal = opened.core.journal
+        var written = journal
         do throws(DownloadError) {
-            try opened.file.write(journal)
+            if var shared = opened.shared {
+                written = try shared.write(journal)
+                self.opened?.shared = shared
+            } else {
+                try opened.file.write(journal)
+            }
         } catch {
             log.notice("the journal of a background session cannot be written: \(error)")
             self.opened?.unsavableRevision = journal.revision.number
+            saveLater()
             throw error
         }
-        self.opened?.savedRevision = journal.revision.number
+        self.opened?.core.journal = written
+        self.opened?.savedRevision = written.revision.number
+        self.opened?.unsavableRevision = nil
         self.opened?.hasFile = true
+        if written != journal { takeOver(written, since: journal) }
+    }
+
+    /// Writes the journal again after a while, for what waits for that.
+    private func saveLater() {
+        guard let opened, opened.saveRetry == nil else { return }
+        let session = opened.session
+        self.opened?.saveRetry = environment.time.schedule(after: environment.saveRetryDelay) {
+            session.submit { $0.saveAgain() }
+        }
+    }
+
+    /// Makes the next flush write the journal although that has failed before.
+    func saveAgain() -> [BackgroundCore.Action] {
+        opened?.saveRetry?.cancel()
+        opened?.saveRetry = nil
+        opened?.unsavableRevision = nil
+        return []
+    }
+
+    /// Returns the actions that have waited for the journal, which was written now.
+    private func takeDeferred() -> [BackgroundCore.Action] {
+        defer { opened?.deferred = [] }
+        return opened?.deferred ?? []
     }
 
     /// Returns the actions that may be performed although the journal could not be written.
     ///
     /// A task that the journal does not contain would be unknown to a later process, so its download fails. A file
-    /// stays in the spool, and is placed by a later process.
+    /// stays in the spool until the journal can be written, or until a later process finds it.
     private func withoutDurableRecord(
         _ actions: [BackgroundCore.Action], _ error: DownloadError
     ) -> [BackgroundCore.Action] {
@@ -56,18 +91,34 @@ extension BackgroundWorker {
                     return core.fail(name.record, error, resumeData: resumeData, removing: [])
                 }
                 remaining += failure.filter { if case .start = $0 { false } else { true } }
-            case .removeFiles, .place: break
-            case .cancel, .emit, .end: remaining.append(action)
+            case .removeFiles, .place: opened?.deferred.append(action)
+            case .cancel, .emit, .end, .refreshURL: remaining.append(action)
             }
         }
         return remaining
     }
 
-    private func perform(_ action: BackgroundCore.Action) -> [BackgroundCore.Action] {
+    /// Reads the resume data of the tasks that are about to start; those whose file is unreadable start without any.
+    private func readResumeData(for actions: [BackgroundCore.Action]) -> [DaemonTaskName: [UInt8]] {
+        var result: [DaemonTaskName: [UInt8]] = [:]
+        for case .start(let name, _) in actions {
+            guard let opened, let file = opened.core.resumeDataName(for: name) else { continue }
+            if let bytes = opened.spool.resumeData(file), !bytes.isEmpty {
+                result[name] = bytes
+            } else {
+                self.opened?.core.resumeDataIsUnreadable(of: name)
+            }
+        }
+        return result
+    }
+
+    private func perform(
+        _ action: BackgroundCore.Action, _ resumeData: [DaemonTaskName: [UInt8]]
+    ) -> [BackgroundCore.Action] {
         guard let opened else { return [] }
         switch action {
         case .start(let name, let generation):
-            guard let request = opened.core.request(for: name, resumeData: opened.spool.resumeData) else { return [] }
+            guard let request = opened.core.request(for: name, resumeData: resumeData[name]) else { return [] }
             attach(generation)?.start(request)
         case .cancel(let name, let generation):
             let session = opened.session
@@ -86,6 +137,8 @@ extension BackgroundWorker {
             let isReported = transfer.end(delivery, result(outcome))
             if opened.session.removeIfIdle(transfer) { transfers[record] = nil }
             if isReported { return withCore { $0.acknowledge(delivery, of: record) } }
+        case .refreshURL(let record, let context, let error):
+            return refreshURL(of: record, context, error)
         }
         return []
     }
@@ -93,7 +146,7 @@ extension BackgroundWorker {
     /// Processes that a task that was to be canceled does not exist; an event about its end may be on the way.
     private func notFound(_ name: DaemonTaskName) -> [BackgroundCore.Action] {
         guard let record = opened?.core.journal.record(for: name), record.isHandedOver else { return [] }
-        opened?.undecided.insert(record.id)
+        opened?.settling.undecided.insert(record.id)
         return settleLater()
     }
 
@@ -101,6 +154,7 @@ extension BackgroundWorker {
         guard let opened, let record = opened.core.journal[id], case .received(let body) = record.stage else {
             return []
         }
+        if body.isFragment == true { return join(id, record, body) }
         let delivery = SpoolDelivery(spool: opened.spool, containers: environment.containers)
         let journal = opened.core.journal
         let chosen = delivery.chooseNames(record, body) { path in
@@ -116,11 +170,17 @@ extension BackgroundWorker {
                 }
             }
             // Recorded before the file gets its name, so that a later process does not choose another one.
-            guard (try? save()) != nil else { return [] }
+            guard (try? save()) != nil else {
+                self.opened?.deferred.append(.place(record: id))
+                return []
+            }
         }
         guard let named = self.opened?.core.journal[id] else { return [] }
-        guard let outcomes = delivery.deliver(named, body) else { return withCore { $0.bodyIsMissing(id) } }
-        return withCore { $0.placed(outcomes, of: id) }
+        switch delivery.deliver(named, body, mayStartAnew: named.freshStartCount == 0) {
+        case .missing: return withCore { $0.bodyIsMissing(id) }
+        case .wrong(let error): return withCore { $0.resumedBodyIsWrong(id, error) }
+        case .delivered(let outcomes): return withCore { $0.placed(outcomes, of: id) }
+        }
     }
 
     /// Returns the result that the handles of a delivery receive.

@@ -10,6 +10,7 @@ extension BackgroundWorker {
             pending = []
             commit(actions)
         }
+        reportWithdrawals()
     }
 
     /// Processes an event, or keeps it until the tasks are matched.
@@ -22,20 +23,29 @@ extension BackgroundWorker {
 
     /// Processes an event that has passed the gate.
     func process(_ event: DaemonEvent) {
-        if let name = event.name { opened?.undecided.remove(name.record) }
-        enqueue(withCore { $0.handle(event) })
+        if let name = event.name {
+            if opened?.core.journal.record(for: name) != nil { opened?.settling.undecided.remove(name.record) }
+            enqueue(withCore { $0.handle(event) })
+            let isKnown = name.record <= opened?.core.journal.lastNumber ?? 0
+            if case .failed = event, isKnown { enqueue([.removeFiles([Spool.failureName(of: name)])]) }
+            restartSettling(event)
+        }
         guard case .allDelivered(let generation) = event else { return }
         // The files of all earlier events have to be in place before the system is told.
         flush()
         let waiters = deliveredWaiters.removeValue(forKey: generation) ?? []
         if waiters.isEmpty { deliveredAt[generation] = environment.time.now }
         for waiter in waiters { waiter() }
-        enqueue(settle())
+        enqueue(settle(only: generation))
     }
 
     /// Calls `body` when all events of a generation have been delivered.
     func whenDelivered(_ generation: Int, _ body: @escaping @Sendable () -> Void) -> [BackgroundCore.Action] {
-        attach(generation)
+        guard attach(generation) != nil else {
+            // All tasks of the generation have ended, and nothing waits for its events.
+            body()
+            return []
+        }
         // The report may come shortly before the app is asked to handle the events.
         if let time = deliveredAt.removeValue(forKey: generation), environment.time.now - time < .seconds(5) {
             body()
@@ -55,59 +65,118 @@ extension BackgroundWorker {
     }
 
     func reportDecision() -> [BackgroundCore.Action] {
-        guard opened?.gate.isOpen == true, opened?.undecided.isEmpty == true else { return [] }
-        opened?.settleTimer?.cancel()
-        opened?.settleTimer = nil
+        guard let opened, opened.gate.isOpen, opened.settling.undecided.isEmpty else { return [] }
+        opened.settling.timer?.cancel()
+        self.opened?.settling.timer = nil
+        self.opened?.settling.limit = nil
         let waiters = decidedWaiters
         decidedWaiters = []
         return waiters.flatMap { $0() }
     }
 
+    // MARK: Lost tasks
+
     /// Waits for events about tasks that are not listed, for a limited time.
     func settleLater() -> [BackgroundCore.Action] {
         guard let opened, opened.gate.isOpen else { return [] }
-        guard !opened.undecided.isEmpty else { return reportDecision() }
-        guard opened.settleTimer == nil else { return [] }
+        guard !opened.settling.undecided.isEmpty else { return reportDecision() }
+        guard opened.settling.timer == nil else { return [] }
         let session = opened.session
-        self.opened?.settleTimer = environment.time.schedule(after: environment.settleDelay) {
+        // The events of many tasks take time, but restored() must not wait for ever.
+        if opened.settling.limit == nil {
+            self.opened?.settling.limit = environment.time.now + environment.settleDelay * 6
+        }
+        self.opened?.settling.timer = environment.time.schedule(after: environment.settleDelay) {
             session.submit { $0.settle() }
         }
         return []
     }
 
-    /// Decides about tasks of which no event has arrived, after listing the tasks once more.
-    private func settle() -> [BackgroundCore.Action] {
-        guard let opened, opened.gate.isOpen, !opened.undecided.isEmpty, !opened.isSettling else { return [] }
-        self.opened?.isSettling = true
-        opened.settleTimer?.cancel()
-        self.opened?.settleTimer = nil
-        let journal = opened.core.journal
-        let session = opened.session
-        let generations = Set(opened.undecided.compactMap { journal[$0]?.generation })
-        let lists = Mutex((remaining: generations.count, tasks: [(generation: Int, task: DaemonTask)]()))
-        guard !generations.isEmpty else { return decide([]) }
-        for generation in generations {
-            guard let daemon = attach(generation) else { return decide([]) }
-            daemon.enumerate { tasks in
-                let all = lists.withLock { lists -> [(generation: Int, task: DaemonTask)]? in
-                    lists.remaining -= 1
-                    lists.tasks += tasks.map { (generation, $0) }
-                    return lists.remaining == 0 ? lists.tasks : nil
-                }
-                if let all { session.submit { $0.decide(all) } }
-            }
-        }
-        return []
+    /// Waits longer after an event, because further ones may follow it.
+    private func restartSettling(_ event: DaemonEvent) {
+        guard let settling = opened?.settling, let timer = settling.timer, let limit = settling.limit else { return }
+        if case .progressed = event { return }
+        guard environment.time.now < limit else { return }
+        timer.cancel()
+        opened?.settling.timer = nil
+        enqueue(settleLater())
     }
 
-    private func decide(_ tasks: [(generation: Int, task: DaemonTask)]) -> [BackgroundCore.Action] {
+    /// Decides about tasks of which no event has arrived, after listing the tasks once more.
+    ///
+    /// - Parameter generation: The generation whose events have all been delivered; nil decides about all tasks.
+    private func settle(only generation: Int? = nil) -> [BackgroundCore.Action] {
+        guard let opened, opened.gate.isOpen else { return [] }
+        if generation == nil {
+            opened.settling.timer?.cancel()
+            self.opened?.settling.timer = nil
+        }
+        let journal = opened.core.journal
+        let ids = opened.settling.undecided.subtracting(opened.settling.listed)
+        var byGeneration: [Int: Set<Int>] = [:]
+        for id in ids {
+            guard let record = journal[id], record.isHandedOver else {
+                self.opened?.settling.undecided.remove(id)
+                continue
+            }
+            if generation == nil || record.generation == generation {
+                byGeneration[record.generation, default: []].insert(id)
+            }
+        }
+        let session = opened.session
+        for (generation, ids) in byGeneration {
+            self.opened?.settling.listed.formUnion(ids)
+            let answer = FirstAnswer { (tasks: [DaemonTask]?) in
+                session.submit { $0.decide(ids, tasks?.map { (generation, $0) }) }
+            }
+            let timer = environment.time.schedule(after: environment.listLimit) { answer(nil) }
+            guard let daemon = attach(generation) else {
+                timer.cancel()
+                answer([])
+                continue
+            }
+            daemon.enumerate { tasks in
+                timer.cancel()
+                answer(tasks)
+            }
+        }
+        return reportDecision()
+    }
+
+    /// Decides about the records of one generation.
+    ///
+    /// - Parameter tasks: The tasks of the generation; nil if the system has not listed them, so that nothing is known.
+    private func decide(
+        _ ids: Set<Int>, _ tasks: [(generation: Int, task: DaemonTask)]?
+    ) -> [BackgroundCore.Action] {
         guard let opened else { return [] }
-        let plan = RelaunchPlan(opened.core.journal, tasks: tasks, events: [], isEverythingDelivered: true)
-        let lost = opened.undecided.intersection(plan.records(.lost))
-        self.opened?.undecided = []
-        self.opened?.isSettling = false
+        let judged = ids.intersection(opened.settling.undecided)
+        self.opened?.settling.undecided.subtract(ids)
+        self.opened?.settling.listed.subtract(ids)
+        var lost: Set<Int> = []
+        if let tasks {
+            let plan = RelaunchPlan(opened.core.journal, tasks: tasks, events: [], isEverythingDelivered: true)
+            lost = judged.intersection(plan.records(.lost))
+        }
         self.opened?.lost.formUnion(lost)
         let actions = lost.sorted().flatMap { id in withCore { $0.lost(id) } }
         return actions + reportDecision()
+    }
+}
+
+/// A closure that is called with the first of several answers.
+private final class FirstAnswer<Value: Sendable>: Sendable {
+    private let body: Mutex<(@Sendable (Value) -> Void)?>
+
+    init(_ body: @escaping @Sendable (Value) -> Void) {
+        self.body = Mutex(body)
+    }
+
+    func callAsFunction(_ value: Value) {
+        let body = self.body.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        body?(value)
     }
 }

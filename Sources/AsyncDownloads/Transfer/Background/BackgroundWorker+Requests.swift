@@ -15,6 +15,13 @@ extension BackgroundWorker {
             transfer.end(subscriber, DownloadError(.destinationUnusable, "its path cannot be recorded"))
             return []
         }
+        // The app and its extensions have different home directories, and any of them may place the file.
+        guard group == nil || destination.base != .home else {
+            transfer.end(
+                subscriber, DownloadError(.destinationUnusable, "it is not in the container of the session's app group")
+            )
+            return []
+        }
         let resource = BackgroundResource(request, transfer.key, maximumRetryCount: maximumRetryCount)
         if !choosesName, opened.core.recordPlacing(at: destination, otherThan: resource) != nil {
             transfer.end(subscriber, DownloadError(.destinationInUse, url.lastPathComponent))
@@ -33,6 +40,7 @@ extension BackgroundWorker {
                 return found.kind == .regular && found.size == info.byteCount
             }
             added = (record, delivery)
+            if request.refreshURL != nil { core.refreshable.insert(record) }
             return actions
         }
         bind(transfer, subscriber, record: added.record, delivery: added.delivery)
@@ -74,8 +82,9 @@ extension BackgroundWorker {
 
     /// Uses the options of a new client.
     func use(_ options: BackgroundOptions) -> [BackgroundCore.Action] {
-        withCore { core in
-            core.journal.use(options)
+        let reserved = Set((opened?.daemons ?? [:]).keys)
+        return withCore { core in
+            core.journal.use(options, reserving: reserved)
             return core.handOver()
         }
     }
@@ -83,11 +92,17 @@ extension BackgroundWorker {
     /// Forgets the handles of a client that was shut down; what they asked for continues.
     func forgetHandles() {
         transfers = [:]
+        for task in (opened?.refreshes ?? [:]).values { task.cancel() }
+        _ = withCore { core in
+            core.forgetCallers()
+            return []
+        }
     }
 
     /// Hands over downloads that waited for the foreground, and reads the progress of the others again.
     func lifecycleChanged(_ change: LifecycleChange) -> [BackgroundCore.Action] {
         guard change == .willEnterForeground, let opened, opened.gate.isOpen else { return [] }
+        _ = saveAgain()
         let session = opened.session
         for (generation, daemon) in opened.daemons {
             daemon.enumerate { tasks in
@@ -171,61 +186,4 @@ extension BackgroundTransfer {
 
     /// The subscribers that wait for their outcome.
     var activeSubscribers: [SubscriberID] { update { state, _ in state.subscribers.active.map(\.id) } }
-}
-
-extension DownloadRequest.Destination {
-    /// The URL on disk, and whether it is a directory in which the name is chosen; nil for memory.
-    var fileURL: (url: URL, choosesName: Bool)? {
-        switch self {
-        case .file(let url): (url, false)
-        case .directory(let url): (url, true)
-        case .memory: nil
-        }
-    }
-}
-
-extension BackgroundResource {
-    init(_ request: DownloadRequest, _ key: TransferKey, maximumRetryCount: Int) {
-        self.init(
-            url: key.url, headers: key.headers.map { [$0.name, $0.value] }, identity: key.identity,
-            account: key.account)
-        priorityRank = Int(request.priority.rank)
-        expectedByteCount = request.background.expectedByteCount
-        earliestBegin = request.background.earliestBeginDate.map { Int64($0.timeIntervalSince1970.rounded(.up)) }
-        self.maximumRetryCount = maximumRetryCount
-    }
-}
-
-extension DownloadRequest {
-    /// Creates the request of a delivery in the journal; nil if its container is not available.
-    init?(_ record: BackgroundRecord, _ delivery: BackgroundDelivery, in containers: any Containers) {
-        guard let url = URL(string: record.resource.url), let path = delivery.destination.path(in: containers) else {
-            return nil
-        }
-        let file = URL(fileURLWithPath: path, isDirectory: delivery.choosesName)
-        var headers = HeaderFields()
-        for pair in record.resource.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }
-        self.init(
-            from: url, at: delivery.choosesName ? .directory(file) : .file(file), headers: headers,
-            checksum: delivery.checksum.flatMap { Checksum($0) }, priority: .normal)
-        nonsecretHeaders = headers.declaredNames
-        identity = record.resource.identity
-        account = record.resource.account
-        maximumByteCount = delivery.maximumByteCount
-        background.expectedByteCount = record.resource.expectedByteCount
-        background.earliestBeginDate = record.resource.earliestBegin.map { Date(timeIntervalSince1970: Double($0)) }
-    }
-
-    /// The reason why a background session can't carry out the request, or `nil` if it can.
-    var backgroundValidationError: DownloadError? {
-        func unsupported(_ reason: String) -> DownloadError { DownloadError(.unsupported, reason, url: url) }
-        if destination == .memory { return unsupported("a background session downloads to files only") }
-        if idleTimeout != nil { return unsupported("the system determines the idle timeout of a background session") }
-        if deadline != nil { return unsupported("a download in a background session cannot have a deadline") }
-        if let secret = callerHeaders.secretFields.first(where: { _ in true }) {
-            return unsupported(
-                "header \(secret.name) would be recorded and sent to other origins; name it in nonsecretHeaders")
-        }
-        return nil
-    }
 }

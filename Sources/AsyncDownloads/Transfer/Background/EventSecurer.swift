@@ -1,3 +1,5 @@
+internal import struct Foundation.Data
+
 /// The receiver of a session's events, which secures what would be lost when a callback returns.
 ///
 /// A file is moved into the spool, and resume data is written there. Everything else happens later, on the session's
@@ -17,11 +19,14 @@ final class EventSecurer: DaemonEventReceiver {
 
     func taskFinished(_ description: String?, at path: String, _ head: DaemonResponseHead?) {
         guard let name = name(description) else { return }
-        guard let head, let body = try? spool.receive(name, from: path, head) else {
-            // Without its head or its file, the response is worth nothing.
-            return pass(.failed(name, .fileMissing, resumeData: nil))
+        // Without its head, the response is worth nothing.
+        guard let head else { return pass(.failed(name, .fileMissing, resumeData: nil)) }
+        do throws(FileFailure) {
+            pass(.finished(name, try spool.receive(name, from: path, head)))
+        } catch {
+            let reason: DaemonFailure.Reason = error.kind == .missing ? .fileMissing : .notStored(DownloadError(error))
+            pass(.failed(name, reason, resumeData: nil))
         }
-        pass(.finished(name, body))
     }
 
     func taskProgressed(_ description: String?, received: Int64, expected: Int64?) {
@@ -35,7 +40,19 @@ final class EventSecurer: DaemonEventReceiver {
         let resumeData = failure.resumeData.flatMap { data -> String? in
             data.isEmpty ? nil : try? spool.saveResumeData(Array(data), of: name)
         }
+        spool.saveFailure(failure.reason, of: name)
         pass(.failed(name, failure.reason, resumeData: resumeData))
+    }
+
+    func resumeDataArrived(_ description: String?, _ resumeData: Data) {
+        guard let name = name(description), !resumeData.isEmpty,
+            let file = try? spool.saveResumeData(Array(resumeData), of: name)
+        else { return }
+        pass(.resumeDataArrived(name, file))
+    }
+
+    func sessionInvalidated() {
+        session.submit { [generation] in $0.invalidated(generation) }
     }
 
     func allEventsDelivered() {

@@ -1,0 +1,76 @@
+internal import Foundation
+
+/// The tasks that are handed over to the system.
+extension BackgroundCore {
+    /// Hands over as many waiting downloads as the limit permits.
+    ///
+    /// In the background, only those that a caller has just requested, and further attempts of those that had a task
+    /// before, are handed over: a task that is started there is delayed by the system, longer with each launch.
+    package mutating func handOver() -> [Action] {
+        var room = options.maximumTaskCount - journal.handedOverCount
+        guard room > 0 else { return [] }
+        let waiting = journal.records
+            .filter { $0.isReadyForHandOver && !awaitingURL.contains($0.id) }
+            .filter { isInForeground || requested.contains($0.id) || $0.attempt > 0 }
+            .sorted { ($0.resource.priorityRank, -$0.id) > ($1.resource.priorityRank, -$1.id) }
+        var actions: [Action] = []
+        for record in waiting {
+            guard room > 0 else { break }
+            room -= 1
+            requested.remove(record.id)
+            let generation = journal.current.number
+            journal.update(record.id) { record in
+                let resumeData = record.resumeDataName
+                // The service continues with the URL in the resume data.
+                let url = resumeData == nil ? record.nextURL : record.resumeURL ?? record.nextURL
+                record.stage = .handedOver(
+                    .init(resumeData: resumeData, url: url, offset: resumeData == nil ? record.base?.byteCount : nil))
+                record.attempt += 1
+                record.generation = generation
+            }
+            if let record = journal[record.id] {
+                actions.append(.start(journal.taskName(of: record), generation: generation))
+            }
+        }
+        return actions
+    }
+
+    /// Removes the resume data of an attempt that is about to start, because its file cannot be read.
+    ///
+    /// Otherwise, the response to a request without a range would be taken for that of a continued one.
+    package mutating func resumeDataIsUnreadable(of name: DaemonTaskName) {
+        guard let id = journal.record(for: name)?.id else { return }
+        journal.update(id) { record in
+            guard case .handedOver(var task) = record.stage else { return }
+            (task.resumeData, task.url, task.offset) = (nil, record.nextURL, record.base?.byteCount)
+            record.stage = .handedOver(task)
+            record.receivedByteCount = 0
+        }
+    }
+
+    /// Returns the task to create for an attempt, or nil if the attempt is no longer current.
+    ///
+    /// - Parameter resumeData: The contents of the file with the resume data, if the attempt continues from any.
+    package func request(for name: DaemonTaskName, resumeData: [UInt8]?) -> DaemonTaskRequest? {
+        guard let record = journal.record(for: name), case .handedOver(let task) = record.stage,
+            let url = URLText(task.url ?? record.nextURL)
+        else { return nil }
+        var request = DaemonTaskRequest(description: name.text, url: url.url)
+        for pair in record.resource.headers where pair.count == 2 { request.headers.append(pair[1], for: pair[0]) }
+        // Rule 6: offsets count the bytes of the representation only without a content coding.
+        request.headers["Accept-Encoding"] = "identity"
+        if task.offset != nil, let fields = record.base?.continuation?.requested.fields {
+            for field in fields { request.headers[field.name] = field.value }
+        }
+        request.expectedByteCount = record.resource.expectedByteCount
+        request.earliestBegin = [record.resource.earliestBegin, record.notBefore].compactMap { $0 }.max()
+        if task.resumeData != nil { request.resumeData = resumeData.map { .init($0) } }
+        return request
+    }
+
+    /// Returns the name of the file with the resume data that an attempt continues from, if any.
+    package func resumeDataName(for name: DaemonTaskName) -> String? {
+        guard let record = journal.record(for: name), record.isHandedOver else { return nil }
+        return record.resumeDataName
+    }
+}

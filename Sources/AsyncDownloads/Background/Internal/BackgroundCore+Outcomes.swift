@@ -1,0 +1,93 @@
+/// The consequences of the end of a task.
+extension BackgroundCore {
+    /// Reports that a task has stopped as intended, and hands it over again if it was resumed in the meantime.
+    ///
+    /// - Parameter pausesHandles: Whether the system has stopped the task, so that the handles are not paused yet.
+    mutating func stopped(
+        _ id: Int, removing files: some Sequence<String>, pausesHandles: Bool = false
+    ) -> [Action] {
+        progress[id] = nil
+        var actions = removal(of: files)
+        guard let record = journal[id] else { return actions }
+        if record.deliveries.isEmpty, !record.hasUsefulBytes {
+            journal.remove(id)
+        } else if record.isPaused {
+            let received = record.receivedByteCount
+            actions.append(
+                .emit(record: id, pausesHandles ? .stopped(received: received) : .paused(received: received)))
+        }
+        return actions + handOver()
+    }
+
+    /// Starts a download from its first byte, once; afterwards it fails with `error`.
+    mutating func startAnew(
+        _ id: Int, _ reason: RestartReason, otherwise error: DownloadError, removing files: some Sequence<String>
+    ) -> [Action] {
+        guard let record = journal[id], record.freshStartCount == 0 else {
+            return fail(id, error, resumeData: nil, removing: files)
+        }
+        let discarded = max(record.receivedByteCount, progress[id]?.received ?? 0)
+        progress[id] = nil
+        let files = Array(files) + [record.base?.fileName].compactMap { $0 }
+        journal.update(id) { record in
+            record.base = nil
+            record.freshStartCount += 1
+            record.stage = .idle(resumeData: nil)
+            record.receivedByteCount = 0
+        }
+        return removal(of: files) + [.emit(record: id, .restarted(reason, discarded: discarded))] + handOver()
+    }
+
+    /// Repeats an attempt if the error may be temporary and the policy permits another attempt.
+    mutating func retryOrFail(
+        _ id: Int, _ error: DownloadError, resumeData: String?, removing files: some Sequence<String>
+    ) -> [Action] {
+        guard let record = journal[id] else { return removal(of: files) }
+        let received = progress[id]?.received ?? 0
+        let retries = received > record.receivedByteCount ? 0 : record.retryCount
+        guard error.isRetryable, retries < record.resource.maximumRetryCount, !record.openDeliveries.isEmpty else {
+            return fail(id, error, resumeData: resumeData, removing: files)
+        }
+        let delay = RetryPolicy(maximumRetries: record.resource.maximumRetryCount).delay(
+            beforeRetry: retries + 1, jitter: jitter, retryAfter: error.retryAfter)
+        progress[id] = nil
+        let now = date.secondsSinceEpoch
+        journal.update(id) { record in
+            record.keep(resumeData, received: received)
+            record.retryCount = retries + 1
+            // The system waits, so that no timer of the app is needed.
+            record.notBefore = now + delay.components.seconds
+        }
+        let event = Event.retrying(attempt: retries + 1, delay: delay, error)
+        return removal(of: files) + [.emit(record: id, event)] + handOver()
+    }
+
+    /// Ends the open deliveries with an error, and keeps the resume data for the next request.
+    mutating func fail(
+        _ id: Int, _ error: DownloadError, resumeData: String?, removing files: some Sequence<String>
+    ) -> [Action] {
+        let open = journal[id]?.openDeliveries.map(\.id) ?? []
+        let received = progress[id]?.received ?? 0
+        progress[id] = nil
+        let outcome = BackgroundDelivery.Outcome.failed(RecordedError(error))
+        journal.update(id) { record in
+            record.keep(resumeData, received: received)
+            record.isPaused = true
+            for index in record.deliveries.indices where record.deliveries[index].outcome == nil {
+                record.deliveries[index].outcome = outcome
+            }
+        }
+        if let record = journal[id], record.deliveries.isEmpty, !record.hasUsefulBytes { journal.remove(id) }
+        return removal(of: files) + open.map { .end(record: id, delivery: $0, outcome) } + handOver()
+    }
+}
+
+extension BackgroundRecord {
+    /// Takes the task back, and keeps its resume data, if any, for the next one.
+    mutating func keep(_ resumeData: String?, received: Int64) {
+        if case .handedOver(let task) = stage, resumeData != nil { resumeURL = task.url ?? resource.url }
+        if resumeData == nil { resumeURL = nil }
+        stage = .idle(resumeData: resumeData)
+        receivedByteCount = resumeData == nil ? base?.byteCount ?? 0 : max(receivedByteCount, received)
+    }
+}

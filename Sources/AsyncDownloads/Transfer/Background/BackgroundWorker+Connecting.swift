@@ -1,0 +1,145 @@
+/// The connections to the system's sessions, and the match of their tasks with the journal.
+extension BackgroundWorker {
+    func connect() {
+        guard let journal = opened?.core.journal else { return }
+        // What an earlier process secured and could not process counts as events that come before all others.
+        for record in journal.records where record.isHandedOver { receiveLeftovers(of: record) }
+        let generations = journal.liveGenerations.map(\.number)
+        opened?.awaitedLists = Set(generations)
+        for generation in generations { attach(generation) }
+        if opened?.awaitedLists.isEmpty == true { return match() }
+        guard let session = opened?.session else { return }
+        // The system has been seen not to answer.
+        opened?.listLimit = environment.time.schedule(after: environment.listLimit) {
+            session.submit { $0.listsAreLate() }
+        }
+    }
+
+    private func receiveLeftovers(of record: BackgroundRecord) {
+        guard let opened else { return }
+        let name = opened.core.journal.taskName(of: record)
+        if let body = opened.spool.body(name) {
+            receive(.finished(name, body))
+        } else if let failure = opened.spool.failure(name) {
+            receive(failure)
+        }
+    }
+
+    /// Returns the connection to the session of a generation, which is made at its first use.
+    @discardableResult
+    func attach(_ generation: Int) -> (any TransferDaemon)? {
+        if let daemon = opened?.daemons[generation] { return daemon }
+        guard let opened, let makeDaemon = environment.makeDaemon,
+            let options = opened.core.journal.generations.first(where: { $0.number == generation })?.options
+        else { return nil }
+        let session = opened.session
+        let daemon = makeDaemon(Self.sessionIdentifier(identifier, generation: generation), options)
+        self.opened?.daemons[generation] = daemon
+        daemon.attach(
+            EventSecurer(
+                session: session, spool: opened.spool, token: opened.core.journal.token, generation: generation))
+        if opened.awaitedLists.contains(generation) {
+            daemon.enumerate { tasks in
+                session.submit { $0.listed(tasks, generation) }
+            }
+        }
+        return daemon
+    }
+
+    private func listed(_ tasks: [DaemonTask], _ generation: Int) -> [BackgroundCore.Action] {
+        guard opened?.awaitedLists.remove(generation) != nil else { return [] }
+        opened?.lists += tasks.map { (generation, $0) }
+        if opened?.awaitedLists.isEmpty == true { match() }
+        return []
+    }
+
+    /// Processes that a list of tasks has not arrived; its downloads remain undecided.
+    private func listsAreLate() -> [BackgroundCore.Action] {
+        guard opened?.awaitedLists.isEmpty == false else { return [] }
+        log.notice("the system has not listed the tasks of a background session")
+        opened?.awaitedLists = []
+        match()
+        return []
+    }
+
+    /// Matches the tasks and the events with the journal, and opens the gate.
+    private func match() {
+        guard var opened else { return }
+        opened.listLimit?.cancel()
+        opened.listLimit = nil
+        let plan = RelaunchPlan(
+            opened.core.journal, tasks: opened.lists, events: opened.gate.heldEvents, isEverythingDelivered: false)
+        if plan.foreignCount > 0 { log.notice("\(plan.foreignCount) tasks of the session are not in its journal") }
+        opened.lists = []
+        opened.settling.undecided = Set(plan.records(.undecided))
+        update(&opened)
+        let actions = opened.core.adopt(plan)
+        let held = opened.gate.open()
+        self.opened = opened
+        enqueue(actions)
+        for event in held { process(event) }
+        flush()
+        if let journal = self.opened?.core.journal {
+            self.opened?.spool.removeUnused(
+                except: journal.fileNames, of: journal.records.filter(\.isHandedOver).map(journal.taskName))
+        }
+        enqueue(settleLater())
+    }
+
+    /// Processes that the system has ended the session of a generation; its tasks continue in a new one.
+    func invalidated(_ generation: Int) -> [BackgroundCore.Action] {
+        guard let opened, opened.daemons[generation] != nil else { return [] }
+        log.notice("the system has invalidated a background session")
+        self.opened?.daemons[generation] = nil
+        let affected = opened.core.journal.records.filter { $0.isHandedOver && $0.generation == generation }
+        guard opened.gate.isOpen, !affected.isEmpty else { return [] }
+        attach(generation)
+        self.opened?.settling.undecided.formUnion(affected.map(\.id))
+        return settleLater()
+    }
+
+    // MARK: App groups
+
+    /// Takes over what other processes have written to the journal of an app group.
+    func readChangesOfOtherProcesses() {
+        guard let opened, var shared = opened.shared else { return }
+        let own = opened.core.journal
+        let merged: BackgroundJournal?
+        do throws(DownloadError) {
+            merged = try shared.changes(mergedWith: own)
+        } catch {
+            // Writing the journal will fail as well, and report the error where it matters.
+            return log.notice("the journal of a background session cannot be read again: \(error)")
+        }
+        self.opened?.shared = shared
+        guard let merged else { return }
+        let hadChanges = opened.hasChanges
+        self.opened?.core.journal = merged
+        if !hadChanges { self.opened?.savedRevision = merged.revision.number }
+        takeOver(merged, since: own)
+    }
+
+    /// Continues with a journal that contains changes of another process.
+    func takeOver(_ merged: BackgroundJournal, since own: BackgroundJournal) {
+        for (id, transfer) in transfers {
+            guard let record = merged[id] else {
+                transfers[id] = nil
+                transfer.end(nil, DownloadError(.sessionInUse, "another process has ended the download"))
+                continue
+            }
+            for delivery in record.deliveries where own[id]?.deliveries.contains(delivery) == false {
+                if let outcome = delivery.outcome {
+                    enqueue([.end(record: id, delivery: delivery.id, outcome)])
+                }
+            }
+        }
+        for record in merged.records where record.isHandedOver && own[record.id] != record {
+            receiveLeftovers(of: record)
+            // Before the match, every record without an event is undecided.
+            guard opened?.gate.isOpen == true else { continue }
+            opened?.settling.undecided.insert(record.id)
+            attach(record.generation)
+        }
+        enqueue(settleLater())
+    }
+}

@@ -1,0 +1,82 @@
+internal import Foundation
+internal import ScriptedDaemon
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// A disk that is full when files arrive.
+@Suite(.endsWhenHung)
+struct FailingDiskTests {
+    enum Recovery: CaseIterable {
+        case timer, foreground, otherRequest
+    }
+
+    @Test(arguments: Recovery.allCases)
+    func `background 3: a file that waits for the journal is placed when the journal can be written`(
+        recovery: Recovery
+    ) async throws {
+        let app = try BackgroundApp()
+        let life = app.launch()
+        let download = life.downloader.start(app.request(1))
+        try await life.settle()
+        try app.finishAll()
+        life.disk.failWrites(.noSpace)
+        try await life.deliver()
+        #expect(app.placedNames == [] && app.spooledNames == ["1-1.body"])
+        #expect(app.service.directory.eventNames == [], "the service has forgotten the file")
+        if recovery == .timer {
+            // It fails once more.
+            app.time.advance(by: .seconds(10))
+            try await life.settle()
+        }
+        life.disk.failWrites(nil)
+        switch recovery {
+        case .timer: app.time.advance(by: .seconds(10))
+        case .foreground: app.lifecycle.enterForeground()
+        case .otherRequest: life.downloader.start(app.request(2))
+        }
+        try await life.settle()
+        #expect(try await download.file.byteCount == 33)
+        #expect(app.isInPlace(1) && app.spooledNames == [])
+        #expect(app.service.directory.requestCount == (recovery == .otherRequest ? 2 : 1))
+    }
+
+    @Test func `background 6: a file whose head cannot be written is used by the process that has the head`()
+        async throws
+    {
+        let app = try BackgroundApp()
+        let life = app.launch()
+        let download = life.downloader.start(app.request(1))
+        try await life.settle()
+        try app.finishAll()
+        life.disk.failCreation(ofNamesWith: ".head")
+        try await life.deliver()
+        #expect(try await download.file.byteCount == 33)
+        #expect(app.isInPlace(1) && app.service.directory.requestCount == 1)
+    }
+
+    @Test func `background 6: a file that cannot be moved because the disk is full fails with that`() async throws {
+        let app = try BackgroundApp()
+        let life = app.launch()
+        let download = life.downloader.start(app.request(1))
+        try await life.settle()
+        try app.finishAll()
+        life.disk.failRenames(toNamesWith: ".body", .noSpace)
+        try await life.deliver()
+        #expect(await download.failure?.code == .diskFull)
+        #expect(app.service.directory.requestCount == 1, "the disk is full, so another attempt is useless")
+    }
+
+    @Test func `background 6: a file on another volume is copied into the spool`() async throws {
+        let app = try BackgroundApp()
+        let life = app.launch()
+        let download = life.downloader.start(app.request(1))
+        try await life.settle()
+        try app.finishAll()
+        life.disk.failRenames(toNamesWith: ".body", .crossDevice, except: ".new")
+        try await life.deliver()
+        #expect(try await download.file.byteCount == 33)
+        #expect(app.isInPlace(1) && app.spooledNames == [])
+    }
+}
