@@ -83,9 +83,10 @@ public struct DownloadRequest: Sendable, Hashable {
     /// one.
     ///
     /// Further connections are opened when the first bytes have arrived, and only if the server states the length and a
-    /// strong validator; each part has at least 1 MiB. If the server refuses a further connection or ignores its range,
-    /// the file is fetched over those that it has accepted. A body in memory is always fetched over one connection. A
-    /// request that joins a running transfer uses the number that the transfer started with.
+    /// strong validator, or the length if the request has a ``checksum``; each part has at least 1 MiB. If the server
+    /// refuses a further connection or ignores its range, the file is fetched over those that it has accepted. A body
+    /// in memory, and a file on FAT, exFAT, or HFS+, are always fetched over one connection. A request that joins a
+    /// running transfer uses the number that the transfer started with.
     public var connectionCount: Int? {
         get { options.connectionCount }
         set { options.connectionCount = newValue }

@@ -14,6 +14,8 @@ struct ExtraExchanges: Sendable {
     private static let leastLength: Int64 = 8 << 20
     /// A response with this many bytes isn't short, whatever was requested.
     static let shortResponse: Int64 = 64 << 10
+    /// A window that is shorter costs too many round trips.
+    private static let shortestWindow: Int64 = 1 << 20
     /// How many automatic requests are sent at once, so that a refusal concerns few of them.
     private static let groupSize = 4
 
@@ -46,11 +48,21 @@ struct ExtraExchanges: Sendable {
 
     init(_ mode: ConnectionController.Mode, _ limits: Limits = Limits()) {
         (self.mode, self.limits) = (mode, limits)
-        isOff =
-            switch mode {
-            case .automatic(let maximum): maximum <= 1
-            case .fixed(let number): number <= 1
-            }
+        isOff = Self.isAlwaysOff(mode)
+    }
+
+    private static func isAlwaysOff(_ mode: ConnectionController.Mode) -> Bool {
+        switch mode {
+        case .automatic(let maximum): maximum <= 1
+        case .fixed(let number): number <= 1
+        }
+    }
+
+    /// Forgets what a server has shown, because another one is asked from now on.
+    mutating func hostChanged() {
+        (isOff, controller) = (Self.isAlwaysOff(mode), nil)
+        (dropsCondition, hasSeenDifference) = (false, false)
+        (pausedUntil, refusedCount) = (.zero, nil)
     }
 
     /// Starts no further extra exchange in this transfer.
@@ -127,6 +139,13 @@ extension ExtraExchanges {
         guard let count = refusedCount else { return }
         refusedCount = nil
         _ = controller?.refused(aliveCount: count, at: now)
+    }
+
+    /// Returns the most bytes of one extra request, so that all windows together take as much memory as a single one.
+    ///
+    /// - Parameter window: The most bytes of a single request, if the engine needs bounded ones.
+    func window(_ window: Int64?) -> Int64? {
+        window.map { max(min($0, Self.shortestWindow), $0 / Int64(number)) }
     }
 
     /// How many exchanges may have a segment or a request.

@@ -8,7 +8,7 @@ extension TransferStateMachine {
             let length = representation.length,
             var terms = extras.terms(plan, missing: length - bytes.count, at: now)
         else { return [] }
-        terms.window = strategy.window
+        terms.window = extras.window(strategy.window)
         if extraAddress.isRenewing {
             guard plan.requests.isEmpty else { return [] }
             terms.count = 1

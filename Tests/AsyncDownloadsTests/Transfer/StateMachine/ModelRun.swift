@@ -71,7 +71,10 @@ struct ModelRun {
     ///   - commands: How often commands may interrupt the transfer.
     ///   - connections: How many exchanges may run at the same time.
     ///   - passing: Whether a transfer with enough retries can survive every fault, and no command ends the transfer.
-    init(seed: UInt64, faults: Int, commands: Int, connections: Int = 1, passing: Bool = false) {
+    ///   - isAutomatic: Whether the number of exchanges is chosen automatically.
+    init(
+        seed: UInt64, faults: Int, commands: Int, connections: Int = 1, passing: Bool = false, isAutomatic: Bool = false
+    ) {
         var generator = SplitMix64(seed: seed)
         var settings = TransferSettings(url: .sample("https://a.example/file"))
         let retries = passing ? 100 : Int.random(in: 0...3, using: &generator)
@@ -84,7 +87,7 @@ struct ModelRun {
         settings.windowLength = [nil, 20, 50].randomElement(using: &generator) ?? nil
         settings.decodesContent = Bool.random(using: &generator)
         settings.progressInterval = Bool.random(using: &generator) ? .zero : .milliseconds(100)
-        settings.connections = .fixed(connections)
+        settings.connections = isAutomatic ? .automatic(maximum: connections) : .fixed(connections)
         settings.segmentLimits = .init(shortestSegment: 5, longestSurplus: Int64(seed % 20))
         if faults > 0, !passing, Int.random(in: 0..<6, using: &generator) == 0 { settings.maximumByteCount = 60 }
         machine = TransferStateMachine(settings: settings, seed: seed)

@@ -69,6 +69,31 @@ struct TransferExtraAddressTests {
         #expect(harness.running == [2] && harness.requests.isEmpty && harness.machine.extras.isOff)
     }
 
+    @Test func `another host may divide what the one before did not`() {
+        var harness = StateMachineHarness.divided(2)
+        harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": "\"v1\""], of: 2)
+        #expect(harness.machine.extras.isOff)
+        for (url, isOff) in [("https://a.example/other", true), ("https://b.example/file", false)] {
+            guard let url = URL(string: url) else { return }
+            harness.feed(harness.machine.replaceAddress(.init(url: url), at: harness.now))
+            #expect(harness.machine.extras.isOff == isOff)
+        }
+        if let id = harness.exchange { harness.accept(id) }
+        harness.bytes(1000)
+        #expect(harness.running.count == 2)
+    }
+
+    @Test func `windows of several exchanges take the memory of one`() {
+        var harness = StateMachineHarness.connecting {
+            ($0.connections, $0.windowLength) = (.fixed(4), 8 * mebibyte)
+        }
+        harness.accept(1)
+        harness.bytes(1000)
+        let lengths = harness.machine.plan.requests.values.map(\.range.count)
+        #expect(lengths.count == 3 && lengths.allSatisfy { $0 <= 2 * mebibyte })
+        #expect(lengths.contains(Int(2 * mebibyte)))
+    }
+
     @Test func `a target that expires again is renewed again`() {
         var harness = Self.redirected(2)
         harness.head(403, of: 3)

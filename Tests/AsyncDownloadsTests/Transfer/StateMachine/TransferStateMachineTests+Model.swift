@@ -36,6 +36,18 @@ struct TransferModelTests {
         }
     }
 
+    @Test
+    func `with a maximum of one, an automatic number changes nothing`() {
+        for seed in 0..<300 as Range<UInt64> {
+            let (faults, commands) = (Int(seed % 17), Int(seed % 9))
+            var fixed = ModelRun(seed: seed, faults: faults, commands: commands)
+            var automatic = ModelRun(seed: seed, faults: faults, commands: commands, isAutomatic: true)
+            fixed.run()
+            automatic.run()
+            #expect(fixed.history == automatic.history)
+        }
+    }
+
     @Test(arguments: 0..<4)
     func `without faults and commands, every transfer delivers its file`(_ share: UInt64) {
         for seed in share * 250..<(share + 1) * 250 {
