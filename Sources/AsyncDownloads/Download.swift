@@ -70,7 +70,7 @@ public final class Download: Sendable {
         return AsyncThrowingStream { try await lease.next() }
     }
 
-    /// What the handle is attached to, or `nil` if the request was refused.
+    /// The transfer and the subscriber of the handle, or `nil` if the request was refused.
     private var subscription: (transfer: any SubscribedTransfer, subscriber: SubscriberID)? {
         switch source {
         case .transfer(let transfer, let subscriber): (transfer, subscriber)

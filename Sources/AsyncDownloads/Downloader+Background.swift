@@ -4,7 +4,7 @@ public import Foundation
 extension Downloader {
     /// A download that an earlier launch of the app has started.
     public struct RestoredDownload: Sendable {
-        /// What has become of the download since then.
+        /// The condition of a download that an earlier launch has started.
         public enum Condition: Sendable, Hashable {
             /// The system is transferring the file.
             case running
@@ -22,7 +22,7 @@ extension Downloader {
 
         /// The download, with a new handle.
         public let download: Download
-        /// What has become of the download.
+        /// The condition of the download at this launch.
         public let condition: Condition
     }
 

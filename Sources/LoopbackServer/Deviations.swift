@@ -10,7 +10,7 @@ struct Deviations {
         var body: Resource.Body
     }
 
-    /// What the server does instead of sending the head.
+    /// The behavior of the server instead of sending the head.
     enum Opening {
         case closed(ConnectionEnd)
         case cut(after: Int)

@@ -34,10 +34,10 @@ package struct Resource: Sendable, Hashable {
     /// Further fields of every response, except those that a fault replaces.
     package var headers: HeaderFields = [:]
 
-    /// How the server treats Range (RFC 9110, 14.2).
+    /// The server's treatment of Range (RFC 9110, 14.2).
     package var ranges: RangeSupport = .honored
 
-    /// How the server treats If-Range (RFC 9110, 13.1.5).
+    /// The server's treatment of If-Range (RFC 9110, 13.1.5).
     package var ifRange: IfRangeSupport = .correct
 
     /// Whether If-Match is evaluated, with strong comparison (RFC 9110, 13.1.1).
@@ -46,7 +46,7 @@ package struct Resource: Sendable, Hashable {
     /// Whether If-Unmodified-Since is evaluated (RFC 9110, 13.1.4).
     package var honorsIfUnmodifiedSince = true
 
-    /// How the response marks the end of the body.
+    /// The framing of the body, which marks its end.
     package var framing: Framing = .contentLength
 
     /// The faults of the responses: each step applies to one request, in order; later requests have no faults.

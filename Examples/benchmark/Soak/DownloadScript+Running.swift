@@ -84,7 +84,7 @@ extension DownloadScript: CustomStringConvertible {
     var description: String { "download \(number) of resource \(resource)" }
 }
 
-/// How a download ended.
+/// The end of a download.
 typealias Outcome = Result<DownloadedFile, DownloadError>
 
 extension Outcome {

@@ -2,7 +2,7 @@
 protocol HeapElement: Sendable {
     associatedtype Order: Comparable
 
-    /// What determines the element's position in the order.
+    /// The value that determines the element's position in the order.
     var order: Order { get }
     /// The index in the heap, which only the heap uses.
     var heapIndex: Int32 { get set }

@@ -105,8 +105,8 @@ extension Transfer {
     /// Adds a consumer that awaits the outcome.
     func waitInQueue(_ waiter: QueuedTransfer.Waiter) -> WaitAnswer? {
         updateQueued { queued, _ in
-            // Checked under the lock: a cancellation after this check finds the consumer. The state machine decides about
-            // one before it.
+            // Checked under the lock: a cancellation after this check finds the consumer. The state machine decides
+            // about one before it.
             guard queued.isAttached, !Task.isCancelled else { return nil }
             if let ending = queued.ending { return .now(.failure(ending.error(of: request))) }
             return queued.add(waiter) ? .later : nil

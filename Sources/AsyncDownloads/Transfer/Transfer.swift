@@ -3,11 +3,12 @@ internal import Foundation
 
 /// The work of fetching one resource once, on behalf of any number of subscribers.
 ///
-/// While it waits for its first permit, a transfer consists only of a ``QueuedTransfer``. From then on, or as soon as an
-/// input needs it, a transfer is a lock around the state machine and the subscribers (``ActiveTransfer``). Inputs come from subscribers, the engine, the store, and the clock, on any thread. Each input
-/// is decided under the lock. Actions run outside the lock in FIFO order: the first thread that finds the queue idle
-/// drains it; others only enqueue. No lock is held when a continuation is resumed or the engine is called. Operations
-/// of the store that may block run on a serial queue that belongs to the transfer.
+/// While it waits for its first permit, a transfer consists only of a ``QueuedTransfer``. From then on, or as soon as
+/// an input needs it, a transfer is a lock around the state machine and the subscribers (``ActiveTransfer``). Inputs
+/// come from subscribers, the engine, the store, and the clock, on any thread. Each input is decided under the lock.
+/// Actions run outside the lock in FIFO order: the first thread that finds the queue idle drains it; others only
+/// enqueue. No lock is held when a continuation is resumed or the engine is called. Operations of the store that may
+/// block run on a serial queue that belongs to the transfer.
 final class Transfer: Sendable {
     struct State {
         var machine: TransferStateMachine
@@ -160,7 +161,7 @@ final class Transfer: Sendable {
         }
     }
 
-    /// What the effects use; the transfer must be active.
+    /// The immutable values that effects use; the transfer must be active.
     var work: Work { stage.withLock { active(&$0).work } }
 
     /// The location of the partial file.

@@ -80,7 +80,7 @@ final class TransferEnvironment: Sendable {
     }
 }
 
-/// What applies to requests that don't specify it.
+/// The settings of requests that don't specify their own.
 struct RequestDefaults: Sendable {
     let abandonment: AbandonmentPolicy
     let deadline: Duration?

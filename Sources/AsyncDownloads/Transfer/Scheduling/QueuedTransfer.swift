@@ -4,7 +4,7 @@
 /// or the permit, calls ``activate(_:for:_:)``, which creates the state machine and the subscriber and replays the
 /// recorded history.
 struct QueuedTransfer: Sendable {
-    /// How a transfer can end without a state machine.
+    /// An end of a transfer that needs no state machine.
     enum Ending: Sendable {
         case canceled, shutDown
 
@@ -23,7 +23,7 @@ struct QueuedTransfer: Sendable {
         let resume: @Sendable (Subscriber.Outcome) -> Void
     }
 
-    /// Where the transfer stands.
+    /// The stage of the transfer.
     private enum Phase: Sendable, Equatable {
         /// No subscriber has attached yet.
         case unattached

@@ -5,7 +5,7 @@ internal import Foundation
 /// The rate of a stalled connection falls toward zero without further input.
 struct ByteRate: Sendable, Hashable {
     private static let timeConstant = Duration.milliseconds(500)
-    /// How long bytes have to be counted before the rate says something about the connection.
+    /// The time for which bytes are counted before the rate describes the connection.
     private static let shortestSample = Duration.milliseconds(100)
 
     private let start: Duration

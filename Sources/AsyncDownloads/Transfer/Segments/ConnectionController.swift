@@ -4,7 +4,7 @@
 /// increases enough. The rates are those of the whole downloader, so that a connection which takes its rate from
 /// another transfer gains nothing.
 struct ConnectionController: Sendable {
-    /// How the number is chosen.
+    /// The way in which the number is chosen.
     enum Mode: Sendable, Hashable {
         /// As many as measurably increase the rate, up to a maximum.
         case automatic(maximum: Int)
@@ -12,15 +12,15 @@ struct ConnectionController: Sendable {
         case fixed(Int)
     }
 
-    /// What was measured since the last sample.
+    /// The measurements since the last sample.
     struct Sample: Sendable {
-        /// How many bytes all transfers of the downloader have received.
+        /// The number of bytes that all transfers of the downloader have received.
         var byteCount: Int64
-        /// How many connections of this transfer have a segment.
+        /// The number of this transfer's connections that have a segment.
         var busyCount: Int
-        /// How many bytes of this transfer no connection has received.
+        /// The number of this transfer's bytes that no connection has received.
         var remainingCount: Int64
-        /// How long a connection takes to deliver its first byte.
+        /// The time that a connection takes to deliver its first byte.
         var setup: Duration
         /// The most connections that the host, the other transfers, and the memory permit at present.
         var bound: Int
@@ -30,7 +30,7 @@ struct ConnectionController: Sendable {
         var mayTry = true
     }
 
-    /// Where the decision stands.
+    /// The stage of the decision.
     private enum State {
         /// The rate with the present number is measured; a step follows when it has settled.
         case measuring
@@ -47,7 +47,7 @@ struct ConnectionController: Sendable {
         let rate: Double
         var to: Int
         let startedAt: Duration
-        /// When every connection of the step first had a segment.
+        /// The time at which every connection of the step first had a segment.
         var completedAt: Duration?
 
         /// By how much the rate increases if each connection adds as much as the earlier ones, as a fraction.
@@ -86,7 +86,7 @@ struct ConnectionController: Sendable {
         }
     }
 
-    /// How many connections the transfer may use.
+    /// The number of connections that the transfer may use.
     var number: Int { max(1, min(decided, bound, collapse.ceiling ?? .max, refusals.ceiling ?? .max)) }
 
     /// Whether a step is being judged, during which no other transfer should try one.

@@ -4,11 +4,11 @@
 /// exchange is sent while another one receives. Whatever happens to an extra exchange, its bytes remain with the
 /// others: it never fails the transfer, uses up a retry, or asks for a fresh URL.
 struct ExtraExchanges: Sendable {
-    /// How long an extra exchange may take until its head, beside its share of the measured time.
+    /// The time until its head that an extra exchange may take in addition to its share of the measured time.
     private static let headTime = Duration.seconds(5)
-    /// How long an exchange may receive nothing while others receive.
+    /// The time for which an exchange may receive nothing while others receive.
     static let stallTime = Duration.seconds(10)
-    /// How often the controller measures.
+    /// The interval between the measurements of the controller.
     static let sampleInterval = Duration.milliseconds(125)
     /// The fewest missing bytes for which automatic exchanges are worth it.
     private static let leastLength: Int64 = 8 << 20
@@ -16,10 +16,10 @@ struct ExtraExchanges: Sendable {
     static let shortResponse: Int64 = 64 << 10
     /// A window that is shorter costs too many round trips.
     private static let shortestWindow: Int64 = 1 << 20
-    /// How many automatic requests are sent at once, so that a refusal concerns few of them.
+    /// The number of automatic requests that are sent at once, which limits the consequences of a refusal.
     private static let groupSize = 4
 
-    /// Which parts are worth an exchange.
+    /// The parts that are worth an exchange.
     struct Limits: Sendable, Hashable {
         /// The fewest missing bytes that a division leaves to each exchange.
         var shortestSegment: Int64 = 1 << 20
@@ -148,7 +148,7 @@ extension ExtraExchanges {
         window.map { max(min($0, Self.shortestWindow), $0 / Int64(number)) }
     }
 
-    /// How many exchanges may have a segment or a request.
+    /// The number of exchanges that may have a segment or a request.
     var number: Int { isOff ? 1 : controller?.number ?? 1 }
 
     /// Returns the terms of further requests; nil if there are none now.

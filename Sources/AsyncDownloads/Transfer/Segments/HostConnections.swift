@@ -1,9 +1,9 @@
-/// What a downloader remembers of the hosts that it has connections with, and the leases of further connections.
+/// A downloader's record of the hosts that it has connections with, and the leases of further connections.
 ///
 /// A transfer that runs has one connection, which needs no lease. Each further connection of a transfer needs a lease.
 /// Leases can be revoked, so that further connections of one file never delay another file.
 struct HostConnections: Sendable {
-    /// How many hosts are remembered.
+    /// The maximum number of recorded hosts.
     static let capacity = 256
     /// The most connections with one host, over all transfers.
     static let maximumCount = 16
@@ -26,7 +26,7 @@ struct HostConnections: Sendable {
         var ignoresRanges = false
         var hasInconsistentValidators = false
         var coolDownEnd = Duration.zero
-        /// How many refusals without `Retry-After` there were since a connection was accepted.
+        /// The number of refusals without `Retry-After` since a connection was accepted.
         var refusalCount = 0
         var lastUse: Duration
 

@@ -1,7 +1,7 @@
 /// The rates of consecutive windows of a quarter of a second, and whether they have settled.
 struct RateWindows: Sendable, Hashable {
     static let length = Duration.milliseconds(250)
-    /// How many windows the mean of a flow that arrives in bursts needs.
+    /// The number of windows that the mean of a flow in bursts needs.
     private static let burstCount = 8
     /// After how many windows a rate that still changes is taken as it is: ten seconds.
     private static let longestCount = 40
@@ -13,7 +13,7 @@ struct RateWindows: Sendable, Hashable {
     private(set) var rates: [Double] = []
     private var start: Duration?
     private var byteCount: Int64 = 0
-    /// How many windows are left for which the flow counts as arriving in bursts.
+    /// The number of windows for which the flow still counts as arriving in bursts.
     private var burstMemory = 0
 
     /// Counts the bytes since the last call.

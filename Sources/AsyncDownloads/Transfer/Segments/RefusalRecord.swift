@@ -1,4 +1,4 @@
-/// What the refusals of further connections say about one transfer.
+/// A record of the refusals of a transfer's further connections.
 ///
 /// A refusal at the largest number so far is a limit of the host, which is exceeded by one connection every ten
 /// minutes. A refusal below it is an accident or a limit that others share, after which some time passes; two in a row

@@ -10,7 +10,7 @@ struct Segment: Sendable, Hashable {
     let responseEnd: Int64?
     /// One past the last byte that the exchange may write; nil while the length of the object is unknown.
     private(set) var limit: Int64?
-    /// Where the next byte that arrives belongs.
+    /// The offset of the next byte that arrives.
     private(set) var claimed: Int64
     /// The writes in progress, in ascending order.
     private(set) var writes: [Range<Int64>] = []

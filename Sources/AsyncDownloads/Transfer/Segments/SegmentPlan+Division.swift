@@ -92,7 +92,7 @@ extension SegmentPlan.Division {
         }
     }
 
-    /// How many exchanges divide one part.
+    /// The number of exchanges that divide one part.
     private struct Share {
         let gaps: [Range<Int64>]
         let requestEnd: Int64
@@ -108,7 +108,7 @@ extension SegmentPlan.Division {
 
         private var totalRate: Double { rate + Double(exchangeCount - 1) * usual }
 
-        /// How long the exchanges need together, in seconds.
+        /// The time that the exchanges need together, in seconds.
         var time: Double { Double(missing) / max(totalRate, 1) }
 
         func isDivisible(_ terms: SegmentPlan.RequestTerms) -> Bool {

@@ -1,12 +1,12 @@
-/// Which bytes further exchanges should request.
+/// The choice of the bytes that further exchanges request.
 extension SegmentPlan {
-    /// What further requests have to observe.
+    /// The limits of further requests.
     struct RequestTerms: Sendable, Hashable {
-        /// How many requests are wanted at most.
+        /// The maximum number of requests.
         var count: Int
         /// The fewest missing bytes that a division leaves to each exchange.
         var minimumLength: Int64 = 1 << 20
-        /// How long the exchange that is to be divided would still need at least; nil to divide by length only.
+        /// The minimum remaining time of an exchange that is divided; nil to divide by length only.
         ///
         /// Setting up another connection has to be worth its time.
         var minimumTime: Duration?

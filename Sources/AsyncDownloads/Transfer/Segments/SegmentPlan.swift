@@ -18,7 +18,7 @@ struct SegmentPlan: Sendable, Hashable {
     private(set) var requests: [ExchangeID: Request] = [:]
     /// The canceled exchanges, with their writes in progress.
     private(set) var closing: [ExchangeID: [Range<Int64>]] = [:]
-    /// How long it takes from a request until the head of its response.
+    /// The time from a request until the head of its response.
     private(set) var setup = Duration.zero
 
     /// A request without an accepted head.
@@ -72,7 +72,7 @@ struct SegmentPlan: Sendable, Hashable {
 // MARK: - Heads
 
 extension SegmentPlan {
-    /// What accepting a head has changed.
+    /// The changes that follow from an accepted head.
     enum Acceptance: Sendable, Hashable {
         /// The exchange has a segment; the named exchange, if any, was shortened.
         case segment(shortened: ExchangeID?)

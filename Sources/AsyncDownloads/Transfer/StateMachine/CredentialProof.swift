@@ -6,7 +6,7 @@
 /// Entity tags often identify a revision instead of a user's content, so that an equal tag doesn't say whose the bytes
 /// are.
 struct CredentialProof: Sendable, Hashable {
-    /// How many bytes are compared at each end.
+    /// The number of bytes that are compared at each end.
     static let length: Int64 = 64 << 10
 
     /// The ranges that have not been compared, ascending.

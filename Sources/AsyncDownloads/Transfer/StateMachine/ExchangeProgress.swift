@@ -1,6 +1,6 @@
-/// What the state machine knows of one exchange, from its request until its end.
+/// The state of one exchange, from its request until its end.
 struct ExchangeProgress: Sendable {
-    /// What the partial file needs between a head and its body.
+    /// A change of the partial file between a head and its body.
     enum Preparation: Sendable, Hashable {
         /// An empty partial file is started for this representation before the head's callback returns.
         ///
@@ -11,7 +11,7 @@ struct ExchangeProgress: Sendable {
         case store
     }
 
-    /// Where the exchange stands.
+    /// The phase of an exchange.
     enum Phase: Sendable {
         /// The request was sent, and no head was accepted. Continues with `preparing` or `receiving`.
         case connecting
@@ -29,29 +29,29 @@ struct ExchangeProgress: Sendable {
     /// Whether the request was sent while another exchange received; see ``ExtraExchanges``.
     let isExtra: Bool
     private(set) var phase = Phase.connecting
-    /// Where the next byte that arrives belongs.
+    /// The offset of the next byte that arrives.
     private(set) var position: Int64
-    /// One past the last byte that the head promised; nil while unknown.
+    /// The offset after the last byte that the head announced; nil while it is unknown.
     private(set) var end: Int64?
     /// The bytes that the exchange has written.
     private(set) var written = IntervalSet()
-    /// How many bytes at the start of the body are on disk already.
+    /// The number of bytes at the start of the body that are already on disk.
     private var skippedCount: Int64 = 0
     /// Whether the engine waits until the device has a network connection.
     private(set) var isWaitingForConnectivity = false
     /// Whether more bytes arrived than were promised or allowed.
     private(set) var hasOverflowed = false
-    /// How many writes have started and not ended.
+    /// The number of writes in progress.
     private var pendingWriteCount = 0
     /// Whether a write has failed, after which no other one counts.
     private(set) var hasFailed = false
-    /// When the exchange was canceled.
+    /// The time at which the exchange was canceled.
     private(set) var canceledAt: Duration?
-    /// When something last arrived or was last written.
+    /// The time at which bytes last arrived or were last written.
     private(set) var lastActivity: Duration
-    /// For how long the server had sent nothing at the last check.
+    /// The time for which the server had sent nothing, at the last check.
     private(set) var idleTime = Duration.zero
-    /// When the last check was, and the callback time then.
+    /// The time of the last check, and the callback time at that moment.
     private var lastCheck: (at: Duration, callbackTime: Duration)?
     /// The callback time at the last check before ``lastActivity``.
     private var callbackTimeBefore = Duration.zero
@@ -137,7 +137,7 @@ extension ExchangeProgress {
 extension ExchangeProgress {
     /// A part of the bytes that arrived, which belongs at `offset`.
     struct Part: Sendable, Hashable {
-        /// How many bytes before it are left out.
+        /// The number of bytes before the part that are skipped.
         var skipped: Int
         var count: Int
         var offset: Int64

@@ -6,7 +6,7 @@ struct MarkSchedule: Sendable {
     static let size: Int64 = 1 << 20
     static let age = Duration.milliseconds(100)
 
-    /// What to do after bytes were written.
+    /// The step that follows after bytes were written.
     enum Step: Sendable, Hashable {
         /// Mark at once.
         case now

@@ -1,8 +1,8 @@
 /// The bytes that a transfer has on disk: of which representation, which ones, and what still has to verify them.
 struct ReceivedBytes: Sendable {
-    /// What the server said of the object; nil before the first response and after a restart.
+    /// The representation that the server described; nil before the first response and after a restart.
     private(set) var representation: Representation?
-    /// Which bytes of ``representation`` are on disk.
+    /// The bytes of ``representation`` that are on disk.
     private(set) var intervals = IntervalSet()
     /// Whether the partial file holds bytes, of any representation.
     private(set) var isPartialFilled = false

@@ -4,7 +4,7 @@
 /// responses are permitted (RFC 9110, 15.3.7) and don't count as failures: the first few are followed at once, and the
 /// rest after delays of at most a second.
 struct RequestPacing: Sendable {
-    /// How many short responses in a row are followed at once.
+    /// The number of consecutive short responses after which the next request is sent at once.
     private static let burst = 8
     /// A response with this many bytes isn't short, whatever was requested.
     private static let enough: Int64 = 64 << 10

@@ -1,4 +1,4 @@
-/// How the next missing bytes are requested: bounded or not, and under which condition.
+/// The form of the next request: bounded or not, and its condition.
 struct RequestStrategy: Sendable {
     /// The length of a bounded request where the engine needs one; nil for unbounded requests.
     private let windowLength: Int64?
@@ -10,7 +10,7 @@ struct RequestStrategy: Sendable {
     private(set) var dropsCondition = false
     /// Whether the condition was dropped before; it is dropped once per URL.
     private var hasDroppedCondition = false
-    /// How many responses in a row have answered the range wrongly.
+    /// The number of consecutive responses that answered the range wrongly.
     private var faultCount = 0
 
     init(windowLength: Int64?) {

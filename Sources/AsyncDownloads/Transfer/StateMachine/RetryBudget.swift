@@ -1,8 +1,8 @@
-/// How often a transfer may still fail and restart.
+/// The number of failures and restarts that a transfer has left.
 struct RetryBudget: Sendable {
     /// An attempt that follows a failure.
     struct Attempt: Sendable {
-        /// Which retry it is, counted from 1.
+        /// The number of the retry, counted from 1.
         let number: Int
         let delay: Duration
         /// The longest delay that could have been drawn.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Where a resource is requested: the URL, the redirects from there, the headers, and fresh URLs.
+/// The address of a resource: the URL, the redirects from it, the headers, and fresh URLs.
 struct SourceAddress: Sendable {
     /// A URL that replaces the present one, with times on the machine's clock.
     struct Replacement: Sendable, Hashable {
@@ -10,7 +10,7 @@ struct SourceAddress: Sendable {
         var expiresAt: Duration?
     }
 
-    /// How many URLs of the resource are remembered.
+    /// The maximum number of recorded URLs of the resource.
     ///
     /// A URL that was forgotten may be offered once more, which costs one request.
     private static let maximumKnownURLCount = 100
@@ -19,15 +19,15 @@ struct SourceAddress: Sendable {
     private(set) var redirects: RedirectChain
     /// The headers of the request, or those that came with a fresh URL.
     private(set) var headers: CallerHeaders
-    /// When the URL expires.
+    /// The time at which the URL expires.
     private var expiresAt: Duration?
     /// The URLs of the resource that were used or offered, including those that are of no use any more.
     private var knownURLs: Set<URL>
-    /// Where a later subscriber has requested the resource.
+    /// The address at which a later subscriber has requested the resource.
     private var offer: Replacement?
-    /// How many fresh URLs were requested since a URL has answered.
+    /// The number of fresh URLs that were requested since a URL has answered.
     private var refreshCount = 0
-    /// When the present URL came from a refresh.
+    /// The time at which the present URL came from a refresh.
     private var refreshedAt: Duration?
     /// Whether the bytes came from another URL, so that the next response has to prove that it is of the same object.
     private(set) var requiresVerification = false

@@ -5,13 +5,13 @@ struct SubscriberTerms: Sendable {
     var retryPolicy = RetryPolicy.default
 }
 
-/// What the attached subscribers of a transfer demand together: the longest timeouts and the largest limits.
+/// The combined demands of a transfer's subscribers: the longest timeouts and the largest limits.
 ///
 /// A subscriber that accepts less than the others ends without them.
 struct SubscriberDemands: Sendable, Hashable {
     /// The most bytes that any subscriber accepts; nil for any number.
     var byteLimit: Int64?
-    /// How long the server may send no byte; nil for any time.
+    /// The time for which the server may send nothing; nil for any time.
     var idleTimeout: Duration?
     var retryPolicy = RetryPolicy.default
     /// Whether a subscriber can be asked for a fresh URL.
@@ -19,7 +19,7 @@ struct SubscriberDemands: Sendable, Hashable {
     /// Whether a file is wanted, so that bytes are kept which no subscriber accepts in memory.
     var wantsFile = true
 
-    /// How often running exchanges are checked, so that the idle timeout is exceeded by at most a quarter.
+    /// The interval between checks of running exchanges, by which the idle timeout is exceeded by at most a quarter.
     var tickInterval: Duration {
         guard let idleTimeout else { return .seconds(1) }
         return max(.milliseconds(10), min(.seconds(1), idleTimeout / 4))

@@ -78,7 +78,7 @@ enum TransferAction: Sendable {
     case end(TransferEnding)
 }
 
-/// How a transfer has ended.
+/// The end of a transfer.
 enum TransferEnding: Sendable {
     /// The file was placed for the subscribers, each of which has its own result.
     case finished([SubscriberID: Result<DownloadedFile, DownloadError>])

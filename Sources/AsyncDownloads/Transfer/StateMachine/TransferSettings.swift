@@ -6,16 +6,16 @@ struct TransferSettings: Sendable {
     var headers: CallerHeaders = [:]
     /// The account whose credentials the headers contain.
     var account: String?
-    /// What the first subscriber demands.
+    /// The demands of the first subscriber.
     var demands = SubscriberDemands()
     /// The digest that the first subscriber expects.
     var checksum: Checksum?
     var contentChangePolicy = ContentChangePolicy.restart
     var progressInterval = Duration.milliseconds(100)
 
-    /// How many exchanges may fetch parts of the file at the same time.
+    /// The number of exchanges that may fetch parts of the file at the same time.
     var connections = ConnectionController.Mode.fixed(1)
-    /// Which parts are worth an exchange.
+    /// The parts that are worth an exchange.
     var segmentLimits = ExtraExchanges.Limits()
 
     /// The engine's ``Transport/windowLength``.
@@ -25,6 +25,6 @@ struct TransferSettings: Sendable {
 
     /// Whether to wait for another process that owns the partial file, instead of failing.
     var waitsForOwner = true
-    /// How often to check whether it still owns the file.
+    /// The interval between checks whether the owner still has the file.
     var ownerPollInterval = Duration.milliseconds(250)
 }

@@ -25,7 +25,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// What happens to bytes that arrived.
+    /// The decision about bytes that have arrived.
     enum BytesDecision: Sendable, Hashable {
         /// Write the parts, and report `wrote` for each; there is at least one, which may be empty.
         case write([ExchangeProgress.Part])
@@ -157,7 +157,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// How long the next request has to wait after an exchange that ended in order; nil for not at all.
+    /// The delay of the next request after an exchange that ended in order; nil for none.
     private mutating func delay(after exchange: ExchangeProgress) -> Duration? {
         if !exchange.compares, bytes.isComplete { return nil }
         let isComplete = exchange.request.range?.last.map { exchange.position > $0 } ?? false

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What is requested next, and what the heads of responses lead to.
+/// Requests, and the decisions that follow from the heads of responses.
 extension TransferStateMachine {
     /// Takes the next step: finishes if every byte is on disk, and otherwise starts the exchange for the next missing
     /// bytes.
@@ -90,7 +90,7 @@ extension TransferStateMachine {
         return exchanges.all.contains { $0.exchange.isWaitingForConnectivity }
     }
 
-    /// What the callback that reported a head has to do before it returns.
+    /// The duty of the callback that reported a head before it returns.
     enum HeadReply: Sendable, Hashable {
         /// Let the body flow, or complete.
         case proceed

@@ -16,7 +16,7 @@ extension TransferStateMachine {
         return []
     }
 
-    /// What the transport knows of an exchange that the machine doesn't.
+    /// The properties of an exchange that only the transport knows.
     struct CallbackStatus: Sendable {
         /// How long the thread that delivers the exchange's callbacks has spent in callbacks, including those of other
         /// exchanges.

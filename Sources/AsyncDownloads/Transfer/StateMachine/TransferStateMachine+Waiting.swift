@@ -124,7 +124,7 @@ extension TransferStateMachine {
         return [.refreshURL(context, id), .scheduleRetry(Self.longestRefreshWithPermit, timer)]
     }
 
-    /// How long the permit and the open partial file are kept while a subscriber determines a fresh URL.
+    /// The time for which the permit and the open partial file are kept while a subscriber determines a fresh URL.
     static let longestRefreshWithPermit = Duration.seconds(2)
 
     /// Handles the fresh URL, or the reason why there is none.

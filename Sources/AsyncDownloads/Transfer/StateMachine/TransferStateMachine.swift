@@ -10,7 +10,7 @@ internal import Foundation
 /// Exchanges, delays, refreshes and permit requests have identifiers. What a superseded one still reports is dropped
 /// where its identifier is compared.
 struct TransferStateMachine: Sendable {
-    /// Where the transfer stands.
+    /// The stage of the transfer.
     ///
     /// Most states can be left by a failure or by an intent. These exits are listed once: from `exchanging` to
     /// `draining`, and from a state without an exchange to `closing`, or to `paused`, `opening` and `ended` where no
@@ -56,7 +56,7 @@ struct TransferStateMachine: Sendable {
         case purging
     }
 
-    /// What follows when all exchanges have ended, unless the subscribers want something else meanwhile.
+    /// The step after all exchanges have ended, unless the subscribers change their intent in the meantime.
     enum DrainFollowUp: Sendable {
         /// The next request: to the target of a redirect, or a different one.
         case advance
@@ -82,7 +82,7 @@ struct TransferStateMachine: Sendable {
         case moving
     }
 
-    /// What the subscribers want.
+    /// The intent of the subscribers.
     enum Intent: Sendable, Hashable {
         /// The file.
         case run
@@ -95,7 +95,7 @@ struct TransferStateMachine: Sendable {
     }
 
     let settings: TransferSettings
-    /// What the subscribers demand together.
+    /// The combined demands of the subscribers.
     private(set) var demands: SubscriberDemands
     var state = State.ready
     var intent = Intent.run
@@ -144,7 +144,7 @@ struct TransferStateMachine: Sendable {
 // MARK: - Queries
 
 extension TransferStateMachine {
-    /// Where the transfer stands, without what is true only there.
+    /// The phase of the transfer, without the values of the state.
     enum Phase: String, Sendable, Hashable, CaseIterable {
         case ready, waiting, opening, connecting, preparing, receiving, draining, refreshing, backingOff, pacing,
             closing

@@ -1,9 +1,9 @@
 /// The time that one subscriber has left for its whole download, not counting pauses.
 struct DeadlineClock: Sendable {
-    /// How long the download may take.
+    /// The maximum duration of the download.
     let limit: Duration
     private var used = Duration.zero
-    /// When time started to count; nil during a pause.
+    /// The time from which the duration counts; nil during a pause.
     private var since: Duration?
 
     init(limit: Duration) {

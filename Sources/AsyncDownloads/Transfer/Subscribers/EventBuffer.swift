@@ -9,7 +9,7 @@ struct EventBuffer: Sendable {
 
     private struct Unread: Sendable {
         var event: DownloadEvent
-        /// How many events were removed immediately before this one.
+        /// The number of events that were removed immediately before this one.
         var omittedCount: Int
     }
 

@@ -1,4 +1,4 @@
-/// What a handle needs of the transfer that it is attached to, in this process or in a background session.
+/// The transfer that a handle is attached to, in this process or in a background session.
 protocol SubscribedTransfer: AnyObject, Sendable {
     /// Records that the subscriber's handle was released, so that it can no longer be resumed.
     func handleReleased(_ id: SubscriberID)

@@ -13,7 +13,7 @@ struct Subscriber: Sendable {
     var buffers: [StreamID: EventBuffer]
     /// The state that observers were last notified of.
     private var lastObservedState: DownloadState?
-    /// What to call with the outcome.
+    /// The closures to call with the outcome.
     var waiters: [WaiterID: @Sendable (Outcome) -> Void] = [:]
     /// The path that is reserved for its file.
     var reservedPath: String?
@@ -106,8 +106,8 @@ struct Subscriber: Sendable {
 extension Subscriber {
     /// Opens a stream.
     ///
-    /// The first stream emits everything since the subscriber was attached; a later one, and that of an observer, begins
-    /// with the current state.
+    /// The first stream emits everything since the subscriber was attached; a later one, and that of an observer,
+    /// begins with the current state.
     ///
     /// - Parameter presentation: Returns the events that describe the current state.
     mutating func openStream(

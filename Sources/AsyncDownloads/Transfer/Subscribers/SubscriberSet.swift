@@ -2,8 +2,9 @@ internal import Foundation
 
 /// The subscribers of one transfer, and what they demand together.
 ///
-/// Each change updates the demands. Its cost depends on the number of different limits and policies, which is small, and
-/// not on the number of subscribers. A subscriber that has its outcome is removed when its handle and its streams are released.
+/// Each change updates the demands. Its cost depends on the number of different limits and policies, which is small,
+/// and not on the number of subscribers. A subscriber that has its outcome is removed when its handle and its streams
+/// are released.
 struct SubscriberSet: Sendable {
     typealias Outcome = Subscriber.Outcome
 
