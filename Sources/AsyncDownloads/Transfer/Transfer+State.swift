@@ -74,3 +74,11 @@ extension Transfer.State {
         }
     }
 }
+
+extension Transfer {
+    /// The properties of the machine from which the public states follow.
+    struct ObservedState: Hashable {
+        let phase: TransferStateMachine.Phase
+        let isWaitingForConnectivity: Bool
+    }
+}

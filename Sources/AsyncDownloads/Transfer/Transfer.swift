@@ -38,12 +38,6 @@ final class Transfer: Sendable {
         var lastObservedState: ObservedState?
     }
 
-    /// The properties of the machine from which the public states follow.
-    struct ObservedState: Hashable {
-        let phase: TransferStateMachine.Phase
-        let isWaitingForConnectivity: Bool
-    }
-
     /// The reserved path of a detached subscriber.
     struct HeldPath {
         let path: String
