@@ -91,6 +91,7 @@ struct AppLivesRun {
         var misbehavior = ScriptedDaemon.Misbehavior()
         misbehavior.deliversAtOnce = Bool.random(using: &random)
         misbehavior.repeatsEvents = Bool.random(using: &random)
+        misbehavior.delaysResumeData = Bool.random(using: &random)
         let life = app.launch(options: options, misbehavior: misbehavior) {
             $0.retryPolicy = RetryPolicy(maximumRetries: 1)
         }
