@@ -56,7 +56,7 @@ public struct BackgroundOptions: Sendable, Hashable, Codable {
     /// The system repeats requests on its own within this time. Default: seven days.
     public var resourceTimeout = Duration.seconds(604_800)
 
-    /// How long the received bytes of a canceled download are kept for the next request for the resource.
+    /// The time for which the received bytes of a canceled download are kept for the next request for the resource.
     ///
     /// Older bytes are removed when the session is used for the first time in a process. Outcomes that no handle has
     /// received are never removed. Default: 30 days.

@@ -1,4 +1,4 @@
-/// What a background session decides about its downloads, without effects.
+/// The decisions of a background session about its downloads, without effects.
 ///
 /// Inputs are mutating functions, and each returns the actions that follow. The journal must be durable before the
 /// actions are performed. The core knows nothing about handles; it numbers records and deliveries.

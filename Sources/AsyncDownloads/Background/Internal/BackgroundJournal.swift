@@ -1,4 +1,4 @@
-/// What the downloads of one background session are, for the process that takes them over after this one.
+/// A record of the downloads of one background session, for this process and later ones.
 ///
 /// The journal is a value; ``JournalFile`` reads and writes it. A record is durable before its task is handed over to
 /// the system, so that every task is known to a later process.

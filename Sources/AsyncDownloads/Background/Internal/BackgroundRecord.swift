@@ -2,7 +2,7 @@
 ///
 /// The record contains no secrets: a request with secret headers is refused before it gets here.
 package struct BackgroundRecord: Sendable, Hashable, Codable {
-    /// How far the download has got.
+    /// The stage of a download.
     package enum Stage: Sendable, Hashable, Codable {
         /// No task of the download is with the system. The next one continues from the resume data, if there is any.
         case idle(resumeData: String?)
@@ -12,7 +12,7 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
         case received(ReceivedBody)
     }
 
-    /// What is known about the task that was handed over.
+    /// The properties of a task that was handed over.
     package struct HandOver: Sendable, Hashable, Codable {
         /// The name of the file with the resume data that the task continues from, if any.
         package var resumeData: String?
@@ -51,7 +51,7 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     package var resumeURL: String?
     /// The first bytes, which another downloader has received.
     package var base: BackgroundBase?
-    /// When no download needed the record any more, in seconds since 1970.
+    /// The time from which no download needed the record, in seconds since 1970.
     package var abandonedAt: Int64?
 
     package init(id: Int, resource: BackgroundResource) {
@@ -206,7 +206,7 @@ package struct ReceivedBody: Sendable, Hashable, Codable {
     }
 }
 
-/// What is known about a complete file.
+/// The properties of a complete file.
 package struct BackgroundBodyInfo: Sendable, Hashable, Codable {
     package var byteCount: Int64
     package var finalURL: String

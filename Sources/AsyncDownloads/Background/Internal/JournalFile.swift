@@ -3,7 +3,7 @@
 /// The file is replaced as a whole and synced, including its name. A file that cannot be read is never taken for an
 /// empty one: before the first unlock of a device, for example, reading fails although downloads are recorded.
 package struct JournalFile: Sendable {
-    /// What reading the file has shown.
+    /// The result of reading the file.
     package enum Reading: Sendable {
         /// There is no file, so no download is recorded.
         case missing

@@ -3,7 +3,7 @@
 /// The decision depends on the journal, the tasks that the system lists, and the events that have arrived. It has no
 /// effects: the same inputs give the same plan.
 package struct RelaunchPlan: Sendable, Hashable {
-    /// What has become of one download.
+    /// The condition of one download.
     package enum Verdict: Sendable, Hashable {
         /// Its task is with the system.
         case running(receivedByteCount: Int64, expectedByteCount: Int64?)

@@ -39,7 +39,7 @@ struct SpoolDelivery {
         return chosen
     }
 
-    /// What has become of a file.
+    /// The result of placing a file.
     enum Report: Sendable {
         /// The file is neither in the spool nor at a destination.
         case missing

@@ -1,4 +1,4 @@
-/// What a background session uses of the world outside.
+/// The ports of a background session.
 package struct BackgroundEnvironment: Sendable {
     /// Creates the connection to the session of the system with an identifier.
     package typealias MakeDaemon = @Sendable (_ identifier: String, BackgroundOptions) -> any TransferDaemon
@@ -14,11 +14,11 @@ package struct BackgroundEnvironment: Sendable {
     /// Makes a directory, and the files that are created in it, readable before the first unlock of the device, and
     /// excludes it from backups.
     package var prepareDirectory: @Sendable (String) -> Void = { _ in }
-    /// How long an event about a task that is not listed may take to arrive.
+    /// The time in which an event about a task that is not listed may arrive.
     package var settleDelay = Duration.seconds(10)
-    /// How long the service may take to list its tasks.
+    /// The time that the service may take to list its tasks.
     package var listLimit = Duration.seconds(30)
-    /// How long to wait before a journal that could not be written is written again.
+    /// The delay after which a journal that could not be written is written again.
     package var saveRetryDelay = Duration.seconds(10)
     /// A name that separates the sessions of this app from those of other apps that have the same container.
     package var appName: String?

@@ -15,7 +15,7 @@ final class BackgroundTransfer: Sendable {
         var state = DownloadState.ready
         var progress = DownloadProgress()
         var hasEmittedStart = false
-        /// When progress was last emitted.
+        /// The time at which progress was last emitted.
         var lastProgress: Duration?
     }
 

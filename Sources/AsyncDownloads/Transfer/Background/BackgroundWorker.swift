@@ -12,7 +12,7 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
     var transfers: [Int: BackgroundTransfer] = [:]
     var decidedWaiters: [@Sendable () -> [BackgroundCore.Action]] = []
     var deliveredWaiters: [Int: [@Sendable () -> Void]] = [:]
-    /// When all events were delivered while nobody was waiting for that.
+    /// The time at which all events were delivered while nothing awaited that.
     var deliveredAt: [Int: Duration] = [:]
     /// The downloads that another downloader takes over as soon as their tasks have ended, by record.
     var withdrawals: [Int: [@Sendable (Withdrawal) -> Void]] = [:]
@@ -20,7 +20,7 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
     var pending: [BackgroundCore.Action] = []
     let log = Log()
 
-    /// What exists after the journal was read.
+    /// The state that exists after the journal was read.
     struct Opened {
         unowned let session: BackgroundSession
         var core: BackgroundCore
@@ -57,7 +57,7 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
         }
     }
 
-    /// What is awaited about tasks that are not listed.
+    /// The awaited reports about tasks that are not listed.
     struct Settling {
         /// The records whose task is not listed, and about which an event may still arrive.
         var undecided: Set<Int> = []
