@@ -1,14 +1,16 @@
 /// The size of an engine's connection pool.
 enum HostPool {
+    /// The maximum number of exchanges of one transfer.
+    static let maximumExchangeCount = 16
     private static let leastSize = 256
     private static let mostSize = 1 << 20
 
-    /// Returns how many connections with one host an engine needs so that no exchange waits for one in its pool.
+    /// Returns the number of connections with one host at which no exchange waits in the pool of an engine.
     ///
-    /// Each transfer may have as many exchanges as ``HostConnections/maximumCount``, and a connection that is being
+    /// Each transfer may have as many exchanges as ``maximumExchangeCount``, and a connection that is being
     /// closed still counts.
     static func size(forTransfers count: Int) -> Int {
-        let (size, overflow) = count.multipliedReportingOverflow(by: 2 * HostConnections.maximumCount)
+        let (size, overflow) = count.multipliedReportingOverflow(by: 2 * maximumExchangeCount)
         return overflow ? mostSize : min(max(leastSize, size), mostSize)
     }
 }

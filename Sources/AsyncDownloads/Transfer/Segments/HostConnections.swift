@@ -6,7 +6,7 @@ struct HostConnections: Sendable {
     /// The maximum number of recorded hosts.
     static let capacity = 256
     /// The most connections with one host, over all transfers.
-    static let maximumCount = 16
+    static let maximumCount = HostPool.maximumExchangeCount
     /// After how long one more connection than the ceiling is tried.
     private static let ceilingRecovery = Duration.seconds(600)
     private static let firstCoolDown = Duration.seconds(30)

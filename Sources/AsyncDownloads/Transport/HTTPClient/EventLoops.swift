@@ -12,8 +12,11 @@ enum EventLoops {
     static let all: [(loop: any EventLoop, clock: CallbackClock)] =
         MultiThreadedEventLoopGroup(numberOfThreads: count).makeIterator().map { ($0, CallbackClock()) }
 
-    /// The number of file descriptors that the loops open when they are created.
-    static var descriptorCount: Int { 3 * count }
+    /// The number of file descriptors that must be available before the loops are created.
+    ///
+    /// NIO ends the process if it can't open the three descriptors of each loop. Other threads may open some between
+    /// the check and the creation: a partial file and its lock, and those by which libdispatch examines its threads.
+    static var descriptorCount: Int { 3 * count + 4 }
 
     private static var count: Int { NIOSingletons.groupLoopCountSuggestion }
 }

@@ -108,7 +108,6 @@ package final class HTTPClientTransport: Transport {
             case .shutDown: throw DownloadError(.shutDown)
             case .notCreated: break
             }
-            // Each NIO thread opens three descriptors, and ends the process if it can't.
             if let shortage = DescriptorShortage.error(opening: EventLoops.descriptorCount + 1) { throw shortage }
             let clients = EventLoops.all.map { loop, clock in
                 Client(
