@@ -24,7 +24,7 @@ struct SpoolDeliveryTests {
     private struct Stage {
         let disk: SimulatedFileSystem
         var record: BackgroundRecord
-        let body: ReceivedBody
+        var body: ReceivedBody
 
         init(wasResumed: Bool = false) throws {
             var simulated = SimulatedDisk()
@@ -144,6 +144,18 @@ struct SpoolDeliveryTests {
             #expect(stage.contents("/home/a", on: next) == Self.content, "\(crash)")
             #expect(stage.contents("/other/b", on: next) == Self.content, "\(crash)")
         }
+    }
+
+    @Test(arguments: [true, false])
+    func `background 6: a file with a reused inode number is not taken for the one that was moved`(
+        isSame: Bool
+    ) throws {
+        var stage = try Stage()
+        try stage.add("home:film.mp4")
+        try stage.disk.rename("/spool/1-1.body", to: "/home/film.mp4")
+        let time = try #require(try stage.disk.information(at: "/home/film.mp4")).modificationTime
+        stage.body.modificationTime = isSame ? time : time + 1
+        #expect((stage.outcomes() == nil) == !isSame)
     }
 
     @Test func `background 6: a later process recognizes a file that is in place already`() throws {

@@ -72,6 +72,7 @@ extension BackgroundCore {
         journal.update(id) { record in
             var received = ReceivedBody(
                 fileName: body.fileName, inode: body.inode, info: info, wasResumed: wasResumed)
+            received.modificationTime = body.modificationTime
             if isFragment { received.isFragment = true } else { record.base = nil }
             record.stage = .received(received)
             record.receivedByteCount = info.byteCount

@@ -59,7 +59,7 @@ extension BackgroundCore {
             return []
         }
         let fragment = body.fileName
-        (body.fileName, body.inode, body.isFragment) = (base.fileName, inode, nil)
+        (body.fileName, body.inode, body.modificationTime, body.isFragment) = (base.fileName, inode, nil, nil)
         journal.update(id) { record in
             record.base = nil
             record.stage = .received(body)

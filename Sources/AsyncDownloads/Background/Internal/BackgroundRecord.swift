@@ -192,6 +192,10 @@ package struct ReceivedBody: Sendable, Hashable, Codable {
     package var fileName: String
     /// The inode number, by which a file that was already moved to its destination is recognized.
     package var inode: UInt64
+    /// The time of the last modification, in nanoseconds since 1970; nil if the file was changed in the spool.
+    ///
+    /// A file system reuses the inode numbers of removed files, so the number alone doesn't identify the file.
+    package var modificationTime: Int64?
     package var info: BackgroundBodyInfo
     /// Whether the file may consist of the bytes of several responses, so that a wrong digest leads to a fresh start.
     package var wasResumed: Bool?

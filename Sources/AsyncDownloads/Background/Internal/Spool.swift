@@ -7,6 +7,8 @@ package struct Spool: Sendable {
     package struct Body: Sendable, Hashable {
         package var fileName: String
         package var inode: UInt64
+        /// The time of the last modification, in nanoseconds since 1970.
+        package var modificationTime: Int64
         package var byteCount: Int64
         package var head: DaemonResponseHead
     }
@@ -53,7 +55,8 @@ package struct Spool: Sendable {
             throw FileFailure(.missing, errno: 0, operation: "open", name: name.fileStem, reason: "it does not exist")
         }
         return Body(
-            fileName: "\(name.fileStem).body", inode: information.inode, byteCount: information.size, head: head)
+            fileName: "\(name.fileStem).body", inode: information.inode,
+            modificationTime: information.modificationTime, byteCount: information.size, head: head)
     }
 
     private func write(_ head: DaemonResponseHead, _ name: DaemonTaskName) {
@@ -76,7 +79,8 @@ package struct Spool: Sendable {
                 DaemonResponseHead.self, from: bytes, kind: Self.headKind, version: Self.headVersion)
         else { return nil }
         return Body(
-            fileName: "\(name.fileStem).body", inode: information.inode, byteCount: information.size, head: head)
+            fileName: "\(name.fileStem).body", inode: information.inode,
+            modificationTime: information.modificationTime, byteCount: information.size, head: head)
     }
 
     /// Saves the resume data of an attempt that has ended, and returns the name of its file.

@@ -101,6 +101,7 @@ struct SpoolDelivery {
             return false
         }
         return found.kind == .regular && found.inode == body.inode && found.size == body.info.byteCount
+            && found.modificationTime == body.modificationTime ?? found.modificationTime
     }
 
     private func check(

@@ -47,7 +47,7 @@ extension ExchangeEnd {
         // Servers that are starting or overloaded end handshakes; the errors of certificates have codes of their own.
         case .secureConnectionFailed: true
         // The bytes of one response could not be decoded.
-        case .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse: true
+        case .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse, .badServerResponse: true
         default: nil
         }
     }
@@ -76,6 +76,8 @@ extension ExchangeEnd {
             .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot, .clientCertificateRejected,
             .clientCertificateRequired:
             .secureConnectionFailed
+        case .badServerResponse:
+            URLError.meaningOfBadServerResponse
         case .badURL, .appTransportSecurityRequiresSecureConnection:
             .invalidRequest
         case .userCancelledAuthentication, .userAuthenticationRequired:

@@ -4,5 +4,8 @@ internal import Foundation
 extension URLError {
     /// Whether the network is available, and the session or the user does not permit its use.
     var isNetworkForbidden: Bool { networkUnavailableReason != nil }
+
+    /// The meaning of -1011, which reports a response that can't be interpreted.
+    static var meaningOfBadServerResponse: DownloadError.Code { .malformedResponse }
 }
 #endif
