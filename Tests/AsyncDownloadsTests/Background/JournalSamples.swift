@@ -38,7 +38,7 @@ extension Spool.Body {
         url: String = "https://example.org/1"
     ) -> Self {
         Self(
-            fileName: "\(name.record)-\(name.attempt).body", inode: 7, byteCount: byteCount,
+            fileName: "\(name.record)-\(name.attempt).body", inode: 7, modificationTime: 5, byteCount: byteCount,
             head: DaemonResponseHead(status: status, headers: headers, url: url))
     }
 }
