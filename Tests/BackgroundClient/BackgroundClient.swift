@@ -7,7 +7,8 @@ internal import ScriptedDaemon
 ///     background-client HOME SERVICE COUNT restore|start
 ///
 /// The client wants COUNT files. With `restore`, it first asks for the downloads of earlier processes; with `start`, it
-/// requests every file of which it was not told before. It prints a line for each outcome, and ends after the last one.
+/// requests every file whose outcome was not reported before. It prints a line for each outcome, and ends after the
+/// last one.
 @main
 enum BackgroundClient {
     private struct Home: Containers {
@@ -23,9 +24,9 @@ enum BackgroundClient {
         }
         let home = arguments[1]
         let mode = arguments[4]
-        let notes = URL(fileURLWithPath: home).appending(path: "told")
+        let notes = URL(fileURLWithPath: home).appending(path: "reported")
         try FileManager.default.createDirectory(at: notes, withIntermediateDirectories: true)
-        let told = Set(try FileManager.default.contentsOfDirectory(atPath: notes.path))
+        let reported = Set(try FileManager.default.contentsOfDirectory(atPath: notes.path))
         let remember: @Sendable (String) -> Void = { name in
             try? Data().write(to: notes.appending(path: name))
         }
@@ -57,8 +58,10 @@ enum BackgroundClient {
         }
         for number in 1...count where downloads["\(number)"] == nil {
             let file = files.appending(path: "\(number)")
-            // An outcome that was reported to an earlier process is this program's own affair.
-            guard let url = URL(string: "https://example.org/\(number)"), !told.contains("\(number)") else { continue }
+            // The outcome was reported to an earlier process, which has recorded that.
+            guard let url = URL(string: "https://example.org/\(number)"), !reported.contains("\(number)") else {
+                continue
+            }
             downloads["\(number)"] = downloader.start(DownloadRequest(from: url, to: file))
         }
         write("ready")

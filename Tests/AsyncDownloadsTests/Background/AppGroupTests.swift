@@ -126,7 +126,7 @@ struct AppGroupTests {
         #expect(await life.downloader.start(app.sharedRequest(1)).failure?.code == .unsupported)
     }
 
-    @Test func `two processes that use a session at the same time are told so`() async throws {
+    @Test func `two processes that use a session at the same time receive an error`() async throws {
         let app = try BackgroundApp()
         let life = app.launch(options: options)
         life.downloader.start(app.sharedRequest(1))

@@ -49,7 +49,8 @@ struct ConnectionCountTests {
             #expect(try environment.holds(content))
             let first = environment.server.requests(at: "/one")[requestCount]
             #expect(offset(of: first) >= 2 * Self.mebibyte, "the bytes of the first connection are kept")
-            // URLSession has read some bytes that it had not delivered; those of the others are four fifths of the file.
+            // URLSession has read some bytes that it had not delivered; those of the others are four fifths of the
+            // file.
             #expect(file.fetchedByteCount < content.length * 3 / 2, "those of the others are kept")
         }
     }

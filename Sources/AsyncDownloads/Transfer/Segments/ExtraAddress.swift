@@ -1,23 +1,23 @@
-/// Where extra exchanges are requested.
+/// The URLs of extra exchanges.
 ///
-/// They use the URL that has responded with the bytes. Such a URL may be the target of a redirect that is signed for
-/// minutes: if it is refused, one request goes through the requested URL, and later ones go where that has led. The
-/// exchanges that receive are not disturbed, and nobody is asked for a fresh URL.
+/// Extra exchanges use the URL that responded with the bytes. That URL may be the target of a redirect whose signature
+/// expires after some minutes. If the server refuses it, one exchange requests the original URL again, and later
+/// exchanges use the URL to which it redirects. The exchanges that receive continue, and no fresh URL is requested.
 struct ExtraAddress: Sendable {
     private enum State {
-        /// Requests go where the transfer's go.
+        /// Requests use the URL of the transfer.
         case following
-        /// One request goes through the requested URL.
+        /// One exchange requests the original URL again.
         case renewing(RedirectChain)
-        /// Requests go where the requested URL has led.
+        /// Requests use the URL to which the original URL has redirected.
         case renewed(RedirectChain)
-        /// The requested URL has led to one that was refused as well.
+        /// The URL to which the original URL has redirected was refused as well.
         case refused
     }
 
     private var state = State.following
 
-    /// Whether one request goes through the requested URL, during which there are no others.
+    /// Whether an exchange requests the original URL again, during which there is no other request.
     var isRenewing: Bool { if case .renewing = state { true } else { false } }
 
     /// Returns the redirects of the next request.

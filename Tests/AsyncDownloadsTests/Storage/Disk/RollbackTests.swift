@@ -81,7 +81,7 @@ struct RollbackTests {
         withExtendedLifetime(partial) {}
     }
 
-    @Test func `a rollback in place claims no more than it is told`() throws {
+    @Test func `a rollback in place claims no bytes beyond the remaining ones`() throws {
         let partial = try #require(try recorded() as? DiskPartial)
         var rest = IntervalSet(0..<100)
         rest.insert(200..<700)

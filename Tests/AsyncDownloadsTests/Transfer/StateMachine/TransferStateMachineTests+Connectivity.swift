@@ -58,7 +58,7 @@ struct TransferConnectivityTests {
         #expect(!harness.machine.isWaitingForConnectivity)
     }
 
-    @Test func `a late subscriber is told why the transfer waits`() {
+    @Test func `a late subscriber receives the reason for which the transfer waits`() {
         var harness = connecting()
         harness.waits(true)
         let events = harness.machine.present(isPaused: false, outcome: nil)
