@@ -62,7 +62,7 @@ struct ClientKillTests {
             guard isDone || client.wasKilled else { return }
         }
         // A line may be lost with its process; a later process is told again, or has remembered.
-        let told = try FileManager.default.contentsOfDirectory(atPath: "\(home)/told")
+        let told = try FileManager.default.contentsOfDirectory(atPath: "\(home)/reported")
         #expect(Set(told).union(outcomes).count == count, "seed \(seed): an outcome is missing")
         for number in 1...count {
             let contents = FileManager.default.contents(atPath: "\(home)/files/\(number)")
