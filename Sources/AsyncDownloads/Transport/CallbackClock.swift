@@ -1,9 +1,13 @@
-/// A clock that measures how long one thread of an engine spends in callbacks of exchange handlers.
+/// A clock that measures how long the threads of an engine spend in callbacks of exchange handlers.
+///
+/// Callbacks that several threads run at the same time are counted once.
 final class CallbackClock: Sendable {
     private struct State {
-        /// The total duration of the callbacks that have returned.
+        /// The total time in callbacks, up to the last time at which none was in progress.
         var total = Duration.zero
-        /// The start of the callback in progress, if any.
+        /// The number of callbacks in progress.
+        var count = 0
+        /// The start of the first of the callbacks in progress, if any.
         var since: ContinuousClock.Instant?
     }
 
@@ -18,11 +22,16 @@ final class CallbackClock: Sendable {
     /// Runs a callback and measures its duration.
     func measure<Value>(_ callback: () -> Value) -> Value {
         let start = ContinuousClock.now
-        state.withLock { $0.since = start }
+        state.withLock { state in
+            if state.count == 0 { state.since = start }
+            state.count += 1
+        }
         defer {
             let end = ContinuousClock.now
             state.withLock { state in
-                state.total += end - start
+                state.count -= 1
+                guard state.count == 0, let since = state.since else { return }
+                state.total += end - since
                 state.since = nil
             }
         }

@@ -1,4 +1,5 @@
 #if ServerStack
+internal import Dispatch
 internal import NIOCore
 internal import NIOPosix
 
@@ -8,9 +9,9 @@ internal import NIOPosix
 /// not delay other libraries. On Apple's platforms, the shared group uses Network.framework, whose channels end the
 /// process if they receive the channel options that this transport sets.
 enum EventLoops {
-    /// All event loops, each with the clock that measures the callbacks on it.
-    static let all: [(loop: any EventLoop, clock: CallbackClock)] =
-        MultiThreadedEventLoopGroup(numberOfThreads: count).makeIterator().map { ($0, CallbackClock()) }
+    /// All event loops.
+    static let all: [DeliveryLoop] =
+        MultiThreadedEventLoopGroup(numberOfThreads: count).makeIterator().map { DeliveryLoop(eventLoop: $0) }
 
     /// The number of file descriptors that must be available before the loops are created.
     ///
@@ -19,5 +20,13 @@ enum EventLoops {
     static var descriptorCount: Int { 3 * count + 4 }
 
     private static var count: Int { NIOSingletons.groupLoopCountSuggestion }
+}
+
+/// An event loop with a queue beside it, on which large parts are delivered while the loop reads the next ones.
+struct DeliveryLoop: Sendable {
+    let eventLoop: any EventLoop
+    let queue = DispatchQueue(label: "async-downloads.delivery", qos: .userInitiated)
+    /// The clock that measures the callbacks on the loop and on the queue.
+    let clock = CallbackClock()
 }
 #endif

@@ -7,8 +7,8 @@ internal import NIOPosix
 
 /// The transport that uses AsyncHTTPClient.
 ///
-/// Bytes are delivered in callbacks on an event loop, in parts of up to 1 MiB. The future that a callback returns is
-/// the back-pressure: the connection isn't read before it succeeds.
+/// Bytes are delivered in callbacks on an event loop or on the loop's queue, in parts of up to 256 KiB. The future that
+/// a callback returns is the back-pressure: the connection isn't read before it succeeds.
 package final class HTTPClientTransport: Transport {
     /// The HTTP clients, one for each event loop.
     ///
@@ -23,7 +23,7 @@ package final class HTTPClientTransport: Transport {
 
     private struct Client {
         let client: HTTPClient
-        let clock: CallbackClock
+        let loop: DeliveryLoop
     }
 
     private let configuration: HTTPClient.Configuration
@@ -53,7 +53,8 @@ package final class HTTPClientTransport: Transport {
             // Large reads make the engine fast: fewer system calls, and one write for each part. Only one read is done
             // at a time: each read takes memory, and bytes that are read together with the end of the connection may
             // not be delivered.
-            channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 1 << 20))
+            let allocator = FixedSizeRecvByteBufferAllocator(capacity: ExchangeDelegate.readLength)
+            return channel.setOption(.recvAllocator, value: allocator)
                 .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
         self.configuration = configuration
@@ -75,9 +76,9 @@ package final class HTTPClientTransport: Transport {
             let clientRequest = try HTTPClient.Request(url: request.url, method: .GET, headers: headers)
             let host = "\(request.url.host ?? ""):\(request.url.port ?? 0)"
             let client = try client(for: host)
-            let delegate = ExchangeDelegate(handler: handler, clock: client.clock) { [self] in ended(at: host) }
+            let delegate = ExchangeDelegate(handler: handler, loop: client.loop) { [self] in ended(at: host) }
             return HTTPClientExchange(
-                task: client.client.execute(request: clientRequest, delegate: delegate), clock: client.clock)
+                task: client.client.execute(request: clientRequest, delegate: delegate), clock: client.loop.clock)
         } catch {
             handler.exchangeEnded(.failed(DownloadError(httpClient: error, hasHead: false)))
             return FailedExchange()
@@ -109,10 +110,10 @@ package final class HTTPClientTransport: Transport {
             case .notCreated: break
             }
             if let shortage = DescriptorShortage.error(opening: EventLoops.descriptorCount + 1) { throw shortage }
-            let clients = EventLoops.all.map { loop, clock in
+            let clients = EventLoops.all.map { loop in
                 Client(
-                    client: HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration),
-                    clock: clock)
+                    client: HTTPClient(eventLoopGroupProvider: .shared(loop.eventLoop), configuration: configuration),
+                    loop: loop)
             }
             state = .created(clients, running: [host: 1])
             return clients[Int(UInt(bitPattern: host.hashValue) % UInt(clients.count))]
