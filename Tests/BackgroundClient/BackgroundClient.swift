@@ -36,7 +36,12 @@ enum BackgroundClient {
             directory: ContainerPath(base: .home, relative: "journals"), time: SystemTimeSource(),
             lifecycle: UninterruptedLifecycle()
         ) { identifier, options in
-            let daemon = ScriptedDaemon(identifier: identifier, options: options, directory: directory)
+            // A real service lists its tasks behind the events that it has reported, on the same queue. With that, no
+            // finished task is taken for a lost one, however slow this process is.
+            var behavior = ScriptedDaemon.Misbehavior()
+            behavior.listsAtOnce = false
+            let daemon = ScriptedDaemon(
+                identifier: identifier, options: options, directory: directory, misbehavior: behavior)
             // The service of a real system has a queue of its own as well.
             Thread.detachNewThread {
                 while true {
@@ -46,7 +51,7 @@ enum BackgroundClient {
             }
             return daemon
         }
-        environment.settleDelay = .seconds(2)
+        environment.settleDelay = .milliseconds(200)
         let downloader = Downloader(
             configuration: .background(identifier: "client"), backgroundSessions: BackgroundSessions(environment))
         let files = URL(fileURLWithPath: home).appending(path: "files")

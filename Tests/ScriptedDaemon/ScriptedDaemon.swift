@@ -22,6 +22,8 @@ package final class ScriptedDaemon: TransferDaemon {
         package var reordersEvents = false
         /// The tasks are never listed.
         package var neverLists = false
+        /// Tasks are listed at once, even if events about some of them wait; otherwise behind these events.
+        package var listsAtOnce = true
         /// The resume data of a canceled task arrives after the report of its end.
         package var delaysResumeData = false
 
@@ -35,6 +37,8 @@ package final class ScriptedDaemon: TransferDaemon {
         var receiver: (any DaemonEventReceiver)?
         var isCut = false
         var startCount = 0
+        /// The lists that are answered behind the events that waited when they were requested.
+        var lists: [(tasks: [DaemonTask], behind: String?, completion: @Sendable ([DaemonTask]) -> Void)] = []
     }
 
     package let identifier: String
@@ -103,13 +107,27 @@ package final class ScriptedDaemon: TransferDaemon {
 
     package func enumerate(_ completion: @escaping @Sendable ([DaemonTask]) -> Void) {
         guard state.withLock({ !$0.isCut }), !misbehavior.neverLists else { return }
-        let tasks = misbehavior.listsNothing ? [] : ownTasks
-        completion(
-            tasks.map { task in
-                DaemonTask(
-                    description: misbehavior.losesDescriptions ? nil : task.description,
-                    receivedByteCount: task.received, expectedByteCount: task.expected)
-            })
+        let stored = try? directory.exclusively {
+            (misbehavior.listsNothing ? [] : ownTasks, directory.eventNames.last)
+        }
+        let tasks = (stored?.0 ?? []).map { task in
+            DaemonTask(
+                description: misbehavior.losesDescriptions ? nil : task.description,
+                receivedByteCount: task.received, expectedByteCount: task.expected)
+        }
+        guard !misbehavior.listsAtOnce else { return completion(tasks) }
+        state.withLock { $0.lists.append((tasks, stored?.1, completion)) }
+    }
+
+    /// Answers the requests for lists whose events have been delivered.
+    private func answerLists() {
+        let first = directory.eventNames.first
+        let due = state.withLock { state in
+            let due = state.lists.filter { list in list.behind.map { first ?? "~" > $0 } ?? true }
+            state.lists.removeAll { list in list.behind.map { first ?? "~" > $0 } ?? true }
+            return state.isCut ? [] : due
+        }
+        for list in due { list.completion(list.tasks) }
     }
 
     package func cancel(_ description: String, _ completion: @escaping @Sendable (Bool) -> Void) {
@@ -141,7 +159,9 @@ package final class ScriptedDaemon: TransferDaemon {
             directory.removeEvent(name)
             event.file.map(directory.removeFile)
             count += 1
+            answerLists()
         }
+        answerLists()
         return count
     }
 

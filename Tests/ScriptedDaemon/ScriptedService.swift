@@ -37,7 +37,6 @@ package struct ScriptedService: Sendable {
         _ task: SpoolDirectory.StoredTask, status: Int = 200, isTailOnly: Bool = false, headers: HeaderFields = [:],
         from finalURL: String? = nil
     ) throws {
-        guard directory.remove(task) else { return }
         let content = status < 300 ? Self.content(task.url) : Data("an error page".utf8)
         var fields = headers
         var status = status
@@ -51,20 +50,17 @@ package struct ScriptedService: Sendable {
             fields["Content-Length"] = "\(content.count)"
         }
         var event = SpoolDirectory.StoredEvent(.finished, description: task.description)
-        event.file = try directory.makeFile(Data(body))
         event.head = DaemonResponseHead(status: status, headers: fields, url: finalURL ?? task.url)
-        try directory.add(event)
+        try end(task, event, Data(body))
     }
 
     /// Finishes a task with exactly this response.
     package func finish(
         _ task: SpoolDirectory.StoredTask, status: Int, body: Data, headers: HeaderFields
     ) throws {
-        guard directory.remove(task) else { return }
         var event = SpoolDirectory.StoredEvent(.finished, description: task.description)
-        event.file = try directory.makeFile(Data(body))
         event.head = DaemonResponseHead(status: status, headers: headers, url: task.url)
-        try directory.add(event)
+        try end(task, event, body)
     }
 
     /// Ends a task with an error.
@@ -74,10 +70,21 @@ package struct ScriptedService: Sendable {
     package func fail(
         _ task: SpoolDirectory.StoredTask, reason: String, isRetryable: Bool = false, resumeData: Data? = nil
     ) throws {
-        guard directory.remove(task) else { return }
         var event = SpoolDirectory.StoredEvent(.failed, description: task.description)
         (event.reason, event.isRetryable, event.resumeData) = (reason, isRetryable, resumeData)
-        try directory.add(event)
+        try end(task, event)
+    }
+
+    /// Replaces a task by the event of its end, in one step for those who list tasks, unless it has ended already.
+    private func end(
+        _ task: SpoolDirectory.StoredTask, _ event: SpoolDirectory.StoredEvent, _ body: Data? = nil
+    ) throws {
+        try directory.exclusively {
+            guard directory.remove(task) else { return }
+            var event = event
+            event.file = try body.map(directory.makeFile)
+            try directory.add(event)
+        }
     }
 
     /// Reports that all events were delivered.

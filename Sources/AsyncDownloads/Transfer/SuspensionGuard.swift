@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Dispatch
 
 /// Keeps the process from being suspended while transfers run, and stops them before the system suspends it.
 ///
@@ -95,15 +95,12 @@ final class SuspensionGuard: Sendable {
         }
         state.withLock { $0.parked += parked }
         // The process is suspended when this function returns, so it has to wait; there is no later moment.
-        for _ in 0..<400 {
-            let isBusy = transfers.contains { transfer in
-                // A queued transfer has no files.
-                transfer.isActive
-                    && transfer.withState { $0.machine.phase != .paused && $0.machine.phase != .ended }
-            }
-            guard isBusy else { return }
-            Thread.sleep(forTimeInterval: 0.01)
+        let busy = DispatchGroup()
+        for transfer in transfers {
+            busy.enter()
+            transfer.whenResting { busy.leave() }
         }
+        _ = busy.wait(timeout: .now() + 4)
     }
 
     private func resumeParked() {

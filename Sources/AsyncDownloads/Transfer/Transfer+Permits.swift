@@ -1,5 +1,16 @@
 /// Calls to the scheduler, made while the transfer's lock is held.
 extension Transfer {
+    /// The transfer's request to the scheduler.
+    struct Permit {
+        var ticket: PermitQueue.Ticket?
+        /// The identifier that the state machine has given to the request of ``ticket``.
+        var request: PermitRequestID?
+        /// The first ticket, whose place in line all later ones keep.
+        var place: PermitQueue.Ticket?
+        /// The priority that was last passed to the scheduler.
+        var priority = DownloadRequest.Priority.normal
+    }
+
     func requestPermit(host: String, _ id: PermitRequestID, _ state: inout State) {
         let priority = state.subscribers.priority
         let ticket = environment.scheduler.request(

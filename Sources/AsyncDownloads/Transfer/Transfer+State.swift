@@ -19,9 +19,24 @@ extension Transfer {
     var isWaiting: Bool {
         updateQueued { queued, _ in queued.ticket != nil } ?? withState { $0.machine.phase == .waiting }
     }
+
+    /// Calls `body` once, when the transfer is paused or has ended, so that no file of it is open.
+    func whenResting(_ body: @escaping @Sendable () -> Void) {
+        let effect = DeferredEffect(body)
+        // A queued transfer has no files.
+        let isQueued = updateQueued { _, effects in effects.append(effect) }
+        if isQueued == nil { update { state, _ in state.restWaiters.append(effect) } }
+    }
 }
 
 extension Transfer.State {
+    /// Returns the effects that wait until the transfer rests, if it does.
+    mutating func takeRestWaiters() -> [DeferredEffect] {
+        guard !restWaiters.isEmpty, machine.phase == .paused || machine.phase == .ended else { return [] }
+        defer { restWaiters = [] }
+        return restWaiters
+    }
+
     /// Returns the pending actions to a thread that performs them, unless another thread performs actions.
     mutating func beginPerforming() -> [TransferAction] {
         guard !isPerforming, !pending.isEmpty else { return [] }

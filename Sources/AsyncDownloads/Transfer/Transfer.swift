@@ -36,6 +36,8 @@ final class Transfer: Sendable {
         var refresh: Task<Void, Never>?
         /// The state of the machine for which observers were last notified.
         var lastObservedState: ObservedState?
+        /// The effects that wait until the transfer rests.
+        var restWaiters: [DeferredEffect] = []
     }
 
     /// The reserved path of a detached subscriber.
@@ -43,17 +45,6 @@ final class Transfer: Sendable {
         let path: String
         /// Whether the file may be placed in the current round of the delivery, but not in a later one.
         let isClosing: Bool
-    }
-
-    /// The transfer's request to the scheduler.
-    struct Permit {
-        var ticket: PermitQueue.Ticket?
-        /// The identifier that the state machine has given to the request of ``ticket``.
-        var request: PermitRequestID?
-        /// The first ticket, whose place in line all later ones keep.
-        var place: PermitQueue.Ticket?
-        /// The priority that was last passed to the scheduler.
-        var priority = DownloadRequest.Priority.normal
     }
 
     /// The stage of a transfer.
@@ -250,6 +241,7 @@ final class Transfer: Sendable {
             state.retry = nil
             effects.append(DeferredEffect { retry.cancel() })
         }
+        effects += state.takeRestWaiters()
         return Turn(effects: effects + state.notifyObservers(), actions: state.beginPerforming())
     }
 

@@ -21,9 +21,9 @@ struct AppLivesTests {
     }
 }
 
-/// One random run, with the model of what the app was told.
+/// One random run, with the model of the outcomes that the app has received.
 struct AppLivesRun {
-    private enum Told: Hashable {
+    private enum Outcome: Hashable {
         case finished
         case failed(String)
     }
@@ -34,10 +34,10 @@ struct AppLivesRun {
     private var life: BackgroundApp.Life?
     /// The handles of the present process.
     private var handles: [Int: Download] = [:]
-    /// The requested downloads that the app has not been told the outcome of.
+    /// The requested downloads that the app has not received the outcome of.
     private var wanted: Set<Int> = []
     private var discarded: Set<Int> = []
-    private var told: [Int: Told] = [:]
+    private var outcomes: [Int: Outcome] = [:]
     private var paused: Set<Int> = []
     /// How often the service has finished each resource.
     private var fetchCount: [String: Int] = [:]
@@ -208,12 +208,12 @@ struct AppLivesRun {
         for (number, handle) in handles {
             switch handle.state {
             case .completed:
-                #expect(told.updateValue(.finished, forKey: number) == nil, "seed \(seed): \(number) ended twice")
+                #expect(outcomes.updateValue(.finished, forKey: number) == nil, "seed \(seed): \(number) ended twice")
                 #expect(
                     app.isInPlace(number), "seed \(seed): \(number) is not in place\n\(log.joined(separator: "\n"))")
             case .failed:
                 let code = await handle.failure?.code.name ?? ""
-                told[number] = .failed(code)
+                outcomes[number] = .failed(code)
             default: continue
             }
             wanted.remove(number)
@@ -258,9 +258,9 @@ struct AppLivesRun {
             }
         }
         #expect(wanted.isEmpty, "seed \(seed): no outcome for \(wanted.sorted())\n\(log.joined(separator: "\n"))")
-        let finished = told.filter { $0.value == .finished }.keys
+        let finished = outcomes.filter { $0.value == .finished }.keys
         for number in finished { #expect(app.isInPlace(number), "seed \(seed)") }
-        for (number, outcome) in told {
+        for (number, outcome) in outcomes {
             if case .failed(let code) = outcome {
                 let isExpected = ["connectionLost", "taskLost", "resumeDataUnusable", "malformedResponse"].contains(
                     code)

@@ -61,9 +61,9 @@ struct ClientKillTests {
             #expect(isDone || client.wasKilled, "seed \(seed): the client ended early: \(lines)")
             guard isDone || client.wasKilled else { return }
         }
-        // A line may be lost with its process; a later process is told again, or has remembered.
-        let told = try FileManager.default.contentsOfDirectory(atPath: "\(home)/reported")
-        #expect(Set(told).union(outcomes).count == count, "seed \(seed): an outcome is missing")
+        // A line may be lost with its process. Then its process has recorded the outcome, or a later one receives it.
+        let reported = try FileManager.default.contentsOfDirectory(atPath: "\(home)/reported")
+        #expect(Set(reported).union(outcomes).count == count, "seed \(seed): an outcome is missing")
         for number in 1...count {
             let contents = FileManager.default.contents(atPath: "\(home)/files/\(number)")
             #expect(

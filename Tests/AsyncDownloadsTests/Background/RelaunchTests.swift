@@ -207,7 +207,7 @@ struct RelaunchTests {
     }
 
     @Test(arguments: [("1", DownloadError.Code.backgroundNotPermitted), ("2", .systemResourcesExhausted)])
-    func `background 12: the reasons of the system are told apart`(
+    func `background 12: the reasons of the system have distinct effects`(
         reason: String, code: DownloadError.Code
     ) async throws {
         let app = try BackgroundApp()

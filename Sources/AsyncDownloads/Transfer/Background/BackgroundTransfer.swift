@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The handles of one resource in a background session, and what they were told.
+/// The handles of one resource in a background session, and what they have received.
 ///
 /// The session decides, on its own queue; this type keeps the subscribers, whose events and outcomes it delivers. A
 /// subscriber can be paused, canceled, and read at once, before the session has processed anything.
@@ -117,7 +117,7 @@ final class BackgroundTransfer: Sendable {
 
     /// Ends the subscribers of a delivery.
     ///
-    /// - Returns: Whether somebody was told: a handle that exists, or a consumer.
+    /// - Returns: Whether a handle that exists, or a consumer, has received it.
     func end(_ delivery: Int, _ outcome: Subscriber.Outcome) -> Bool {
         update { state, effects in
             var isReported = false

@@ -31,7 +31,7 @@ extension BackgroundWorker {
             restartSettling(event)
         }
         guard case .allDelivered(let generation) = event else { return }
-        // The files of all earlier events have to be in place before the system is told.
+        // The files of all earlier events have to be in place before the system is notified.
         flush()
         let waiters = deliveredWaiters.removeValue(forKey: generation) ?? []
         if waiters.isEmpty { deliveredAt[generation] = environment.time.now }
