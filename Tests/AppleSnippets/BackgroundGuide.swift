@@ -4,6 +4,7 @@ internal import AsyncDownloads
 internal import Foundation
 internal import SwiftUI
 internal import UIKit
+internal import WidgetKit
 
 #if os(iOS)
 internal import BackgroundTasks
@@ -24,6 +25,7 @@ func restoreFilms(_ downloader: Downloader) async throws {
     }
 }
 
+#if !os(watchOS)
 final class AppDelegate: UIResponder, UIApplicationDelegate {
     func application(
         _ application: UIApplication, handleEventsForBackgroundURLSession identifier: String,
@@ -34,6 +36,7 @@ final class AppDelegate: UIResponder, UIApplicationDelegate {
         if !isHandled { completionHandler() }
     }
 }
+#endif
 
 struct FilmApp: App {
     var body: some Scene {
@@ -56,6 +59,36 @@ struct FilmAppWithGenerations: App {
         }
     }
 }
+
+#if !os(tvOS)
+struct FilmWidget: Widget {
+    var body: some WidgetConfiguration {
+        StaticConfiguration(kind: "Films", provider: FilmProvider()) { entry in
+            Text(entry.title)
+        }
+        .backgroundTask(.urlSession("com.example.films.widget")) {
+            await Downloader.handleEvents(forBackgroundSession: "com.example.films.widget")
+        }
+    }
+}
+
+struct FilmEntry: TimelineEntry {
+    let date: Date
+    let title: String
+}
+
+struct FilmProvider: TimelineProvider {
+    func placeholder(in context: Context) -> FilmEntry { FilmEntry(date: .now, title: "") }
+
+    func getSnapshot(in context: Context, completion: @escaping (FilmEntry) -> Void) {
+        completion(placeholder(in: context))
+    }
+
+    func getTimeline(in context: Context, completion: @escaping (Timeline<FilmEntry>) -> Void) {
+        completion(Timeline(entries: [placeholder(in: context)], policy: .never))
+    }
+}
+#endif
 
 func continueInForeground(_ download: Download) async throws -> Download {
     let foreground = Downloader()

@@ -24,7 +24,10 @@ extension Transfer {
     func whenResting(_ body: @escaping @Sendable () -> Void) {
         let effect = DeferredEffect(body)
         // A queued transfer has no files.
-        let isQueued = updateQueued { _, effects in effects.append(effect) }
+        let isQueued: Bool? = updateQueued { _, effects in
+            effects.append(effect)
+            return true
+        }
         if isQueued == nil { update { state, _ in state.restWaiters.append(effect) } }
     }
 }
