@@ -20,6 +20,7 @@ extension Batch {
         var configuration = Downloader.Configuration()
         configuration.maximumConcurrentTransfers = jobs ?? Self.defaultJobs
         configuration.maximumConcurrentTransfersPerHost = jobs ?? Self.defaultJobs
+        configuration.bandwidthLimit = limitRate?.value
         if let retries { configuration.retryPolicy.maximumRetries = retries }
         if let timeout { configuration.idleTimeout = .seconds(timeout) }
         if let deadline { configuration.deadline = .seconds(deadline) }

@@ -21,6 +21,9 @@ extension Batch {
         if let connections, !Self.connectionsAllowed.contains(connections) {
             throw ValidationError("-x requires a number from 1 to \(Self.connectionsAllowed.upperBound)")
         }
+        if let limitRate, limitRate.value < 1 {
+            throw ValidationError("--limit-rate requires a number of at least 1")
+        }
         if let retries, retries < 0 { throw ValidationError("--retries requires a number of at least 0") }
         if let timeout, !(timeout > 0 && timeout <= Self.longestTimeout) {
             throw ValidationError(
@@ -56,6 +59,7 @@ extension Batch {
             ("--public-header", !publicHeaders.isEmpty),
             ("--durability", durability != nil), ("--deadline", deadline != nil),
             ("--max-bytes", maximumByteCount != nil), ("--in-use", inUse != nil),
+            ("--limit-rate", limitRate != nil),
         ]
         return options.filter(\.1).map(\.0)
     }

@@ -54,6 +54,13 @@ struct Batch: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "The maximum number of bytes per second over all downloads; K, M, or G may follow the digits. "
+                + "(default: no limit)", valueName: "rate"),
+        transform: ByteCount.init)
+    var limitRate: ByteCount?
+
+    @Option(
+        help: ArgumentHelp(
             "The maximum number of retries after a temporary failure. (default: 5)", valueName: "n"))
     var retries: Int?
 

@@ -169,6 +169,21 @@ public final class Download: Sendable {
         subscription?.transfer.currentProgress ?? DownloadProgress()
     }
 
+    /// The maximum number of bytes per second that the transfer of this download receives; `nil` for no limit of its
+    /// own.
+    ///
+    /// The value is initially that of ``DownloadRequest/bandwidthLimit``. A change applies at once, and to every handle
+    /// that shares the transfer. ``Downloader/bandwidthLimit`` applies as well. A value below 1 counts as 1. In a
+    /// background session, the value is always `nil`.
+    public var bandwidthLimit: Int64? {
+        get { limiter?.limit }
+        set { limiter?.limit = newValue }
+    }
+
+    private var limiter: BandwidthLimiter? {
+        if case .transfer(let transfer, _) = source { transfer.work.bandwidth } else { nil }
+    }
+
     private func withTransfer(_ body: (any SubscribedTransfer, SubscriberID) -> Void) {
         if let (transfer, subscriber) = subscription { body(transfer, subscriber) }
     }

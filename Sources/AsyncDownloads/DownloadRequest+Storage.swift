@@ -28,6 +28,7 @@ extension DownloadRequest {
         var checksum: Checksum?
         var maximumByteCount: Int64?
         var connectionCount: Int?
+        var bandwidthLimit: Int64?
         var retryPolicy: RetryPolicy?
         var idleTimeout: Duration?
         var deadline: Duration?

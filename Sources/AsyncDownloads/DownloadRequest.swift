@@ -92,6 +92,15 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.connectionCount = newValue }
     }
 
+    /// The maximum number of bytes to receive per second, at least 1; `nil` for no limit of this download's own.
+    ///
+    /// ``Downloader/bandwidthLimit`` applies as well. A request that joins a running transfer uses the limit of the
+    /// transfer, which ``Download/bandwidthLimit`` changes. Downloads in a background session ignore this property.
+    public var bandwidthLimit: Int64? {
+        get { options.bandwidthLimit }
+        set { options.bandwidthLimit = newValue }
+    }
+
     /// The policy for retries; `nil` uses the downloader's ``Downloader/Configuration/retryPolicy``.
     ///
     /// If several handles share a transfer, the most patient of their policies applies.

@@ -49,6 +49,7 @@ public final class Downloader: Sendable {
             transport: transport,
             store: TieredStore(
                 disk: store, bodies: configuration.partialBodies, spillDirectory: spillDirectory.path),
+            bandwidth: BandwidthLimiter(limit: configuration.bandwidthLimit, time: time),
             scheduler: TransferScheduler(
                 limit: configuration.maximumConcurrentTransfers,
                 limitPerHost: configuration.maximumConcurrentTransfersPerHost),
@@ -153,6 +154,17 @@ public final class Downloader: Sendable {
 
     /// The transfers that have not finished.
     var liveTransfers: [Transfer] { registry.transfers }
+
+    /// The maximum number of bytes per second that all downloads together receive; `nil` for no limit.
+    ///
+    /// A change applies at once, also to running downloads. Each connection has an equal share. Bytes are counted when
+    /// they are received, including those that have to be received again; bytes that a server has sent may wait in the
+    /// buffers of the system. Time in which a download waits for its share doesn't count toward its idle timeout.
+    /// A value below 1 counts as 1. The transfers of a background session aren't limited.
+    public var bandwidthLimit: Int64? {
+        get { environment.bandwidth.limit }
+        set { environment.bandwidth.limit = newValue }
+    }
 
     /// Pauses every download.
     public func pauseAll() {

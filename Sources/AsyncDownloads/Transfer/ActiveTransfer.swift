@@ -16,11 +16,14 @@ extension Transfer {
     final class Work: Sendable {
         let key: TransferKey
         let location: PartialLocation
+        /// The limit of this transfer alone.
+        let bandwidth: BandwidthLimiter
         let queue: DispatchQueue
 
-        init(key: TransferKey, location: PartialLocation) {
+        init(key: TransferKey, location: PartialLocation, bandwidth: BandwidthLimiter) {
             self.key = key
             self.location = location
+            self.bandwidth = bandwidth
             queue = DispatchQueue(label: "async-downloads.store", target: Transfer.storeQueue)
         }
     }

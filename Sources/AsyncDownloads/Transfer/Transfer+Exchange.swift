@@ -50,18 +50,32 @@ extension Transfer {
         }
         guard isAside else {
             for part in parts { take(part.bytes(of: bytes), part.offset, partial, id, false) }
-            return .ready
+            return pace(bytes.count, receiver)
         }
         let copy = [UInt8](bytes)
         let end = receiver.holdEnd()
         let gate = Gate()
+        let pace = pace(bytes.count, receiver)
         work.queue.async {
             copy.withUnsafeBytes { bytes in
                 for part in parts { take(part.bytes(of: bytes), part.offset, partial, id, true) }
             }
-            gate.open()
+            if case .notYet(let paceGate) = pace { paceGate.onOpen { gate.open() } } else { gate.open() }
             end.release()
         }
+        return .notYet(gate)
+    }
+
+    /// The largest number of bytes that an exchange should deliver at once; nil without a limit of the bandwidth.
+    var longestPart: Int? {
+        let parts = [environment.bandwidth.longestPart, work.bandwidth.longestPart].compactMap { $0 }
+        return parts.min()
+    }
+
+    /// Counts bytes that were received, and holds back the next ones if a limit of the bandwidth is reached.
+    private func pace(_ count: Int, _ receiver: ExchangeReceiver) -> Readiness {
+        let gates = [environment.bandwidth.received(count), work.bandwidth.received(count)].compactMap { $0 }
+        guard !gates.isEmpty, let gate = receiver.paceGate(gates) else { return .ready }
         return .notYet(gate)
     }
 

@@ -185,7 +185,9 @@ final class Transfer: Sendable {
         let machine = TransferStateMachine(
             settings: environment.settings(of: request, key), seed: UInt64.random(in: .min ... .max))
         return ActiveTransfer(
-            work: Work(key: key, location: environment.location(of: request, key, at: place)),
+            work: Work(
+                key: key, location: environment.location(of: request, key, at: place),
+                bandwidth: BandwidthLimiter(limit: request.bandwidthLimit, time: environment.time)),
             state: State(machine: machine))
     }
 

@@ -4,6 +4,8 @@ internal import Foundation
 final class TransferEnvironment: Sendable {
     let transport: any Transport
     let store: any PartialStore
+    /// The limit of all transfers together.
+    let bandwidth: BandwidthLimiter
     let scheduler: TransferScheduler
     let registry: TransferRegistry
     let time: any TimeSource
@@ -22,13 +24,14 @@ final class TransferEnvironment: Sendable {
     private let spillDirectory: URL
 
     init(
-        transport: any Transport, store: any PartialStore, scheduler: TransferScheduler, registry: TransferRegistry,
-        time: any TimeSource, destinations: DestinationReservations, log: Log,
+        transport: any Transport, store: any PartialStore, bandwidth: BandwidthLimiter, scheduler: TransferScheduler,
+        registry: TransferRegistry, time: any TimeSource, destinations: DestinationReservations, log: Log,
         suspensionGuard: SuspensionGuard, pressureResponder: MemoryPressureResponder, defaults: RequestDefaults,
         containers: AppContainers?, partialsDirectory: URL?, spillDirectory: URL
     ) {
         self.transport = transport
         self.store = store
+        self.bandwidth = bandwidth
         self.scheduler = scheduler
         self.registry = registry
         self.time = time

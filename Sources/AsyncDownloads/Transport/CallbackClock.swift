@@ -21,20 +21,28 @@ final class CallbackClock: Sendable {
 
     /// Runs a callback and measures its duration.
     func measure<Value>(_ callback: () -> Value) -> Value {
-        let start = ContinuousClock.now
+        begin()
+        defer { end() }
+        return callback()
+    }
+
+    /// Counts a callback, or another time in which nothing can be received, as in progress.
+    func begin() {
+        let now = ContinuousClock.now
         state.withLock { state in
-            if state.count == 0 { state.since = start }
+            if state.count == 0 { state.since = now }
             state.count += 1
         }
-        defer {
-            let end = ContinuousClock.now
-            state.withLock { state in
-                state.count -= 1
-                guard state.count == 0, let since = state.since else { return }
-                state.total += end - since
-                state.since = nil
-            }
+    }
+
+    /// Ends what ``begin()`` has begun.
+    func end() {
+        let now = ContinuousClock.now
+        state.withLock { state in
+            state.count -= 1
+            guard state.count == 0, let since = state.since else { return }
+            state.total += now - since
+            state.since = nil
         }
-        return callback()
     }
 }

@@ -42,6 +42,12 @@ struct PartQueue<Part: Sendable>: Sendable {
         return .queued(isFirst: parts.count == 1)
     }
 
+    /// Adds the pieces of a part that has arrived, which are queued whatever their length is.
+    mutating func arrived(pieces: [Part]) -> Decision {
+        defer { parts += pieces }
+        return .queued(isFirst: parts.isEmpty)
+    }
+
     /// Removes the first part, which was passed; returns the end if it is to be reported now.
     mutating func passedFirst() -> ExchangeEnd? {
         parts.removeFirst()

@@ -19,6 +19,8 @@ package protocol Transport: Sendable {
     func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange
 
     /// Ends all exchanges and releases the engine; no exchange can be started afterward.
+    ///
+    /// The end of an exchange whose handler is still busy may be reported after this function has returned.
     func shutdown() async
 }
 
@@ -43,10 +45,10 @@ package protocol Exchange: Sendable {
     /// handler still receives exactly one end, after this function has returned or on another thread.
     func cancel()
 
-    /// The total time that the thread that calls this exchange's handler has spent in callbacks of any handler.
+    /// The total time in which this exchange could not receive anything because this process was busy.
     ///
-    /// The time includes a callback in progress. An exchange can't receive anything during the callbacks of other
-    /// exchanges on the same thread.
+    /// This is the time in callbacks of its handler, and of other exchanges' handlers that have to return first. The
+    /// time includes a callback in progress.
     var callbackTime: Duration { get }
 }
 
@@ -58,6 +60,11 @@ extension Exchange {
 ///
 /// Before the head, the exchange may report that it waits for a network connection.
 package protocol ExchangeHandler: AnyObject, Sendable {
+    /// The largest number of bytes that one call should deliver; nil for any number.
+    ///
+    /// An engine that can't divide what it has read may deliver more. The value may change during the exchange.
+    var longestPart: Int? { get }
+
     /// Receives that the exchange waits until the device has a network connection, or that it no longer does.
     ///
     /// Engines that fail without a connection instead of waiting for one never call this function.
@@ -74,6 +81,8 @@ package protocol ExchangeHandler: AnyObject, Sendable {
 }
 
 extension ExchangeHandler {
+    package var longestPart: Int? { nil }
+
     package func exchangeWaits(forConnectivity isWaiting: Bool) {}
 }
 

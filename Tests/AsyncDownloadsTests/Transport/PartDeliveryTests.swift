@@ -16,6 +16,7 @@ import Testing
             let handler = OrderRecorder(Self.content)
             _ = transport.start(ExchangeRequest(url: server.url("/file"), headers: [:]), handler: handler)
             await handler.hasEnded()
+            await transport.shutdown()
             #expect(handler.report == .init(byteCount: Self.content.length, endCount: 1))
         }
     }
@@ -23,15 +24,39 @@ import Testing
     @Test(arguments: Engine.allCases)
     func `a canceled exchange delivers nothing after its end`(_ engine: Engine) async throws {
         try await deliver(by: engine) { server, transport in
+            var handlers: [OrderRecorder] = []
             for size: Int64 in [1, 1 << 20, 9 << 20] {
                 let handler = OrderRecorder(Self.content, cancelsAt: size)
                 let exchange = transport.start(
                     ExchangeRequest(url: server.url("/file"), headers: [:]), handler: handler)
                 handler.start(exchange)
                 await handler.hasEnded()
-                #expect(handler.report.violations == [])
-                #expect(handler.report.endCount == 1)
+                handlers.append(handler)
             }
+            await transport.shutdown()
+            #expect(handlers.allSatisfy { $0.report.violations == [] && $0.report.endCount == 1 })
+        }
+    }
+
+    @Test func `a gate may be opened by any thread, also by one that delivers other bodies`() async throws {
+        try await deliver(by: .httpClient) { server, transport in
+            let opener = GateOpener()
+            let handlers = (0..<4).map { _ in OrderRecorder(Self.content, opener: opener) }
+            for handler in handlers {
+                _ = transport.start(ExchangeRequest(url: server.url("/file"), headers: [:]), handler: handler)
+            }
+            for handler in handlers { await handler.hasEnded() }
+            #expect(handlers.allSatisfy { $0.report == .init(byteCount: Self.content.length, endCount: 1) })
+        }
+    }
+
+    @Test func `AsyncHTTPClient delivers no more at once than a limited exchange takes`() async throws {
+        try await deliver(by: .httpClient) { server, transport in
+            let handler = OrderRecorder(Self.content, longestPart: 5_000)
+            _ = transport.start(ExchangeRequest(url: server.url("/file"), headers: [:]), handler: handler)
+            await handler.hasEnded()
+            await transport.shutdown()
+            #expect(handler.report == .init(byteCount: Self.content.length, endCount: 1))
         }
     }
 
@@ -62,6 +87,24 @@ import Testing
     }
 }
 
+/// Gates that are opened by the next callback of any exchange, and by another thread if there is none.
+private final class GateOpener: Sendable {
+    private let gates = Mutex<[@Sendable () -> Void]>([])
+
+    func openAll() {
+        let all = gates.withLock { gates in
+            defer { gates = [] }
+            return gates
+        }
+        for open in all { open() }
+    }
+
+    func add(_ open: @escaping @Sendable () -> Void) {
+        gates.withLock { $0.append(open) }
+        DispatchQueue.global().async { self.openAll() }
+    }
+}
+
 /// A handler that checks the order of its callbacks, and holds back the engine at some of them.
 private final class OrderRecorder: ExchangeHandler {
     struct Report: Equatable {
@@ -82,13 +125,20 @@ private final class OrderRecorder: ExchangeHandler {
     private let content: Content
     private let cancelsAt: Int64?
     private let usesGates: Bool
+    let longestPart: Int?
+    private let opener: GateOpener?
     private let state = Mutex(State())
     private let end = AsyncStream.makeStream(of: Void.self)
 
-    init(_ content: Content, cancelsAt size: Int64? = nil, usesGates: Bool = true) {
+    init(
+        _ content: Content, cancelsAt size: Int64? = nil, usesGates: Bool = true, longestPart: Int? = nil,
+        opener: GateOpener? = nil
+    ) {
         self.content = content
         cancelsAt = size
         self.usesGates = usesGates
+        self.longestPart = longestPart
+        self.opener = opener
     }
 
     var report: Report { state.withLock(\.report) }
@@ -110,10 +160,12 @@ private final class OrderRecorder: ExchangeHandler {
         let offset = state.withLock { state in
             if state.isInCallback { state.report.violations.insert("concurrent callbacks") }
             if state.gate != nil { state.report.violations.insert("bytes behind a shut gate") }
+            if let longestPart, bytes.count > longestPart { state.report.violations.insert("a long part") }
             if state.report.endCount > 0 { state.report.violations.insert("bytes after the end") }
             state.isInCallback = true
             return state.report.byteCount
         }
+        opener?.openAll()
         let isRight = content.matches(bytes, at: offset)
         let (gate, exchange) = state.withLock { state -> (Gate?, (any Exchange)?) in
             if !isRight { state.report.violations.insert("bytes out of order") }
@@ -129,10 +181,11 @@ private final class OrderRecorder: ExchangeHandler {
         }
         exchange?.cancel()
         guard let gate else { return .ready }
-        DispatchQueue.global().async { [self] in
+        let open: @Sendable () -> Void = { [self] in
             state.withLock { $0.gate = nil }
             gate.open()
         }
+        if let opener { opener.add(open) } else { DispatchQueue.global().async(execute: open) }
         return .notYet(gate)
     }
 

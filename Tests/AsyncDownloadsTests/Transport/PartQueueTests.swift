@@ -39,6 +39,16 @@ import Testing
         #expect(!queue.isHeldBack)
     }
 
+    @Test mutating func `pieces of a part are queued whatever their length`() {
+        #expect(queue.arrived(pieces: [1, 2, 3, 4]) == .queued(isFirst: true))
+        #expect(queue.isFull && queue.first == 1)
+        #expect(queue.arrived(pieces: [5]) == .queued(isFirst: false))
+        for part in 2...5 {
+            _ = queue.passedFirst()
+            #expect(queue.first == part)
+        }
+    }
+
     @Test mutating func `the end waits for the queued parts and is reported once`() {
         for part in 1...2 { _ = queue.arrived(part, length: 100) }
         #expect(queue.ended(.complete) == nil)

@@ -43,6 +43,7 @@ struct DownloadRequestTests {
             { $0.url = .sample("https://a.example/y") }, { $0.destination = .memory }, { $0.headers["A"] = "1" },
             { $0.nonsecretHeaders = ["A"] }, { $0.account = "1" }, { $0.checksum = .sha256("00") },
             { $0.priority = .low }, { $0.maximumByteCount = 1 }, { $0.connectionCount = 1 },
+            { $0.bandwidthLimit = 1 },
             { $0.retryPolicy = .never },
             { $0.idleTimeout = .seconds(1) }, { $0.deadline = .seconds(1) }, { $0.duplicatePolicy = .reject },
             { $0.refreshURL = URLRefresh { FreshURL($0.url) } }, { $0.urlExpiration = Date() }, { $0.identity = "i" },

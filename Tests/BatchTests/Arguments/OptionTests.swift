@@ -45,6 +45,9 @@ internal import Testing
         (["http://a/x", "--max-bytes", "9999999999G"], "too large"),
         (["http://a/x", "--in-use", "steal"], "wait"),
         (["--max-bytes", "1"], "--max-bytes was given"),
+        (["--limit-rate", "1"], "--limit-rate was given"),
+        (["http://a/x", "--limit-rate", "0"], "--limit-rate requires"),
+        (["http://a/x", "--limit-rate", "fast"], "K, M, or G"),
         (["--deadline", "1"], "--deadline was given"),
         (["--in-use", "fail"], "--in-use was given"),
         (["http://a/x", "--engine", "curl"], "urlsession"),
@@ -62,7 +65,7 @@ internal import Testing
     }
 
     @Test(arguments: [
-        "--per-host", "--limit-rate", "--on-duplicate", "--existing", "--no-continue", "--fail-fast", "--shard",
+        "--per-host", "--on-duplicate", "--existing", "--no-continue", "--fail-fast", "--shard",
         "--ca-file",
     ])
     func `options that are not implemented are rejected`(option: String) throws {
@@ -74,6 +77,7 @@ internal import Testing
         let batch = try Batch.parse([
             "http://a/x", "-j", "3", "--retries", "7", "--timeout", "1.5", "--durability", "process-crash", "--engine",
             "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K", "-x", "5",
+            "--limit-rate", "2M",
         ])
         let configuration = batch.downloaderConfiguration
         #expect(configuration.maximumConcurrentTransfers == 3)
@@ -84,6 +88,7 @@ internal import Testing
         #expect(configuration.transport == .urlSession)
         #expect(configuration.deadline == .milliseconds(2500))
         #expect(configuration.partialInUsePolicy == .fail)
+        #expect(configuration.bandwidthLimit == 2 << 20)
         #expect(try batch.items()[0].request(into: URL(filePath: "/d")).maximumByteCount == 3072)
         #expect(try batch.items()[0].request(into: URL(filePath: "/d")).connectionCount == 5)
         #expect(batch.window == 12)
@@ -100,6 +105,7 @@ internal import Testing
         #expect(configuration.transport == plain.transport)
         #expect(configuration.deadline == plain.deadline)
         #expect(configuration.partialInUsePolicy == plain.partialInUsePolicy)
+        #expect(configuration.bandwidthLimit == nil)
     }
 
     @Test func `items are numbered in order, and common headers precede their own`() throws {

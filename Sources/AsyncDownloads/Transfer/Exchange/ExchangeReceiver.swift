@@ -8,6 +8,8 @@ final class ExchangeReceiver: ExchangeHandler {
         var exchange: (any Exchange)?
         var isCancelled = false
         var gate: Gate?
+        /// Whether ``gate`` is shut because a limit of the bandwidth is reached.
+        var isPaced = false
         /// The number of callbacks and held ends in progress.
         ///
         /// An engine that keeps the port's contract has at most one callback in progress.
@@ -44,6 +46,8 @@ final class ExchangeReceiver: ExchangeHandler {
             return state.exchange
         }
         exchange?.cancel()
+        // The bytes behind the gate are not wanted any more, and the end would wait for them.
+        if state.withLock({ $0.isPaced }) { openGate() }
     }
 
     /// Creates the gate that holds back the body from now on.
@@ -56,11 +60,36 @@ final class ExchangeReceiver: ExchangeHandler {
     /// Opens the gate, so that the body is delivered.
     func openGate() {
         let gate = state.withLock { state in
-            defer { state.gate = nil }
+            defer { (state.gate, state.isPaced) = (nil, false) }
             return state.gate
         }
         gate?.open()
     }
+
+    /// Creates a gate that holds back the body until all of `gates` are open, or the exchange is canceled or has ended.
+    func paceGate(_ gates: [Gate]) -> Gate? {
+        let gate = Gate()
+        let isSet = state.withLock { state in
+            guard !state.isCancelled, state.end == nil, state.gate == nil else { return false }
+            (state.gate, state.isPaced) = (gate, true)
+            return true
+        }
+        guard isSet else { return nil }
+        Self.whenOpen(gates[...]) { [weak self] in self?.opened(gate) }
+        return gate
+    }
+
+    private static func whenOpen(_ gates: ArraySlice<Gate>, _ body: @escaping @Sendable () -> Void) {
+        guard let first = gates.first else { return body() }
+        first.onOpen { whenOpen(gates.dropFirst(), body) }
+    }
+
+    private func opened(_ gate: Gate) {
+        let isShut = state.withLock { $0.gate === gate }
+        if isShut { openGate() }
+    }
+
+    var longestPart: Int? { transfer.longestPart }
 
     func exchangeWaits(forConnectivity isWaiting: Bool) {
         guard enterCallback() else { return }
@@ -108,7 +137,8 @@ final class ExchangeReceiver: ExchangeHandler {
 
     /// The status of the callbacks, for the state machine's periodic check.
     var callbackStatus: TransferStateMachine.CallbackStatus {
-        let (exchange, isInCallback) = state.withLock { ($0.exchange, $0.callbackCount > 0) }
+        // An exchange that has to wait for its share of the bandwidth isn't idle.
+        let (exchange, isInCallback) = state.withLock { ($0.exchange, $0.callbackCount > 0 || $0.isPaced) }
         return .init(callbackTime: exchange?.callbackTime, isInCallback: isInCallback)
     }
 

@@ -26,7 +26,7 @@ enum EventLoops {
 struct DeliveryLoop: Sendable {
     let eventLoop: any EventLoop
     let queue = DispatchQueue(label: "async-downloads.delivery", qos: .userInitiated)
-    /// The clock that measures the callbacks on the loop and on the queue.
+    /// The clock that measures the callbacks on the loop.
     let clock = CallbackClock()
 }
 #endif

@@ -25,6 +25,8 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     private let whenEnded: @Sendable () -> Void
     private let state = Mutex(State())
     private let room = DispatchSemaphore(value: 0)
+    /// Measures the time in which parts of this exchange are queued.
+    private let queueClock = CallbackClock()
 
     /// Creates the delegate of one exchange.
     ///
@@ -38,6 +40,11 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         self.whenEnded = whenEnded
     }
 
+    /// The time in which the exchange could not receive anything because its thread or its handler was busy.
+    ///
+    /// Time in which both were busy counts twice.
+    var callbackTime: Duration { loop.clock.time + queueClock.time }
+
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         state.withLock { $0.hasHead = true }
         let headers = HeaderFields(head.headers.map { (name: $0.name, value: $0.value) })
@@ -49,9 +56,20 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        let decision = state.withLock { $0.parts.arrived(buffer, length: buffer.readableBytes) }
-        guard case .queued(let isFirst) = decision else { return future(pass(buffer)) }
-        if isFirst { passFirstOnQueue() }
+        let longest = handler.longestPart ?? .max
+        let decision = state.withLock { state in
+            longest < buffer.readableBytes
+                ? state.parts.arrived(pieces: buffer.pieces(ofLength: longest))
+                : state.parts.arrived(buffer, length: buffer.readableBytes)
+        }
+        guard case .queued(let isFirst) = decision else {
+            return future(
+                loop.clock.measure { buffer.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) } })
+        }
+        if isFirst {
+            queueClock.begin()
+            passFirstOnQueue()
+        }
         return waitForRoom()
     }
 
@@ -67,65 +85,75 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         ended(.complete)
     }
 
-    private func pass(_ part: ByteBuffer) -> Readiness {
-        loop.clock.measure { part.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) } }
-    }
-
     /// Passes the first queued part to the handler, and then the next ones.
     ///
     /// Each part is enqueued separately, so that the exchanges of one queue take turns.
     private func passFirstOnQueue() {
         loop.queue.async { [self] in
             guard let part = state.withLock({ $0.parts.first }) else { return }
-            switch pass(part) {
+            switch part.withUnsafeReadableBytes({ handler.exchangeReceivedBytes($0) }) {
             case .ready: passedFirst()
             case .notYet(let gate):
-                state.withLock { $0.parts.isHeldBack = true }
-                endWait()
+                endWait { $0.parts.isHeldBack = true }
                 gate.onOpen { [self] in passedFirst() }
             }
         }
     }
 
     private func passedFirst() {
-        let (hasNext, end, promise) = state.withLock { state in
+        let (hasNext, end, promise) = endWait { state in
             let end = state.parts.passedFirst()
-            defer { state.room = nil }
-            return (state.parts.first != nil, end, state.room)
+            return (state.parts.first != nil, end, state.parts.isFull ? nil : state.room.take())
         }
+        if hasNext { passFirstOnQueue() } else { queueClock.end() }
+        // The end is reported where the parts before it were, whatever thread has opened a gate.
+        if let end { loop.queue.async { [self] in report(end) } }
+        // On the event loop, this may deliver the next part, which then waits for those that are enqueued.
         promise?.succeed()
-        endWait()
-        if hasNext { passFirstOnQueue() }
-        if let end {
-            // The gate may have been opened by a call that holds a lock of the transfer.
-            loop.queue.async { [self] in report(end) }
-        }
     }
 
-    /// Blocks the event loop until the queue has room, which takes as long as a write.
+    /// Waits until the queue has room, for a tenth of a second on the event loop itself.
     ///
-    /// A future that is not fulfilled would not block it. But if the connection ends in the meantime, NIO reads its
-    /// remaining bytes despite the back-pressure, and AsyncHTTPClient drops them. Such a future is therefore used only if
-    /// the handler holds the exchange back, which may take longer.
+    /// A future that is not fulfilled would not block the event loop. But if the connection is lost in the meantime,
+    /// NIO reads its remaining bytes despite the back-pressure, and AsyncHTTPClient drops them. Such a future is
+    /// therefore used only if the handler holds the exchange back or a disk is slow.
     private func waitForRoom() -> EventLoopFuture<Void> {
-        let waits = state.withLock { state in
-            state.isWaiting = state.parts.isFull && !state.parts.isHeldBack
-            return state.isWaiting
+        var isSlow = false
+        while true {
+            let (waits, promise) = state.withLock { state -> (Bool, EventLoopPromise<Void>?) in
+                guard state.parts.isFull else { return (false, nil) }
+                if state.parts.isHeldBack || isSlow {
+                    state.room = loop.eventLoop.makePromise()
+                } else {
+                    state.isWaiting = true
+                }
+                return (state.isWaiting, state.room)
+            }
+            guard waits else { return promise?.futureResult ?? loop.eventLoop.makeSucceededVoidFuture() }
+            isSlow = loop.clock.measure { !wait() }
         }
-        if waits { room.wait() }
-        let promise = state.withLock { state in
-            if state.parts.isFull { state.room = loop.eventLoop.makePromise() }
-            return state.room
-        }
-        return promise?.futureResult ?? loop.eventLoop.makeSucceededVoidFuture()
     }
 
-    private func endWait() {
-        let isWaiting = state.withLock { state in
+    /// Waits for the end of ``State/isWaiting``; returns false after a tenth of a second.
+    private func wait() -> Bool {
+        if room.wait(timeout: .now() + .milliseconds(100)) == .success { return true }
+        let isEnding = state.withLock { state in
             defer { state.isWaiting = false }
-            return state.isWaiting
+            return !state.isWaiting
+        }
+        // The signal that follows must not end a later wait.
+        if isEnding { room.wait() }
+        return isEnding
+    }
+
+    /// Changes the queue, and lets the event loop look at it again if it waits.
+    private func endWait<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
+        let (value, isWaiting) = state.withLock { state in
+            defer { state.isWaiting = false }
+            return (change(&state), state.isWaiting)
         }
         if isWaiting { room.signal() }
+        return value
     }
 
     private func ended(_ end: ExchangeEnd) {
@@ -145,6 +173,15 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
             let promise = loop.eventLoop.makePromise(of: Void.self)
             gate.onOpen { promise.succeed() }
             return promise.futureResult
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// Returns the readable bytes in pieces of up to `length` bytes, without copying them.
+    fileprivate func pieces(ofLength length: Int) -> [ByteBuffer] {
+        stride(from: readerIndex, to: writerIndex, by: length).compactMap { start in
+            getSlice(at: start, length: Swift.min(length, writerIndex - start))
         }
     }
 }

@@ -78,7 +78,7 @@ package final class HTTPClientTransport: Transport {
             let client = try client(for: host)
             let delegate = ExchangeDelegate(handler: handler, loop: client.loop) { [self] in ended(at: host) }
             return HTTPClientExchange(
-                task: client.client.execute(request: clientRequest, delegate: delegate), clock: client.loop.clock)
+                task: client.client.execute(request: clientRequest, delegate: delegate), delegate: delegate)
         } catch {
             handler.exchangeEnded(.failed(DownloadError(httpClient: error, hasHead: false)))
             return FailedExchange()
@@ -131,9 +131,9 @@ package final class HTTPClientTransport: Transport {
 
 private struct HTTPClientExchange: Exchange {
     let task: HTTPClient.Task<Void>
-    let clock: CallbackClock
+    let delegate: ExchangeDelegate
 
-    var callbackTime: Duration { clock.time }
+    var callbackTime: Duration { delegate.callbackTime }
 
     // On the event loop, a cancellation would end the exchange at once, even inside one of its callbacks. It is
     // enqueued, so that the end is reported after the callback has returned.

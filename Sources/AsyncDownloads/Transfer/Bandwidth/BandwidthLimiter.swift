@@ -1,0 +1,94 @@
+/// A limit on the number of bytes that one or all transfers of a downloader receive per second.
+///
+/// Bytes are counted as they arrive, on every exchange. After each part, an exchange waits at a gate until its next part
+/// is due (``BandwidthPace``).
+final class BandwidthLimiter: Sendable {
+    private struct Waiter {
+        var due: Duration
+        var timer: (any ScheduledAction)?
+        let gate: Gate
+    }
+
+    private struct State {
+        var pace: BandwidthPace
+        var waiters: [Int: Waiter] = [:]
+        var lastNumber = 0
+    }
+
+    /// The number of parts in which the bytes of a second arrive.
+    private static let partsPerSecond: Int64 = 20
+    private static let partLengths: ClosedRange<Int64> = 1 << 10...256 << 10
+
+    private let time: any TimeSource
+    private let state: Mutex<State>
+
+    /// Creates a limiter.
+    ///
+    /// - Parameter limit: The number of bytes per second; nil for no limit.
+    init(limit: Int64?, time: any TimeSource) {
+        self.time = time
+        state = Mutex(State(pace: BandwidthPace(limit: limit)))
+    }
+
+    /// The number of bytes per second; nil for no limit.
+    ///
+    /// A change applies to waiting exchanges as well.
+    var limit: Int64? {
+        get { state.withLock { $0.pace.limit } }
+        set {
+            let now = time.now
+            let timers = state.withLock { state in
+                let adjust = state.pace.setLimit(newValue, at: now)
+                let timers = state.waiters.values.compactMap(\.timer)
+                state.waiters = state.waiters.mapValues { Waiter(due: adjust($0.due), gate: $0.gate) }
+                return timers
+            }
+            for timer in timers { timer.cancel() }
+            for number in state.withLock({ Array($0.waiters.keys) }) { schedule(number) }
+        }
+    }
+
+    /// The number of bytes after which an exchange should wait; nil without a limit.
+    var longestPart: Int? {
+        limit.map { Int(min(max($0 / Self.partsPerSecond, Self.partLengths.lowerBound), Self.partLengths.upperBound)) }
+    }
+
+    /// Counts bytes that have arrived, and returns a gate that opens when more may arrive.
+    ///
+    /// The result is nil if more may arrive at once.
+    func received(_ count: Int) -> Gate? {
+        let now = time.now
+        let waiter = state.withLock { state -> (number: Int, gate: Gate)? in
+            guard let due = state.pace.reserve(count, at: now) else { return nil }
+            state.lastNumber += 1
+            let gate = Gate()
+            state.waiters[state.lastNumber] = Waiter(due: due, gate: gate)
+            return (state.lastNumber, gate)
+        }
+        guard let waiter else { return nil }
+        schedule(waiter.number)
+        return waiter.gate
+    }
+
+    /// Opens the gate of a waiter when its time has come.
+    private func schedule(_ number: Int) {
+        guard let due = state.withLock({ $0.waiters[number]?.due }) else { return }
+        let timer = time.schedule(after: max(due - time.now, .zero)) { [weak self] in self?.open(number) }
+        let surplus = state.withLock { state -> (any ScheduledAction)? in
+            // The race with the timer itself, or with another change of the limit.
+            guard state.waiters[number]?.due == due else { return timer }
+            defer { state.waiters[number]?.timer = timer }
+            return state.waiters[number]?.timer
+        }
+        surplus?.cancel()
+    }
+
+    private func open(_ number: Int) {
+        let gate = state.withLock { state -> Gate? in
+            guard let waiter = state.waiters[number], waiter.due <= time.now else { return nil }
+            state.waiters[number] = nil
+            return waiter.gate
+        }
+        gate?.open()
+    }
+}
