@@ -14,13 +14,14 @@ struct PartQueue<Part: Sendable>: Sendable {
 
     /// The number of bytes from which a part is queued.
     let leastLength: Int
-    /// The number of parts, waiting or in progress, at which no more are read.
+    /// The number of bytes, waiting or in progress, at which no more are read.
     let capacity: Int
 
     /// Whether the handler has received the first part and is not ready for another one.
     var isHeldBack = false
 
-    private var parts: [Part] = []
+    private var parts: [(part: Part, length: Int)] = []
+    private var byteCount = 0
     private var end: ExchangeEnd?
     private var hasEnded = false
 
@@ -30,27 +31,39 @@ struct PartQueue<Part: Sendable>: Sendable {
     }
 
     /// The part that is to be passed next, or is being passed.
-    var first: Part? { parts.first }
+    var first: Part? { parts.first?.part }
 
     /// Whether another part must not be read.
-    var isFull: Bool { parts.count >= capacity }
+    var isFull: Bool { byteCount >= capacity }
 
     /// Adds a part that has arrived, unless it is to be passed at once.
     mutating func arrived(_ part: Part, length: Int) -> Decision {
         guard !parts.isEmpty || length >= leastLength else { return .pass }
-        parts.append(part)
-        return .queued(isFirst: parts.count == 1)
+        return append([(part, length)])
     }
 
     /// Adds the pieces of a part that has arrived, which are queued whatever their length is.
-    mutating func arrived(pieces: [Part]) -> Decision {
-        defer { parts += pieces }
+    mutating func arrived(pieces: [(Part, length: Int)]) -> Decision {
+        append(pieces.map { (part: $0.0, length: $0.length) })
+    }
+
+    /// Keeps the place of a part that was passed at once, because the handler is not ready for another one.
+    mutating func heldBack(_ part: Part, length: Int) {
+        _ = append([(part, length)])
+        isHeldBack = true
+    }
+
+    private mutating func append(_ new: [(part: Part, length: Int)]) -> Decision {
+        defer {
+            parts += new
+            byteCount += new.reduce(0) { $0 + $1.length }
+        }
         return .queued(isFirst: parts.isEmpty)
     }
 
     /// Removes the first part, which was passed; returns the end if it is to be reported now.
     mutating func passedFirst() -> ExchangeEnd? {
-        parts.removeFirst()
+        byteCount -= parts.removeFirst().length
         isHeldBack = false
         guard parts.isEmpty else { return nil }
         defer { end = nil }

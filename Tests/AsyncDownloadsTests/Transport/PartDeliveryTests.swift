@@ -75,6 +75,22 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `bytes before a lost connection wait for a handler that holds them back`(_ engine: Engine) async throws {
+        let cut: Int64 = 400_000
+        try await deliver(by: engine) { server, transport in
+            for number in 0..<20 {
+                server.serve(
+                    Resource(Self.content, script: [[.cut(after: cut)]]).chunked, at: "/chunked\(number)")
+                let handler = OrderRecorder(Self.content, alwaysHoldsBack: true)
+                _ = transport.start(
+                    ExchangeRequest(url: server.url("/chunked\(number)"), headers: [:]), handler: handler)
+                await handler.hasEnded()
+                #expect(handler.report == .init(byteCount: cut, endCount: 1))
+            }
+        }
+    }
+
     private func deliver(
         by engine: Engine, _ body: @Sendable @escaping (LoopbackServer, any Transport) async throws -> Void
     ) async throws {
@@ -84,6 +100,15 @@ import Testing
             try await body(server, transport)
         }
         await transport.shutdown()
+    }
+}
+
+extension Resource {
+    /// The resource in chunks, several of which are read at once.
+    fileprivate var chunked: Self {
+        var resource = self
+        resource.framing = .chunked
+        return resource
     }
 }
 
@@ -127,18 +152,20 @@ private final class OrderRecorder: ExchangeHandler {
     private let usesGates: Bool
     let longestPart: Int?
     private let opener: GateOpener?
+    private let alwaysHoldsBack: Bool
     private let state = Mutex(State())
     private let end = AsyncStream.makeStream(of: Void.self)
 
     init(
         _ content: Content, cancelsAt size: Int64? = nil, usesGates: Bool = true, longestPart: Int? = nil,
-        opener: GateOpener? = nil
+        opener: GateOpener? = nil, alwaysHoldsBack: Bool = false
     ) {
         self.content = content
         cancelsAt = size
         self.usesGates = usesGates
         self.longestPart = longestPart
         self.opener = opener
+        self.alwaysHoldsBack = alwaysHoldsBack
     }
 
     var report: Report { state.withLock(\.report) }
@@ -175,7 +202,7 @@ private final class OrderRecorder: ExchangeHandler {
                 state.cancels = true
                 return (nil, state.exchange)
             }
-            guard usesGates, state.random.next() % 4 == 0 else { return (nil, nil) }
+            guard usesGates, alwaysHoldsBack || state.random.next() % 4 == 0 else { return (nil, nil) }
             state.gate = Gate()
             return (state.gate, nil)
         }

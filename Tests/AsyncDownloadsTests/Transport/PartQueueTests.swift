@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of the order in which the parts of a body are passed to a handler.
 @Suite(.endsWhenHung) struct PartQueueTests {
-    private var queue = PartQueue<Int>(leastLength: 100, capacity: 3)
+    private var queue = PartQueue<Int>(leastLength: 100, capacity: 300)
 
     @Test mutating func `a small part is passed at once, a large one is queued`() {
         #expect(queue.arrived(1, length: 99) == .pass)
@@ -32,6 +32,17 @@ import Testing
         #expect(!queue.isFull)
     }
 
+    @Test mutating func `a small part that holds the handler back is followed by queued parts`() {
+        #expect(queue.arrived(1, length: 10) == .pass)
+        queue.heldBack(1, length: 10)
+        #expect(queue.isHeldBack)
+        #expect(queue.arrived(2, length: 10) == .queued(isFirst: false))
+        #expect(!queue.isFull)
+        #expect(queue.ended(.complete) == nil)
+        #expect(queue.passedFirst() == nil && queue.first == 2 && !queue.isHeldBack)
+        #expect(queue.passedFirst() != nil)
+    }
+
     @Test mutating func `only the part that is passed holds the queue back`() {
         for part in 1...2 { _ = queue.arrived(part, length: 100) }
         queue.isHeldBack = true
@@ -40,9 +51,9 @@ import Testing
     }
 
     @Test mutating func `pieces of a part are queued whatever their length`() {
-        #expect(queue.arrived(pieces: [1, 2, 3, 4]) == .queued(isFirst: true))
+        #expect(queue.arrived(pieces: [(1, 90), (2, 90), (3, 90), (4, 30)]) == .queued(isFirst: true))
         #expect(queue.isFull && queue.first == 1)
-        #expect(queue.arrived(pieces: [5]) == .queued(isFirst: false))
+        #expect(queue.arrived(pieces: [(5, 1)]) == .queued(isFirst: false))
         for part in 2...5 {
             _ = queue.passedFirst()
             #expect(queue.first == part)

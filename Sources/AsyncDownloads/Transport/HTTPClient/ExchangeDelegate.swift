@@ -10,7 +10,7 @@ internal import NIOHTTP1
 final class ExchangeDelegate: HTTPClientResponseDelegate {
     private struct State {
         var hasHead = false
-        var parts = PartQueue<ByteBuffer>(leastLength: readLength / 2, capacity: 3)
+        var parts = PartQueue<ByteBuffer>(leastLength: readLength / 2, capacity: 3 * readLength)
         /// Whether the event loop waits for room in the queue.
         var isWaiting = false
         /// The promise that lets the connection be read again, if the queue is full and held back.
@@ -52,7 +52,14 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
             handler.exchangeReceivedHead(
                 ResponseHead(status: StatusCode(Int(head.status.code)), headers: headers))
         }
-        return future(readiness)
+        switch readiness {
+        case .ready:
+            return loop.eventLoop.makeSucceededVoidFuture()
+        case .notYet(let gate):
+            let promise = loop.eventLoop.makePromise(of: Void.self)
+            gate.onOpen { promise.succeed() }
+            return promise.futureResult
+        }
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
@@ -62,13 +69,20 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
                 ? state.parts.arrived(pieces: buffer.pieces(ofLength: longest))
                 : state.parts.arrived(buffer, length: buffer.readableBytes)
         }
-        guard case .queued(let isFirst) = decision else {
-            return future(
-                loop.clock.measure { buffer.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) } })
-        }
-        if isFirst {
+        switch decision {
+        case .pass:
+            let readiness = loop.clock.measure {
+                buffer.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
+            }
+            guard case .notYet(let gate) = readiness else { break }
+            state.withLock { $0.parts.heldBack(buffer, length: buffer.readableBytes) }
+            queueClock.begin()
+            gate.onOpen { [self] in passedFirst() }
+        case .queued(isFirst: true):
             queueClock.begin()
             passFirstOnQueue()
+        case .queued(isFirst: false):
+            break
         }
         return waitForRoom()
     }
@@ -164,24 +178,14 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         whenEnded()
         loop.clock.measure { handler.exchangeEnded(end) }
     }
-
-    private func future(_ readiness: Readiness) -> EventLoopFuture<Void> {
-        switch readiness {
-        case .ready:
-            return loop.eventLoop.makeSucceededVoidFuture()
-        case .notYet(let gate):
-            let promise = loop.eventLoop.makePromise(of: Void.self)
-            gate.onOpen { promise.succeed() }
-            return promise.futureResult
-        }
-    }
 }
 
 extension ByteBuffer {
     /// Returns the readable bytes in pieces of up to `length` bytes, without copying them.
-    fileprivate func pieces(ofLength length: Int) -> [ByteBuffer] {
+    fileprivate func pieces(ofLength length: Int) -> [(ByteBuffer, length: Int)] {
         stride(from: readerIndex, to: writerIndex, by: length).compactMap { start in
-            getSlice(at: start, length: Swift.min(length, writerIndex - start))
+            let count = Swift.min(length, writerIndex - start)
+            return getSlice(at: start, length: count).map { ($0, length: count) }
         }
     }
 }
