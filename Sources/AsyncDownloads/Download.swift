@@ -176,12 +176,14 @@ public final class Download: Sendable {
     /// that shares the transfer. ``Downloader/bandwidthLimit`` applies as well. A value below 1 counts as 1. In a
     /// background session, the value is always `nil`.
     public var bandwidthLimit: Int64? {
-        get { limiter?.limit }
-        set { limiter?.limit = newValue }
-    }
-
-    private var limiter: BandwidthLimiter? {
-        if case .transfer(let transfer, _) = source { transfer.work.bandwidth } else { nil }
+        get {
+            guard case .transfer(let transfer, _) = source else { return nil }
+            return transfer.isActive ? transfer.work.bandwidth.limit : transfer.request.bandwidthLimit
+        }
+        set {
+            guard newValue != bandwidthLimit, case .transfer(let transfer, _) = source else { return }
+            transfer.work.bandwidth.limit = newValue
+        }
     }
 
     private func withTransfer(_ body: (any SubscribedTransfer, SubscriberID) -> Void) {

@@ -20,8 +20,9 @@ extension Downloader {
 
         /// The maximum number of bytes per second that all downloads together receive; `nil` for no limit.
         ///
-        /// ``Downloader/bandwidthLimit`` changes the limit while downloads run. A value below 1 counts as 1. Default: no
-        /// limit.
+        /// ``Downloader/bandwidthLimit`` changes the limit while downloads run. A value below 1 counts as 1.
+        ///
+        /// Default: no limit.
         public var bandwidthLimit: Int64?
 
         /// The policy for retries.

@@ -157,10 +157,11 @@ public final class Downloader: Sendable {
 
     /// The maximum number of bytes per second that all downloads together receive; `nil` for no limit.
     ///
-    /// A change applies at once, also to running downloads. Each connection has an equal share. Bytes are counted when
-    /// they are received, including those that have to be received again; bytes that a server has sent may wait in the
-    /// buffers of the system. Time in which a download waits for its share doesn't count toward its idle timeout.
-    /// A value below 1 counts as 1. The transfers of a background session aren't limited.
+    /// A change applies at once, also to running downloads. The connections of large files have about equal shares.
+    /// Bytes are counted when they are written, including those that have to be received again. Of each connection, up
+    /// to half a mebibyte that waits is in memory, with URLSession on Linux up to 8 MiB; a pause drops it. Time in
+    /// which a download waits for its share doesn't count toward its idle timeout, but toward its deadline. A value
+    /// below 1 counts as 1. The transfers of a background session aren't limited.
     public var bandwidthLimit: Int64? {
         get { environment.bandwidth.limit }
         set { environment.bandwidth.limit = newValue }

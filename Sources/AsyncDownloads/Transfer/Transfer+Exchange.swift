@@ -66,13 +66,13 @@ extension Transfer {
         return .notYet(gate)
     }
 
-    /// The largest number of bytes that an exchange should deliver at once; nil without a limit of the bandwidth.
+    /// The largest number of bytes that an exchange should deliver at once; nil without a bandwidth limit.
     var longestPart: Int? {
         let parts = [environment.bandwidth.longestPart, work.bandwidth.longestPart].compactMap { $0 }
         return parts.min()
     }
 
-    /// Counts bytes that were received, and holds back the next ones if a limit of the bandwidth is reached.
+    /// Counts bytes that were received, and holds back the next ones if a bandwidth limit is reached.
     private func pace(_ count: Int, _ receiver: ExchangeReceiver) -> Readiness {
         let gates = [environment.bandwidth.received(count), work.bandwidth.received(count)].compactMap { $0 }
         guard !gates.isEmpty, let gate = receiver.paceGate(gates) else { return .ready }

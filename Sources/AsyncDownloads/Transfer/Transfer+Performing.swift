@@ -21,7 +21,7 @@ extension Transfer {
         case .startExchange(let id, let request): startExchange(id, request)
         case .cancelExchange(let id): receiver(of: id)?.cancel()
         case .abandonExchange(let id): receiver(of: id)?.exchangeEnded(.cancelled)
-        case .openGate(let id): receiver(of: id)?.openGate()
+        case .openGate(let id): receiver(of: id)?.openGate(isPaced: false)
         case .refreshURL(let context, let id): refreshURL(context, id)
         case .cancelRefresh: update { state, _ in state.refresh }?.cancel()
         case .scheduleRetry(let delay, let timer): scheduleRetry(after: delay, timer)

@@ -1,10 +1,26 @@
+/// A part of a body, as an engine has read it.
+protocol BodyPart: Sendable {
+    /// The number of bytes.
+    var length: Int { get }
+
+    /// Removes the first `length` bytes, and returns them.
+    mutating func removeFirst(_ length: Int) -> Self
+
+    /// Adds the bytes of another part, which follow those of this one.
+    mutating func append(_ part: Self)
+
+    /// Returns a part with the same bytes that doesn't keep much more memory than they need.
+    func compacted() -> Self
+}
+
 /// The parts of one exchange's body that wait to be passed to its handler on another thread, and the end behind them.
 ///
 /// A small part is passed where it arrives, which is cheapest. A large part means that the server sends faster than
-/// the handler takes: it is queued, so that the next part is read while this one is written. A part that arrives behind
-/// a queued one is queued too, whatever its size, so that the handler is called in order and never concurrently.
-struct PartQueue<Part: Sendable>: Sendable {
-    /// The way of a part that has arrived.
+/// the handler takes: it is queued, so that the next part is read while this one is written. Parts are also queued if
+/// they are longer than the handler takes at once, or if the handler is not ready. A part that arrives behind a queued
+/// one is queued too, whatever its size, so that the handler is called in order and never concurrently.
+struct PartQueue<Part: BodyPart>: Sendable {
+    /// What is done with a part that has arrived.
     enum Decision: Equatable {
         /// The part is passed to the handler at once.
         case pass
@@ -14,67 +30,80 @@ struct PartQueue<Part: Sendable>: Sendable {
 
     /// The number of bytes from which a part is queued.
     let leastLength: Int
-    /// The number of bytes, waiting or in progress, at which no more are read.
-    let capacity: Int
-
-    /// Whether the handler has received the first part and is not ready for another one.
+    /// The length up to which small parts are joined, because a server may send a body in chunks of one byte.
+    let joinedLength: Int
+    /// The number of bytes, waiting or being passed, at which no more are read.
+    var capacity: Int
+    /// Whether the handler has received the last part and is not ready for another one.
     var isHeldBack = false
 
-    private var parts: [(part: Part, length: Int)] = []
+    private var waiting: [Part] = []
+    /// The length of the part that is being passed, or that holds the handler back.
+    private var passing: Int?
     private var byteCount = 0
     private var end: ExchangeEnd?
     private var hasEnded = false
 
-    init(leastLength: Int, capacity: Int) {
+    init(leastLength: Int, joinedLength: Int, capacity: Int) {
         self.leastLength = leastLength
+        self.joinedLength = joinedLength
         self.capacity = capacity
     }
-
-    /// The part that is to be passed next, or is being passed.
-    var first: Part? { parts.first?.part }
 
     /// Whether another part must not be read.
     var isFull: Bool { byteCount >= capacity }
 
-    /// Adds a part that has arrived, unless it is to be passed at once.
-    mutating func arrived(_ part: Part, length: Int) -> Decision {
-        guard !parts.isEmpty || length >= leastLength else { return .pass }
-        return append([(part, length)])
-    }
+    private var isEmpty: Bool { passing == nil && waiting.isEmpty }
 
-    /// Adds the pieces of a part that has arrived, which are queued whatever their length is.
-    mutating func arrived(pieces: [(Part, length: Int)]) -> Decision {
-        append(pieces.map { (part: $0.0, length: $0.length) })
+    /// Adds a part that has arrived, unless it is to be passed at once.
+    ///
+    /// - Parameter longest: The largest number of bytes that the handler takes at once; nil for any number.
+    mutating func arrived(_ part: Part, longest: Int?) -> Decision {
+        let isFirst = isEmpty
+        guard !isFirst || part.length >= min(leastLength, longest.map { $0 + 1 } ?? .max) else { return .pass }
+        byteCount += part.length
+        if let last = waiting.indices.last, waiting[last].length + part.length <= joinedLength {
+            waiting[last].append(part)
+        } else {
+            waiting.append(part.length < leastLength ? part.compacted() : part)
+        }
+        return .queued(isFirst: isFirst)
     }
 
     /// Keeps the place of a part that was passed at once, because the handler is not ready for another one.
-    mutating func heldBack(_ part: Part, length: Int) {
-        _ = append([(part, length)])
+    mutating func heldBack(_ part: Part) {
+        byteCount += part.length
+        passing = part.length
         isHeldBack = true
     }
 
-    private mutating func append(_ new: [(part: Part, length: Int)]) -> Decision {
-        defer {
-            parts += new
-            byteCount += new.reduce(0) { $0 + $1.length }
+    /// Removes the part that is to be passed next, of at most `longest` bytes; nil if none waits.
+    mutating func next(longest: Int?) -> Part? {
+        guard let first = waiting.first else { return nil }
+        let part: Part
+        if let longest, longest < first.length {
+            part = waiting[0].removeFirst(longest)
+        } else {
+            part = waiting.removeFirst()
         }
-        return .queued(isFirst: parts.isEmpty)
+        passing = part.length
+        return part
     }
 
-    /// Removes the first part, which was passed; returns the end if it is to be reported now.
-    mutating func passedFirst() -> ExchangeEnd? {
-        byteCount -= parts.removeFirst().length
-        isHeldBack = false
-        guard parts.isEmpty else { return nil }
+    /// Handles that the handler is ready for another part; returns whether one waits, or the end to be reported now.
+    mutating func passed() -> (hasNext: Bool, end: ExchangeEnd?) {
+        byteCount -= passing ?? 0
+        (passing, isHeldBack) = (nil, false)
+        guard waiting.isEmpty else { return (true, nil) }
         defer { end = nil }
-        return end
+        return (false, end)
     }
 
     /// Returns the end if it is to be reported now; keeps it if it has to wait for parts; ignores a second end.
     mutating func ended(_ end: ExchangeEnd) -> ExchangeEnd? {
         guard !hasEnded else { return nil }
         hasEnded = true
-        if parts.isEmpty { return end }
+        if isEmpty { return end }
         self.end = end
         return nil
     }

@@ -92,7 +92,7 @@ package enum Readiness: Sendable {
     case ready
     /// The handler can receive the next event when the gate opens.
     ///
-    /// Until then, the engine reads nothing, or keeps at most one window of bytes in memory.
+    /// Until then, the engine reads at most a mebibyte or one window, which it keeps in memory.
     case notYet(Gate)
 }
 

@@ -5,67 +5,109 @@ import Testing
 
 /// Tests of the order in which the parts of a body are passed to a handler.
 @Suite(.endsWhenHung) struct PartQueueTests {
-    private var queue = PartQueue<Int>(leastLength: 100, capacity: 300)
+    /// A part whose bytes are consecutive numbers.
+    private struct Part: BodyPart, Equatable {
+        var bytes: Range<Int>
+        var isCompact = false
+
+        var length: Int { bytes.count }
+
+        mutating func removeFirst(_ length: Int) -> Self {
+            defer { bytes = bytes.lowerBound + length..<bytes.upperBound }
+            return Self(bytes: bytes.lowerBound..<bytes.lowerBound + length)
+        }
+
+        mutating func append(_ part: Self) {
+            precondition(part.bytes.lowerBound == bytes.upperBound, "the order changed")
+            bytes = bytes.lowerBound..<part.bytes.upperBound
+        }
+
+        func compacted() -> Self { Self(bytes: bytes, isCompact: true) }
+    }
+
+    private var queue = PartQueue<Part>(leastLength: 100, joinedLength: 200, capacity: 300)
+
+    /// Lets a part with these bytes arrive.
+    private mutating func arrive(_ bytes: Range<Int>, longest: Int? = nil) -> PartQueue<Part>.Decision {
+        queue.arrived(Part(bytes: bytes), longest: longest)
+    }
 
     @Test mutating func `a small part is passed at once, a large one is queued`() {
-        #expect(queue.arrived(1, length: 99) == .pass)
-        #expect(queue.arrived(2, length: 100) == .queued(isFirst: true))
-        #expect(queue.first == 2)
+        #expect(arrive(0..<99) == .pass)
+        #expect(arrive(99..<199) == .queued(isFirst: true))
+        #expect(queue.next(longest: nil)?.bytes == 99..<199)
     }
 
-    @Test mutating func `a small part does not pass a queued one`() {
-        _ = queue.arrived(1, length: 100)
-        #expect(queue.arrived(2, length: 1) == .queued(isFirst: false))
-        _ = queue.passedFirst()
-        #expect(queue.first == 2)
-        _ = queue.passedFirst()
-        #expect(queue.first == nil)
-        #expect(queue.arrived(3, length: 1) == .pass)
+    @Test mutating func `a small part does not pass a queued one, nor one that is being passed`() {
+        _ = arrive(0..<200)
+        _ = queue.next(longest: nil)
+        #expect(arrive(200..<201) == .queued(isFirst: false))
+        #expect(queue.passed().hasNext)
+        #expect(queue.next(longest: nil)?.bytes == 200..<201)
+        #expect(!queue.passed().hasNext)
+        #expect(arrive(201..<202) == .pass)
     }
 
-    @Test mutating func `the queue is full until a part is passed`() {
-        for part in 1...2 { _ = queue.arrived(part, length: 100) }
+    @Test mutating func `small parts that wait are joined, and keep no more memory than they need`() {
+        _ = arrive(0..<200)
+        _ = queue.next(longest: nil)
+        for byte in 200..<500 { _ = arrive(byte..<byte + 1) }
+        let lengths = (0..<2).map { _ in
+            _ = queue.passed()
+            let part = queue.next(longest: nil)
+            #expect(part?.isCompact == true)
+            return part?.length
+        }
+        #expect(lengths == [200, 100])
+        #expect(!queue.passed().hasNext)
+    }
+
+    @Test mutating func `a part is divided by what the handler takes when it is passed`() {
+        #expect(arrive(0..<50, longest: 50) == .pass)
+        #expect(arrive(0..<90, longest: 40) == .queued(isFirst: true))
+        #expect(queue.next(longest: 40)?.bytes == 0..<40)
+        #expect(queue.passed().hasNext)
+        #expect(queue.next(longest: 10)?.bytes == 40..<50)
+        #expect(queue.passed().hasNext)
+        #expect(queue.next(longest: nil)?.bytes == 50..<90)
+        #expect(!queue.passed().hasNext)
+    }
+
+    @Test mutating func `the queue is full until enough bytes are passed`() {
+        _ = arrive(0..<200)
         #expect(!queue.isFull)
-        _ = queue.arrived(3, length: 100)
+        _ = arrive(200..<320)
         #expect(queue.isFull)
-        _ = queue.passedFirst()
+        _ = queue.next(longest: 10)
+        #expect(queue.isFull)
+        _ = queue.passed()
+        _ = queue.next(longest: 11)
+        _ = queue.passed()
         #expect(!queue.isFull)
     }
 
     @Test mutating func `a small part that holds the handler back is followed by queued parts`() {
-        #expect(queue.arrived(1, length: 10) == .pass)
-        queue.heldBack(1, length: 10)
+        #expect(arrive(0..<10) == .pass)
+        queue.heldBack(Part(bytes: 0..<10))
         #expect(queue.isHeldBack)
-        #expect(queue.arrived(2, length: 10) == .queued(isFirst: false))
-        #expect(!queue.isFull)
+        #expect(arrive(10..<20) == .queued(isFirst: false))
         #expect(queue.ended(.complete) == nil)
-        #expect(queue.passedFirst() == nil && queue.first == 2 && !queue.isHeldBack)
-        #expect(queue.passedFirst() != nil)
-    }
-
-    @Test mutating func `only the part that is passed holds the queue back`() {
-        for part in 1...2 { _ = queue.arrived(part, length: 100) }
-        queue.isHeldBack = true
-        _ = queue.passedFirst()
-        #expect(!queue.isHeldBack)
-    }
-
-    @Test mutating func `pieces of a part are queued whatever their length`() {
-        #expect(queue.arrived(pieces: [(1, 90), (2, 90), (3, 90), (4, 30)]) == .queued(isFirst: true))
-        #expect(queue.isFull && queue.first == 1)
-        #expect(queue.arrived(pieces: [(5, 1)]) == .queued(isFirst: false))
-        for part in 2...5 {
-            _ = queue.passedFirst()
-            #expect(queue.first == part)
-        }
+        let first = queue.passed()
+        #expect(first.hasNext && first.end == nil && !queue.isHeldBack)
+        #expect(queue.next(longest: nil)?.bytes == 10..<20)
+        #expect(queue.passed().end != nil)
+        #expect(!queue.isFull)
     }
 
     @Test mutating func `the end waits for the queued parts and is reported once`() {
-        for part in 1...2 { _ = queue.arrived(part, length: 100) }
+        _ = arrive(0..<200)
+        _ = arrive(200..<400)
         #expect(queue.ended(.complete) == nil)
         #expect(queue.ended(.cancelled) == nil)
-        #expect(queue.passedFirst() == nil)
-        guard case .complete? = queue.passedFirst() else {
+        _ = queue.next(longest: nil)
+        #expect(queue.passed().end == nil)
+        _ = queue.next(longest: nil)
+        guard case .complete? = queue.passed().end else {
             Issue.record("the first end is reported behind the last part")
             return
         }
@@ -73,8 +115,9 @@ import Testing
     }
 
     @Test mutating func `an end without queued parts is reported at once`() {
-        _ = queue.arrived(1, length: 100)
-        _ = queue.passedFirst()
+        _ = arrive(0..<100)
+        _ = queue.next(longest: nil)
+        _ = queue.passed()
         #expect(queue.ended(.complete) != nil)
         #expect(queue.ended(.complete) == nil)
     }

@@ -1,7 +1,7 @@
 /// A limit on the number of bytes that one or all transfers of a downloader receive per second.
 ///
-/// Bytes are counted as they arrive, on every exchange. After each part, an exchange waits at a gate until its next part
-/// is due (``BandwidthPace``).
+/// Bytes are counted as they arrive, on every exchange. After each part, an exchange waits at a gate until its next
+/// part is due (``BandwidthPace``).
 final class BandwidthLimiter: Sendable {
     private struct Waiter {
         var due: Duration

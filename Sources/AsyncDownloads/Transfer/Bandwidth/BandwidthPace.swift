@@ -1,9 +1,9 @@
 /// The times at which bytes may be received so that a limit of bytes per second is kept.
 ///
-/// All bytes share one line: bytes that are reserved later are due later, whichever transfer they belong to. Transfers
-/// that receive parts of the same length therefore have equal shares.
+/// Bytes are due in the order in which they are reserved, whichever transfer they belong to. Transfers that receive
+/// parts of the same length therefore have equal shares.
 struct BandwidthPace: Sendable {
-    /// The time that is made up for when the bytes before it arrived late.
+    /// The longest delay that later bytes may compensate for.
     ///
     /// Without it, each late timer would lower the rate. With more, a pause of the server would be followed by a burst.
     static let credit = Duration.milliseconds(100)

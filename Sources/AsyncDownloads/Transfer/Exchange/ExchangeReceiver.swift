@@ -8,7 +8,7 @@ final class ExchangeReceiver: ExchangeHandler {
         var exchange: (any Exchange)?
         var isCancelled = false
         var gate: Gate?
-        /// Whether ``gate`` is shut because a limit of the bandwidth is reached.
+        /// Whether ``gate`` is shut because a bandwidth limit is reached.
         var isPaced = false
         /// The number of callbacks and held ends in progress.
         ///
@@ -58,8 +58,11 @@ final class ExchangeReceiver: ExchangeHandler {
     }
 
     /// Opens the gate, so that the body is delivered.
-    func openGate() {
-        let gate = state.withLock { state in
+    ///
+    /// - Parameter isPaced: Whether a gate that is shut because of a bandwidth limit is opened as well.
+    func openGate(isPaced: Bool = true) {
+        let gate = state.withLock { state -> Gate? in
+            guard isPaced || !state.isPaced else { return nil }
             defer { (state.gate, state.isPaced) = (nil, false) }
             return state.gate
         }

@@ -6,11 +6,13 @@ internal import NIOHTTP1
 
 /// A delegate that passes AsyncHTTPClient's callbacks to the handler of one exchange.
 ///
-/// Small parts of the body are passed on the event loop, and large ones on its delivery queue (``PartQueue``).
+/// Small parts of the body are passed on the event loop. Large ones, and those for which the handler isn't ready, are
+/// passed on its delivery queue (``PartQueue``).
 final class ExchangeDelegate: HTTPClientResponseDelegate {
     private struct State {
         var hasHead = false
-        var parts = PartQueue<ByteBuffer>(leastLength: readLength / 2, capacity: 3 * readLength)
+        var parts = PartQueue<ByteBuffer>(
+            leastLength: readLength / 2, joinedLength: readLength, capacity: capacity)
         /// Whether the event loop waits for room in the queue.
         var isWaiting = false
         /// The promise that lets the connection be read again, if the queue is full and held back.
@@ -19,6 +21,8 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
 
     /// The number of bytes that are read from a connection at a time.
     static let readLength = 256 << 10
+    /// The number of queued bytes at which a connection isn't read.
+    private static let capacity = 3 * readLength
 
     private let handler: any ExchangeHandler
     private let loop: DeliveryLoop
@@ -63,11 +67,11 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        let longest = handler.longestPart ?? .max
+        let longest = handler.longestPart
         let decision = state.withLock { state in
-            longest < buffer.readableBytes
-                ? state.parts.arrived(pieces: buffer.pieces(ofLength: longest))
-                : state.parts.arrived(buffer, length: buffer.readableBytes)
+            // With a bandwidth limit, the queue is always full.
+            state.parts.capacity = longest == nil ? Self.capacity : Self.readLength
+            return state.parts.arrived(buffer, longest: longest)
         }
         switch decision {
         case .pass:
@@ -75,12 +79,12 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
                 buffer.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
             }
             guard case .notYet(let gate) = readiness else { break }
-            state.withLock { $0.parts.heldBack(buffer, length: buffer.readableBytes) }
+            state.withLock { $0.parts.heldBack(buffer) }
             queueClock.begin()
-            gate.onOpen { [self] in passedFirst() }
+            gate.onOpen { [self] in passed() }
         case .queued(isFirst: true):
             queueClock.begin()
-            passFirstOnQueue()
+            passNextOnQueue()
         case .queued(isFirst: false):
             break
         }
@@ -99,34 +103,36 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         ended(.complete)
     }
 
-    /// Passes the first queued part to the handler, and then the next ones.
+    /// Passes the next queued part to the handler, and then those behind it.
     ///
     /// Each part is enqueued separately, so that the exchanges of one queue take turns.
-    private func passFirstOnQueue() {
+    private func passNextOnQueue() {
         loop.queue.async { [self] in
-            guard let part = state.withLock({ $0.parts.first }) else { return }
+            let longest = handler.longestPart
+            guard let part = state.withLock({ $0.parts.next(longest: longest) }) else { return }
             switch part.withUnsafeReadableBytes({ handler.exchangeReceivedBytes($0) }) {
-            case .ready: passedFirst()
+            case .ready: passed()
             case .notYet(let gate):
                 endWait { $0.parts.isHeldBack = true }
-                gate.onOpen { [self] in passedFirst() }
+                gate.onOpen { [self] in passed() }
             }
         }
     }
 
-    private func passedFirst() {
+    /// Continues when the handler is ready for another part.
+    private func passed() {
         let (hasNext, end, promise) = endWait { state in
-            let end = state.parts.passedFirst()
-            return (state.parts.first != nil, end, state.parts.isFull ? nil : state.room.take())
+            let (hasNext, end) = state.parts.passed()
+            return (hasNext, end, state.parts.isFull ? nil : state.room.take())
         }
-        if hasNext { passFirstOnQueue() } else { queueClock.end() }
+        if hasNext { passNextOnQueue() } else { queueClock.end() }
         // The end is reported where the parts before it were, whatever thread has opened a gate.
         if let end { loop.queue.async { [self] in report(end) } }
         // On the event loop, this may deliver the next part, which then waits for those that are enqueued.
         promise?.succeed()
     }
 
-    /// Waits until the queue has room, for a tenth of a second on the event loop itself.
+    /// Waits until the queue has room, and blocks the event loop for up to a tenth of a second at a time.
     ///
     /// A future that is not fulfilled would not block the event loop. But if the connection is lost in the meantime,
     /// NIO reads its remaining bytes despite the back-pressure, and AsyncHTTPClient drops them. Such a future is
@@ -180,13 +186,14 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     }
 }
 
-extension ByteBuffer {
-    /// Returns the readable bytes in pieces of up to `length` bytes, without copying them.
-    fileprivate func pieces(ofLength length: Int) -> [(ByteBuffer, length: Int)] {
-        stride(from: readerIndex, to: writerIndex, by: length).compactMap { start in
-            let count = Swift.min(length, writerIndex - start)
-            return getSlice(at: start, length: count).map { ($0, length: count) }
-        }
-    }
+extension ByteBuffer: BodyPart {
+    var length: Int { readableBytes }
+
+    mutating func removeFirst(_ length: Int) -> ByteBuffer { readSlice(length: length) ?? ByteBuffer() }
+
+    mutating func append(_ part: ByteBuffer) { writeImmutableBuffer(part) }
+
+    // A slice keeps the whole buffer into which it was read.
+    func compacted() -> ByteBuffer { ByteBuffer(bytes: readableBytesView) }
 }
 #endif
