@@ -228,7 +228,7 @@ struct AppLivesRun {
     /// What must hold at every moment.
     func check() throws {
         for name in app.placedNames {
-            let number = try #require(Int(name), "seed \(seed): a file \(name) was placed that nobody asked for")
+            let number = try #require(Int(name), "seed \(seed): a file \(name) was placed that no request names")
             #expect(app.isInPlace(number), "seed \(seed): \(name) is not whole")
         }
         let names = app.tasks.compactMap(\.description)

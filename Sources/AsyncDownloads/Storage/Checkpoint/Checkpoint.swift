@@ -91,7 +91,7 @@ extension Checkpoint {
 extension Checkpoint {
     /// Whether the store could have written this content.
     ///
-    /// A valid CRC-32 is not sufficient, because anybody who edits the record can recompute it.
+    /// A valid CRC-32 is not sufficient, because a process that edits the record can recompute it.
     private var isSound: Bool {
         let length = representation.length ?? FieldScanner.maximumNumber
         guard received.upperBound <= length, length <= FieldScanner.maximumNumber, generation <= Self.maximumCount

@@ -52,7 +52,7 @@ extension BackgroundWorker {
         transfers[record] = transfer
     }
 
-    /// Returns the report of an outcome that nobody has received yet.
+    /// Returns the report of an outcome that no handle has received yet.
     private func outcome(of delivery: Int, _ record: Int) -> [BackgroundCore.Action] {
         guard let recorded = opened?.core.journal[record]?.deliveries.first(where: { $0.id == delivery })?.outcome
         else {

@@ -83,7 +83,7 @@ struct SegmentPlanEndTests {
         #expect(passed.plan.unassigned(passed.received) == [starts[0] + 10..<starts[1]])
     }
 
-    @Test func `the first exchange has nobody before it`() {
+    @Test func `the first exchange has no predecessor`() {
         var fixture = divided()
         fixture.receive(mebibyte, 1)
         fixture.plan.ended(1)
