@@ -35,7 +35,8 @@ extension TransferStateMachine {
         plan.reset()
         extraAddress = ExtraAddress()
         state = .exchanging
-        return send(ExchangeProgress(request: range, compares: compares, at: now), at: now) + keepTicking()
+        // The timer is set first: a check that is due while the engine returns the exchange must not be missed.
+        return keepTicking() + send(ExchangeProgress(request: range, compares: compares, at: now), at: now)
     }
 
     /// Handles the head of an exchange, after which its body may flow as the reply says.

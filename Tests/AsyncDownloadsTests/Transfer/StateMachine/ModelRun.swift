@@ -161,6 +161,8 @@ struct ModelRun {
         if machine.phase != lastPhase { exits[lastPhase, default: []].insert(machine.phase) }
         lastPhase = machine.phase
         check(ending == nil || decided.isEmpty, "actions after the end")
+        let (tick, start) = (decided.firstIndex(where: \.isTick), decided.firstIndex(where: \.isStart))
+        check(start == nil || tick ?? 0 <= start ?? 0, "the callbacks of an exchange precede the first periodic check")
         for action in decided {
             if case .emit(let event) = action { recordEvent(event) } else { actions.append(action) }
         }
@@ -258,6 +260,11 @@ struct ModelRun {
         take("late", machine.purge(at: now))
         take("late", machine.saved())
     }
+}
+
+extension TransferAction {
+    fileprivate var isTick: Bool { if case .scheduleTick = self { true } else { false } }
+    fileprivate var isStart: Bool { if case .startExchange = self { true } else { false } }
 }
 
 extension TransferStateMachine.State {
