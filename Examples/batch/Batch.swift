@@ -49,7 +49,9 @@ struct Batch: AsyncParsableCommand {
 
     @Option(
         name: [.customShort("x"), .long],
-        help: ArgumentHelp("The number of connections for each large file, 1 to 16. (default: 1)", valueName: "n"))
+        help: ArgumentHelp(
+            "The number of connections for each large file, 1 to 16. (default: as many as increase the rate)",
+            valueName: "n"))
     var connections: Int?
 
     @Option(

@@ -80,7 +80,7 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     /// The number of connections over which parts of the file are fetched at the same time, from 1 to 16; `nil` means
-    /// one.
+    /// as many as increase the rate, up to ``Downloader/Configuration/maximumConnectionsPerTransfer``.
     ///
     /// Further connections are opened when the first bytes have arrived, and only if the server states the length and a
     /// strong validator, or the length if the request has a ``checksum``; each part has at least 1 MiB. If the server

@@ -25,6 +25,17 @@ extension Downloader {
         /// Default: no limit.
         public var bandwidthLimit: Int64?
 
+        /// The maximum number of connections over which parts of one large file are fetched at the same time, from 1
+        /// to 16, if its request has no ``DownloadRequest/connectionCount``.
+        ///
+        /// A transfer starts with one connection. It tries more while at least 8 MiB and three seconds are left, no
+        /// other transfer waits, and neither the disk nor a bandwidth limit holds it back; it keeps those that increase
+        /// the rate of the whole downloader. All files of a host together use at most this many. A value outside the
+        /// range counts as the nearest one; 1 turns further connections off.
+        ///
+        /// Default: 16.
+        public var maximumConnectionsPerTransfer = 16
+
         /// The policy for retries.
         ///
         /// Default: ``RetryPolicy/default``.

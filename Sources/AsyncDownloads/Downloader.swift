@@ -45,14 +45,17 @@ public final class Downloader: Sendable {
         let log = Log()
         let destinations = DestinationReservations()
         let registry = TransferRegistry(destinations: destinations)
+        let scheduler = TransferScheduler(
+            limit: configuration.maximumConcurrentTransfers,
+            limitPerHost: configuration.maximumConcurrentTransfersPerHost)
+        let connections = ConnectionCoordinator(scheduler: scheduler)
         environment = TransferEnvironment(
             transport: transport,
             store: TieredStore(
                 disk: store, bodies: configuration.partialBodies, spillDirectory: spillDirectory.path),
             bandwidth: BandwidthLimiter(limit: configuration.bandwidthLimit, time: time),
-            scheduler: TransferScheduler(
-                limit: configuration.maximumConcurrentTransfers,
-                limitPerHost: configuration.maximumConcurrentTransfersPerHost),
+            scheduler: scheduler,
+            connections: connections,
             registry: registry,
             time: time,
             destinations: destinations,
@@ -61,7 +64,7 @@ public final class Downloader: Sendable {
             pressureResponder: MemoryPressureResponder(
                 monitor: configuration.memoryPressure.makeMonitor(time: time),
                 policy: configuration.memoryPressurePolicy, bodies: configuration.partialBodies, registry: registry,
-                log: log),
+                log: log, whenChanged: { connections.pressureChanged(to: $0, at: time.now) }),
             defaults: configuration.requestDefaults,
             containers: containers.map { AppContainers($0, groups: configuration.appGroupIdentifiers) },
             partialsDirectory: configuration.partialsDirectory,
@@ -228,6 +231,7 @@ extension Downloader.Configuration {
         RequestDefaults(
             abandonment: abandonmentPolicy, deadline: deadline, idleTimeout: idleTimeout, retryPolicy: retryPolicy,
             contentChangePolicy: contentChangePolicy, partialInUsePolicy: partialInUsePolicy,
-            progressInterval: progressInterval)
+            progressInterval: progressInterval,
+            connectionCount: max(1, min(maximumConnectionsPerTransfer, HostPool.maximumExchangeCount)))
     }
 }

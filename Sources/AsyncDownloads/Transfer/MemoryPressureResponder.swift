@@ -1,6 +1,6 @@
-/// Releases the memory that paused downloads hold when memory is short.
+/// Releases the memory that paused downloads hold when memory is short, and reduces the number of connections.
 ///
-/// Monitoring starts with the first pause; before that, there is nothing to release.
+/// Monitoring starts with the first pause or the first further connection; before that, there is nothing to release.
 final class MemoryPressureResponder: Sendable {
     private enum State {
         case idle
@@ -13,17 +13,19 @@ final class MemoryPressureResponder: Sendable {
     private let bodies: PartialBodyStore
     private let registry: TransferRegistry
     private let log: Log
+    private let whenChanged: @Sendable (MemoryPressure) -> Void
     private let state = Mutex(State.idle)
 
     init(
         monitor: any MemoryPressureMonitor, policy: MemoryPressurePolicy, bodies: PartialBodyStore,
-        registry: TransferRegistry, log: Log
+        registry: TransferRegistry, log: Log, whenChanged: @escaping @Sendable (MemoryPressure) -> Void
     ) {
         self.monitor = monitor
         self.policy = policy
         self.bodies = bodies
         self.registry = registry
         self.log = log
+        self.whenChanged = whenChanged
     }
 
     deinit {
@@ -54,6 +56,7 @@ final class MemoryPressureResponder: Sendable {
     }
 
     private func respond(_ level: MemoryPressure) {
+        whenChanged(level)
         guard level > .normal else { return }
         free(toDisk: level < .critical, discarding: policy == .discard, because: "memory pressure is \(level)")
     }

@@ -58,10 +58,28 @@ extension Transfer {
 
     private func scheduleTick(after delay: Duration) {
         let action = environment.time.schedule(after: delay) { [self] in
-            let statuses = withState { $0.receivers }.mapValues(\.callbackStatus)
-            input { $0.tick(at: now, statuses) }
+            let (receivers, report, host, volume) = withState { state in
+                (state.receivers, state.machine.connectionReport, state.machine.permit.host, state.partial?.volume)
+            }
+            let budget = report.map { connectionBudget($0, host: host, volume: volume) } ?? ConnectionBudget()
+            let lesson = update { state, decision in
+                decision.actions += state.machine.tick(at: now, receivers.mapValues(\.callbackStatus), budget)
+                return state.machine.extras.takeLesson()
+            }
+            if let report, let lesson { environment.connections.learn(lesson, about: report.origin, at: now) }
         }
         update { state, _ in state.tick = action }
+    }
+
+    private func connectionBudget(_ report: ConnectionReport, host: String?, volume: UInt64?) -> ConnectionBudget {
+        // Several connections are several times the memory.
+        if report.number > 1 { environment.pressureResponder.start() }
+        var budget = environment.connections.budget(of: number, report, permitHost: host ?? "", at: now)
+        budget.receivedCount = environment.bandwidth.receivedCount
+        budget.isThrottled =
+            environment.bandwidth.isLimiting || work.bandwidth.isLimiting
+            || environment.slowDisks.contains(volume, at: now)
+        return budget
     }
 
     private func scheduleMark(after delay: Duration) {
@@ -81,6 +99,7 @@ extension Transfer {
             return [state.tick, state.retry, state.mark].compactMap { $0 } + state.subscribers.takeDeadlineTimers()
         }
         for timer in timers { timer.cancel() }
+        environment.connections.remove(number)
         end(ending)
     }
 }

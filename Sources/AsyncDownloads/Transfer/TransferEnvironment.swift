@@ -7,6 +7,7 @@ final class TransferEnvironment: Sendable {
     /// The limit of all transfers together.
     let bandwidth: BandwidthLimiter
     let scheduler: TransferScheduler
+    let connections: ConnectionCoordinator
     let registry: TransferRegistry
     let time: any TimeSource
     let destinations: DestinationReservations
@@ -25,6 +26,7 @@ final class TransferEnvironment: Sendable {
 
     init(
         transport: any Transport, store: any PartialStore, bandwidth: BandwidthLimiter, scheduler: TransferScheduler,
+        connections: ConnectionCoordinator,
         registry: TransferRegistry, time: any TimeSource, destinations: DestinationReservations, log: Log,
         suspensionGuard: SuspensionGuard, pressureResponder: MemoryPressureResponder, defaults: RequestDefaults,
         containers: AppContainers?, partialsDirectory: URL?, spillDirectory: URL
@@ -33,6 +35,7 @@ final class TransferEnvironment: Sendable {
         self.store = store
         self.bandwidth = bandwidth
         self.scheduler = scheduler
+        self.connections = connections
         self.registry = registry
         self.time = time
         self.destinations = destinations
@@ -65,7 +68,7 @@ final class TransferEnvironment: Sendable {
             checksum: request.checksum,
             contentChangePolicy: request.contentChangePolicy ?? defaults.contentChangePolicy,
             progressInterval: defaults.progressInterval,
-            connections: .fixed(request.connectionCount ?? 1),
+            connections: request.connectionCount.map { .fixed($0) } ?? .automatic(maximum: defaults.connectionCount),
             windowLength: transport.windowLength,
             decodesContent: transport.decodesContent,
             waitsForOwner: (request.partialInUsePolicy ?? defaults.partialInUsePolicy).waits)
@@ -92,4 +95,6 @@ struct RequestDefaults: Sendable {
     let contentChangePolicy: ContentChangePolicy
     let partialInUsePolicy: PartialInUsePolicy
     let progressInterval: Duration
+    /// The most connections of a transfer whose number is automatic.
+    let connectionCount: Int
 }

@@ -13,6 +13,7 @@ final class BandwidthLimiter: Sendable {
         var pace: BandwidthPace
         var waiters: [Int: Waiter] = [:]
         var lastNumber = 0
+        var receivedCount: Int64 = 0
     }
 
     /// The number of parts in which the bytes of a second arrive.
@@ -53,12 +54,22 @@ final class BandwidthLimiter: Sendable {
         limit.map { Int(min(max($0 / Self.partsPerSecond, Self.partLengths.lowerBound), Self.partLengths.upperBound)) }
     }
 
+    /// The number of bytes that have arrived.
+    var receivedCount: Int64 { state.withLock { $0.receivedCount } }
+
+    /// Whether the limit holds bytes back at present.
+    var isLimiting: Bool {
+        let now = time.now
+        return state.withLock { !$0.waiters.isEmpty || $0.pace.isLimiting(at: now) }
+    }
+
     /// Counts bytes that have arrived, and returns a gate that opens when more may arrive.
     ///
     /// The result is nil if more may arrive at once.
     func received(_ count: Int) -> Gate? {
         let now = time.now
         let waiter = state.withLock { state -> (number: Int, gate: Gate)? in
+            state.receivedCount += Int64(count)
             guard let due = state.pace.reserve(count, at: now) else { return nil }
             state.lastNumber += 1
             let gate = Gate()

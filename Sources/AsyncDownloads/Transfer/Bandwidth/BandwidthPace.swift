@@ -26,6 +26,9 @@ struct BandwidthPace: Sendable {
         return end > now ? end : nil
     }
 
+    /// Returns whether bytes that arrive now have to wait.
+    func isLimiting(at now: Duration) -> Bool { limit != nil && end > now }
+
     /// Changes the limit, and returns how the times that were returned before change.
     mutating func setLimit(_ new: Int64?, at now: Duration) -> (_ due: Duration) -> Duration {
         let old = limit

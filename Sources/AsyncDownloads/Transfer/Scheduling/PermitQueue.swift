@@ -85,6 +85,15 @@ struct PermitQueue: Sendable {
     /// The number of requests that wait for a permit.
     var waitingCount: Int { requests.count - holderCount }
 
+    /// Returns the number of requests that have a permit for the host.
+    func runningCount(_ host: String) -> Int { hostSlots[host].map { hosts[$0].runningCount } ?? 0 }
+
+    /// Returns whether a request waits for the host, or, when all permits are in use, for any host.
+    func isWaiting(for host: String) -> Bool {
+        if holderCount >= limit, waitingCount > 0 { return true }
+        return hostSlots[host].map { slot in hosts[slot].lines.contains { !$0.isEmpty } } ?? false
+    }
+
     /// Creates an empty queue; limits below 1 count as 1.
     init(limit: Int, limitPerHost: Int) {
         self.limit = max(1, limit)

@@ -62,6 +62,21 @@ final class TransferScheduler: Sendable {
         }
     }
 
+    /// What the transfers of a host need.
+    struct Load: Sendable {
+        /// The number of transfers that have a permit for the host.
+        var runningCount = 0
+        /// Whether a transfer waits for the host, or for any permit.
+        var isTransferWaiting = false
+    }
+
+    /// Returns what the transfers of a host need at present.
+    func load(of host: String) -> Load {
+        state.withLock { state in
+            Load(runningCount: state.queue.runningCount(host), isTransferWaiting: state.queue.isWaiting(for: host))
+        }
+    }
+
     /// Grants no more permits, because all transfers are ended.
     func close() {
         state.withLock { $0.isClosed = true }

@@ -16,6 +16,8 @@ struct ExtraExchanges: Sendable {
     static let shortResponse: Int64 = 64 << 10
     /// A window that is shorter costs too many round trips.
     private static let shortestWindow: Int64 = 1 << 20
+    /// The time without bytes after which a body belongs to another attempt.
+    private static let attemptPause = Duration.seconds(1)
     /// The number of automatic requests that are sent at once, which limits the consequences of a refusal.
     private static let groupSize = 4
 
@@ -29,15 +31,18 @@ struct ExtraExchanges: Sendable {
 
     private let mode: ConnectionController.Mode
     private let limits: Limits
-    /// nil before the first body flows.
+    /// nil before the first body flows, and before the first sample of an automatic number.
     private var controller: ConnectionController?
+    /// Whether the body that flows is long enough for an automatic number.
+    private var isLong = false
+    private var lesson = HostLesson()
     /// Whether no further extra exchange is started in this transfer.
     private(set) var isOff: Bool
     /// Whether the server doesn't understand the condition of extra requests.
     private(set) var dropsCondition = false
     private var hasSeenDifference = false
     private var pausedUntil = Duration.zero
-    /// The fetched bytes at the last sample.
+    /// The bytes that all transfers had received at the last sample.
     private var sampledCount: Int64 = 0
     /// The most exchanges that had a segment since one was refused; nil if none was, or if that was judged.
     private var refusedCount: Int?
@@ -60,7 +65,7 @@ struct ExtraExchanges: Sendable {
 
     /// Forgets what a server has shown, because another one is asked from now on.
     mutating func hostChanged() {
-        (isOff, controller) = (Self.isAlwaysOff(mode), nil)
+        (isOff, controller, lesson) = (Self.isAlwaysOff(mode), nil, HostLesson())
         (dropsCondition, hasSeenDifference) = (false, false)
         (pausedUntil, refusedCount) = (.zero, nil)
     }
@@ -68,6 +73,12 @@ struct ExtraExchanges: Sendable {
     /// Starts no further extra exchange in this transfer.
     mutating func turnOff() {
         isOff = true
+    }
+
+    /// Starts no further extra exchange, because the server sends the whole body in response to a range.
+    mutating func foundNoRanges() {
+        lesson.ignoresRanges = true
+        turnOff()
     }
 
     /// Records the end of an extra exchange that has brought less than was requested.
@@ -97,30 +108,53 @@ struct ExtraExchanges: Sendable {
 
 extension ExtraExchanges {
     /// Records that the first body of an attempt flows.
-    mutating func bodyStarted(at now: Duration) {
+    ///
+    /// - Parameter missing: The number of bytes of the file that are missing; nil if the length is unknown.
+    mutating func bodyStarted(missing: Int64?, at now: Duration) {
         guard !isOff else { return }
-        if controller == nil { controller = ConnectionController(mode, at: now) }
-        // What was measured in an earlier attempt isn't comparable.
-        controller?.disturbed()
+        if case .fixed = mode, controller == nil { controller = ConnectionController(mode, at: now) }
+        isLong = missing ?? 0 >= Self.leastLength
+        // What was measured in an earlier attempt isn't comparable. Bounded requests follow each other without a pause.
+        if lastArrival.map({ now - $0 >= Self.attemptPause }) ?? true { controller?.disturbed() }
     }
 
     /// Whether samples are measured.
-    var isMeasuring: Bool { controller != nil && !isOff }
+    var isMeasuring: Bool { !isOff && (controller != nil || isLong) }
 
-    /// Handles what was measured since the last call.
-    ///
-    /// - Parameter fetchedCount: How many bytes the transfer has received since its start.
-    mutating func measure(_ plan: SegmentPlan, fetchedCount: Int64, remaining: Int64, at now: Duration) {
+    /// Returns what the downloader needs to know for the next sample; nil if none is measured.
+    func report(of origin: Origin?) -> ConnectionReport? {
+        guard isMeasuring, let origin else { return nil }
+        var isFixed = false
+        if case .fixed = mode { isFixed = true }
+        return ConnectionReport(
+            origin: origin, number: number, isFixed: isFixed, isTrying: controller?.isTrying ?? false)
+    }
+
+    /// Handles a sample.
+    mutating func measure(_ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, at now: Duration) {
+        defer { sampledCount = budget.receivedCount }
+        guard controller != nil else {
+            return controller = ConnectionController(mode, worthwhile: min(budget.worthwhile, budget.bound), at: now)
+        }
+        if budget.isDisturbed { controller?.disturbed() }
         let sample = ConnectionController.Sample(
-            byteCount: fetchedCount - sampledCount, busyCount: plan.segments.count, remainingCount: remaining,
-            setup: plan.setup, bound: HostConnections.maximumCount)
-        sampledCount = fetchedCount
+            byteCount: budget.receivedCount - sampledCount, busyCount: plan.segments.count, remainingCount: remaining,
+            setup: plan.setup, bound: budget.bound, isThrottled: budget.isThrottled, mayTry: budget.mayTry)
         _ = controller?.measure(sample, at: now)
+    }
+
+    /// Returns what the transfer has found out about its host since the last call; nil for nothing new.
+    mutating func takeLesson() -> HostLesson? {
+        if case .automatic = mode { lesson.worthwhile = controller?.worthwhile }
+        guard lesson != HostLesson() else { return nil }
+        defer { lesson = HostLesson() }
+        return lesson
     }
 
     /// Handles that an extra exchange was accepted, with which `busyCount` exchanges have a segment.
     mutating func accepted(busyCount: Int) {
         controller?.accepted(busyCount: busyCount)
+        lesson.hasAccepted = true
         if let refusedCount { self.refusedCount = max(refusedCount, busyCount) }
     }
 
@@ -129,6 +163,8 @@ extension ExtraExchanges {
     /// No further request is sent before ``judgeRefusals(at:)``.
     mutating func refused(busyCount: Int, retryAfter: Duration?, at now: Duration) {
         refusedCount = max(refusedCount ?? 0, busyCount)
+        lesson.refusals.append(retryAfter)
+        lesson.hasAccepted = false
         if let retryAfter { pausedUntil = max(pausedUntil, now + retryAfter) }
     }
 
@@ -138,7 +174,8 @@ extension ExtraExchanges {
     mutating func judgeRefusals(at now: Duration) {
         guard let count = refusedCount else { return }
         refusedCount = nil
-        _ = controller?.refused(aliveCount: count, at: now)
+        guard let ceiling = controller?.refused(aliveCount: count, at: now) else { return }
+        lesson.ceiling = ceiling
     }
 
     /// Returns the most bytes of one extra request, so that all windows together take as much memory as a single one.

@@ -102,7 +102,10 @@ extension TransferStateMachine {
         case .denied where extraAddress.denied(address.redirects):
             // The other requests went to the same URL.
             return cancelExchange(id, at: now) + cancelUnanswered(at: now)
-        case .ignoresRanges, .unusable, .redirect:
+        case .ignoresRanges:
+            extras.foundNoRanges()
+            return cancelExchange(id, at: now) + cancelUnanswered(at: now)
+        case .unusable, .redirect:
             extras.turnOff()
             return cancelExchange(id, at: now) + cancelUnanswered(at: now)
         case .denied:
@@ -197,11 +200,17 @@ extension TransferStateMachine {
 // MARK: - Time
 
 extension TransferStateMachine {
+    /// What the downloader needs to know for the next check; nil if the number of exchanges isn't measured.
+    var connectionReport: ConnectionReport? {
+        guard case .exchanging = state else { return nil }
+        return extras.report(of: Origin(address.redirects.current))
+    }
+
     /// Measures the rate, and replaces the extra exchanges that have stalled while others receive.
-    mutating func checkExtras(at now: Duration) -> [TransferAction] {
+    mutating func checkExtras(_ connections: ConnectionBudget, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
         if extras.isMeasuring, let length = bytes.representation?.length {
-            extras.measure(plan, fetchedCount: meter.fetched, remaining: length - bytes.count, at: now)
+            extras.measure(plan, connections, remaining: length - bytes.count, at: now)
             actions += cancelUseless(at: now)
         }
         for (id, exchange) in exchanges.all where !exchange.isCanceled && !exchange.isWriting {

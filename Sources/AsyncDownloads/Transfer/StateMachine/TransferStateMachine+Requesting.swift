@@ -187,7 +187,7 @@ extension TransferStateMachine {
         let start = exchanges[id]?.position ?? 0
         _ = plan.accept(
             id, from: start, responseEnd: end, length: bytes.representation?.length, received: bytes.intervals, at: now)
-        extras.bodyStarted(at: now)
+        extras.bodyStarted(missing: bytes.representation?.length.map { $0 - bytes.count }, at: now)
     }
 
     /// Removes the file that bytes were imported from, since a server has confirmed them.

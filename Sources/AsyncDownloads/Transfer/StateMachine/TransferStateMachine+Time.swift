@@ -28,7 +28,9 @@ extension TransferStateMachine {
     }
 
     /// Handles a periodic check: detects stalled exchanges, and emits progress that was coalesced.
-    mutating func tick(at now: Duration, _ statuses: [ExchangeID: CallbackStatus] = [:]) -> [TransferAction] {
+    mutating func tick(
+        at now: Duration, _ statuses: [ExchangeID: CallbackStatus] = [:], _ connections: ConnectionBudget = .init()
+    ) -> [TransferAction] {
         isTicking = false
         exchanges.updateAll { id, exchange in
             let status = statuses[id] ?? CallbackStatus()
@@ -38,20 +40,20 @@ extension TransferStateMachine {
         guard !exchanges.isEmpty else { return [] }
         let next = keepTicking()
         switch state {
-        case .exchanging: return next + checkRunning(at: now)
+        case .exchanging: return next + checkRunning(connections, at: now)
         case .draining: return next + checkDraining(at: now)
         default: return next
         }
     }
 
-    private mutating func checkRunning(at now: Duration) -> [TransferAction] {
+    private mutating func checkRunning(_ connections: ConnectionBudget, at now: Duration) -> [TransferAction] {
         var actions = abandonCanceled(at: now)
         guard !running.isEmpty else { return actions }
         if meter.shouldEmit(at: now) {
             if marks.isDue(at: now) { actions.append(.markPartial(bytes.intervals, epoch: bytes.epoch)) }
             actions.append(.emit(.progress(progress)))
         }
-        actions += checkExtras(at: now)
+        actions += checkExtras(connections, at: now)
         // Extra exchanges without a head may have been given up.
         let running = running
         if !running.isEmpty, let limit = demands.idleTimeout,
@@ -87,6 +89,6 @@ extension TransferStateMachine {
         guard !isTicking else { return [] }
         isTicking = true
         let interval = demands.tickInterval
-        return [.scheduleTick(extras.isOff ? interval : min(interval, ExtraExchanges.sampleInterval))]
+        return [.scheduleTick(extras.isMeasuring ? min(interval, ExtraExchanges.sampleInterval) : interval)]
     }
 }

@@ -23,6 +23,8 @@ struct StateMachineHarness {
     var kept: IntervalSet?
     /// The result of the finished file.
     var finishing = Result<Void, DownloadError>.success(())
+    /// What the downloader knows about the connections at the next check.
+    var budget = ConnectionBudget()
     var now = Duration.zero
     /// The actions that were performed, in order; see ``TransferAction/summary``.
     private(set) var done: [String] = []
@@ -38,7 +40,8 @@ struct StateMachineHarness {
     private var retry: (due: Duration, timer: TimerID)?
     /// The reply to the last head.
     private(set) var reply = TransferStateMachine.HeadReply.proceed
-    private var tick: Duration?
+    /// The time of the next periodic check.
+    private(set) var tick: Duration?
     private var mark: Duration?
     private var unanswered: [TransferAction] = []
 
@@ -145,7 +148,7 @@ extension StateMachineHarness {
             now = max(now, due)
             if tick == due {
                 tick = nil
-                feed(machine.tick(at: now))
+                feed(machine.tick(at: now, [:], budget))
             } else if let retry, retry.due == due {
                 self.retry = nil
                 feed(machine.retryDue(retry.timer, at: now))

@@ -1,0 +1,125 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+@Suite("ConnectionCoordinator", .endsWhenHung)
+struct ConnectionCoordinatorTests {
+    private final class Receiver: PermitReceiver {
+        func permitGranted(_ ticket: PermitQueue.Ticket) {}
+    }
+
+    private let scheduler = TransferScheduler(limit: 3, limitPerHost: 2)
+    private let coordinator: ConnectionCoordinator
+    private let origin: Origin
+
+    init() throws {
+        coordinator = ConnectionCoordinator(scheduler: scheduler)
+        let url = try #require(URL(string: "https://a.example/"))
+        origin = try #require(Origin(url))
+    }
+
+    private func report(_ number: Int = 1, isFixed: Bool = false, isTrying: Bool = false) -> ConnectionReport {
+        ConnectionReport(origin: origin, number: number, isFixed: isFixed, isTrying: isTrying)
+    }
+
+    private func budget(
+        of transfer: Int = 1, _ report: ConnectionReport, at now: Duration = .zero
+    ) -> ConnectionBudget {
+        coordinator.budget(of: transfer, report, permitHost: "a.example", at: now)
+    }
+
+    /// Starts a transfer of the host, or lets it wait if the host is at its limit.
+    private func start(_ host: String = "a.example") {
+        _ = scheduler.request(host: host, priority: .normal, for: Receiver())
+        scheduler.deliverGrants()
+    }
+
+    @Test func `the files of a host share its connections, and those of another host don't`() {
+        start()
+        #expect(budget(report()).bound == 16)
+        start()
+        #expect(budget(report()).bound == 8)
+        start("b.example")
+        #expect(budget(report()).bound == 8)
+    }
+
+    @Test(arguments: ["a.example", "b.example"])
+    func `no connection is added while a file waits for a permit`(host: String) {
+        start()
+        start()
+        if host == "b.example" { start(host) }
+        start(host)
+        #expect(budget(report(1)).bound == 1)
+        #expect(budget(report(5)).bound == 5, "those that exist are kept")
+        #expect(budget(report(12)).bound == 8, "as far as the other file has its share")
+        #expect(budget(report(12, isFixed: true)).bound == 16)
+    }
+
+    @Test func `a file that waits for another host delays nothing`() {
+        start()
+        for _ in 0..<3 { start("b.example") }
+        // All three permits are in use.
+        #expect(budget(report(1)).bound == 1)
+        let other = TransferScheduler(limit: 9, limitPerHost: 2)
+        let coordinator = ConnectionCoordinator(scheduler: other)
+        for host in ["a.example", "b.example", "b.example", "b.example"] {
+            _ = other.request(host: host, priority: .normal, for: Receiver())
+        }
+        other.deliverGrants()
+        #expect(coordinator.budget(of: 1, report(1), permitHost: "a.example", at: .zero).bound == 16)
+    }
+
+    @Test func `one transfer tries at a time`() {
+        #expect(budget(of: 1, report()).mayTry)
+        #expect(budget(of: 2, report(isTrying: true)).mayTry)
+        #expect(!budget(of: 1, report()).mayTry)
+        #expect(budget(of: 1, report(), at: .seconds(2)).mayTry, "the other one takes no samples any more")
+    }
+
+    @Test func `a transfer learns once that another one has started, changed, paused, or ended`() {
+        #expect(!budget(of: 1, report()).isDisturbed)
+        #expect(!budget(of: 2, report()).isDisturbed, "its own start isn't news")
+        #expect(budget(of: 1, report()).isDisturbed)
+        #expect(!budget(of: 1, report()).isDisturbed)
+        #expect(!budget(of: 2, report(4)).isDisturbed)
+        #expect(budget(of: 1, report()).isDisturbed)
+        coordinator.remove(2)
+        #expect(budget(of: 1, report()).isDisturbed)
+        _ = budget(of: 3, report())
+        _ = budget(of: 1, report())
+        _ = budget(of: 1, report(), at: .milliseconds(900))
+        #expect(!budget(of: 1, report(), at: .seconds(1)).isDisturbed)
+        _ = budget(of: 1, report(), at: .milliseconds(1001))
+        coordinator.remove(9)
+        #expect(!budget(of: 1, report(), at: .milliseconds(1002)).isDisturbed, "it was not known")
+    }
+
+    @Test func `what a transfer has found out counts for the next one`() {
+        coordinator.learn(HostLesson(ceiling: 5, worthwhile: 4), about: origin, at: .zero)
+        #expect(budget(of: 2, report()).worthwhile == 4)
+        #expect(budget(of: 2, report()).bound == 5)
+        #expect(budget(of: 2, report(isFixed: true)).bound == 5)
+        coordinator.learn(HostLesson(refusals: [.seconds(9)]), about: origin, at: .zero)
+        #expect(budget(of: 2, report(2)).bound == 2)
+        #expect(budget(of: 2, report(2), at: .seconds(9)).bound == 5)
+        coordinator.learn(HostLesson(ignoresRanges: true), about: origin, at: .zero)
+        #expect(budget(of: 2, report(2)).bound == 1)
+    }
+
+    @Test func `memory pressure halves the number, or leaves one, for some time`() {
+        _ = budget(of: 1, report(6))
+        coordinator.pressureChanged(to: .warning, at: .zero)
+        #expect(budget(of: 1, report(6)).bound == 3)
+        #expect(budget(of: 1, report(3)).bound == 3, "it is halved once")
+        #expect(budget(of: 2, report(16)).bound == 8)
+        coordinator.pressureChanged(to: .critical, at: .zero)
+        #expect(budget(of: 1, report(3), at: .seconds(59)).bound == 1)
+        #expect(budget(of: 1, report(3, isFixed: true), at: .seconds(59)).bound == 1)
+        #expect(budget(of: 1, report(3), at: .seconds(60)).bound == 16)
+        coordinator.pressureChanged(to: .critical, at: .seconds(60))
+        coordinator.pressureChanged(to: .normal, at: .seconds(60))
+        #expect(budget(of: 1, report(3), at: .seconds(60)).bound == 16)
+    }
+}

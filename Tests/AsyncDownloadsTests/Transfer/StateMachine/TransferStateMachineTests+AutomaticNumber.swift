@@ -1,0 +1,140 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Transfers that choose the number of their exchanges themselves.
+@Suite(.endsWhenHung)
+struct TransferAutomaticNumberTests {
+    private static let length: Int64 = 1 << 30
+    /// The bytes that one connection receives between two samples: 8 MiB a second.
+    private static let share: Int64 = 1 << 20
+
+    private static func harness(
+        _ mode: ConnectionController.Mode = .automatic(maximum: 16), length: Int64 = length
+    ) -> StateMachineHarness {
+        var harness = StateMachineHarness.connecting { $0.connections = mode }
+        harness.head(200, ["Content-Length": "\(length)", "ETag": "\"v1\""])
+        harness.bytes(1000)
+        return harness
+    }
+
+    /// Lets every connection receive for some seconds, on a link for `capacity` connections, and accepts new ones.
+    private static func run(_ harness: inout StateMachineHarness, seconds: Double, capacity: Int = .max) {
+        for _ in 0..<Int(seconds * 8) {
+            for id in harness.machine.plan.requests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+                guard let range = harness.machine.exchanges[id]?.request.range else { continue }
+                let fields: HeaderFields = [
+                    "Content-Range": "bytes \(range.first)-\(range.last ?? length - 1)/\(length)", "ETag": "\"v1\"",
+                ]
+                harness.head(206, fields, of: id)
+            }
+            let exchanges = harness.machine.plan.segments.map(\.exchange)
+            let count = share * Int64(min(exchanges.count, capacity)) / Int64(max(1, exchanges.count))
+            for id in exchanges {
+                harness.bytes(Int(count), of: id)
+                harness.budget.receivedCount += count
+            }
+            harness.pass(.milliseconds(125))
+        }
+    }
+
+    private static func count(_ harness: StateMachineHarness) -> Int { harness.machine.plan.segments.count }
+
+    @Test func `connections are added while they increase the rate`() {
+        var harness = Self.harness()
+        Self.run(&harness, seconds: 6)
+        #expect(Self.count(harness) == 16)
+        #expect(harness.log == ["started \(Self.length) resumable"])
+    }
+
+    @Test func `one connection that fills the link stays alone`() {
+        var harness = Self.harness()
+        Self.run(&harness, seconds: 20, capacity: 1)
+        #expect(Self.count(harness) == 1)
+        #expect(harness.machine.extras.number == 1)
+    }
+
+    @Test func `a smaller bound closes the newest connections at the next sample`() {
+        var harness = Self.harness()
+        Self.run(&harness, seconds: 6)
+        harness.budget.bound = 3
+        harness.pass(.milliseconds(125))
+        #expect(Self.count(harness) == 3)
+        harness.budget.bound = 1
+        harness.pass(.milliseconds(125))
+        #expect(Self.count(harness) == 1)
+        #expect(harness.machine.plan[1] != nil, "the first one is the oldest")
+    }
+
+    @Test func `nothing is tried while another transfer tries, or while something else limits the rate`() {
+        for change in [{ $0.mayTry = false }, { $0.isThrottled = true }] as [(inout ConnectionBudget) -> Void] {
+            var harness = Self.harness()
+            change(&harness.budget)
+            Self.run(&harness, seconds: 10)
+            #expect(Self.count(harness) == 1)
+        }
+    }
+
+    @Test func `a host that was worth several connections gets them at once`() {
+        var harness = Self.harness()
+        harness.budget.worthwhile = 4
+        Self.run(&harness, seconds: 1.5)
+        #expect(Self.count(harness) == 4)
+    }
+
+    @Test(arguments: [(8 << 20) - 1, nil] as [Int64?])
+    func `a short file, or one of unknown length, is not measured`(length: Int64?) {
+        var harness = StateMachineHarness.connecting { $0.connections = .automatic(maximum: 16) }
+        harness.head(200, length.map { ["ETag": "\"v1\"", "Content-Length": "\($0)"] } ?? ["ETag": "\"v1\""])
+        harness.bytes(1000)
+        #expect(harness.machine.connectionReport == nil)
+        #expect(harness.tick.map { $0 - harness.now } == .seconds(1), "it is checked no more often than others")
+    }
+
+    @Test func `a maximum of one turns further connections off`() {
+        var harness = Self.harness(.automatic(maximum: 1))
+        harness.budget.worthwhile = 8
+        Self.run(&harness, seconds: 6)
+        #expect(Self.count(harness) == 1 && harness.machine.connectionReport == nil)
+    }
+
+    @Test func `what was found out about the host is returned once`() {
+        var harness = Self.harness()
+        #expect(harness.machine.extras.takeLesson() == nil)
+        Self.run(&harness, seconds: 6)
+        #expect(harness.machine.extras.takeLesson() == HostLesson(worthwhile: 16, hasAccepted: true))
+        var refused = StateMachineHarness.divided(4)
+        refused.accept(2)
+        refused.head(503, ["Retry-After": "7"], of: 3)
+        refused.head(503, of: 4)
+        #expect(refused.machine.extras.takeLesson() == HostLesson(ceiling: 2, refusals: [.seconds(7), nil]))
+        #expect(refused.machine.extras.takeLesson() == nil)
+        var whole = StateMachineHarness.divided(4)
+        whole.head(200, ["Content-Length": "9"], of: 2)
+        #expect(whole.machine.extras.takeLesson() == HostLesson(ignoresRanges: true))
+    }
+
+    @Test func `bounded requests that follow each other don't interrupt the measurement`() {
+        var harness = StateMachineHarness.connecting {
+            $0.connections = .automatic(maximum: 16)
+            $0.windowLength = 8 << 20
+        }
+        while harness.machine.extras.number == 1, harness.now < .seconds(30) {
+            guard let id = harness.exchange, let range = harness.machine.exchanges[id]?.request.range,
+                let last = range.last
+            else {
+                Issue.record("no bounded request")
+                return
+            }
+            harness.head(206, ["Content-Range": "bytes \(range.first)-\(last)/\(Self.length)", "ETag": "\"v1\""])
+            for _ in 0..<8 {
+                harness.bytes(Int(Self.share), of: id)
+                harness.budget.receivedCount += Self.share
+                harness.pass(.milliseconds(125))
+            }
+            harness.end(of: id)
+        }
+        #expect(harness.machine.extras.number > 1)
+    }
+}
