@@ -42,7 +42,7 @@ struct Console: Sendable {
     mutating func show(_ event: RunEvent) {
         if writesJSON, let line = JSONLine(event) { StandardOutput.write("\(line)\n") }
         if isLive { display.take(event) }
-        guard let line = PlainLine(event), line.weight >= leastWeight else { return }
+        guard let line = PlainLine(event, atLeast: leastWeight) else { return }
         let text = line.text(usesColor: terminal.usesColor)
         if isLive {
             lasting.append(text)

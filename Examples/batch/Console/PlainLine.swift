@@ -18,27 +18,38 @@ struct PlainLine: Sendable, Hashable {
     private let verb: String
     private let text: String
 
-    /// Creates the line for an event; nil if the event has none.
-    init?(_ event: RunEvent) {
+    /// Returns the weight of an event's line; nil if the event has none.
+    static func weight(of event: RunEvent) -> Weight? {
+        switch event.what {
+        case .failure: .error
+        case .success(.restarted), .success(.finished): .lasting
+        case .success(.started), .success(.resumed), .success(.retrying), .success(.omitted): .ordinary
+        case .success: nil
+        }
+    }
+
+    /// Creates the line for an event; nil if the event has none, or one of less weight.
+    init?(_ event: RunEvent, atLeast leastWeight: Weight = .ordinary) {
+        guard let weight = Self.weight(of: event), weight >= leastWeight else { return nil }
         let name = event.item.name
         switch event.what {
         case .failure(let error):
-            self.init(.error, "failed", "\(error)")
+            self.init(weight, "failed", "\(error)")
         case .success(.started(let total, let isResumable)):
             let length = total.map { Units.bytes($0) } ?? "of unknown length"
-            self.init(.ordinary, "started", "\(name), \(length)\(isResumable ? "" : ", not resumable")")
+            self.init(weight, "started", "\(name), \(length)\(isResumable ? "" : ", not resumable")")
         case .success(.resumed(let offset)):
-            self.init(.ordinary, "resumed", "\(name) at byte \(offset)")
+            self.init(weight, "resumed", "\(name) at byte \(offset)")
         case .success(.restarted(let reason, let discarded)):
-            self.init(.lasting, "restarted", "\(name), \(Units.bytes(discarded)) discarded: \(reason)")
+            self.init(weight, "restarted", "\(name), \(Units.bytes(discarded)) discarded: \(reason)")
         case .success(.retrying(let attempt, let delay, let error)):
-            self.init(.ordinary, "retrying", "\(name) in \(Units.seconds(delay)), attempt \(attempt) after: \(error)")
+            self.init(weight, "retrying", "\(name) in \(Units.seconds(delay)), attempt \(attempt) after: \(error)")
         case .success(.omitted(let count)):
-            self.init(.ordinary, "omitted", "\(name), \(Units.count(count, "event"))")
+            self.init(weight, "omitted", "\(name), \(Units.count(count, "event"))")
         case .success(.finished(let file)):
             let work = "\(Units.bytes(file.byteCount)) in \(Units.seconds(event.elapsed))"
             let fetched = event.fetched == file.byteCount ? "" : ", \(Units.bytes(event.fetched)) fetched"
-            self.init(.lasting, "finished", "\(file.url.lastPathComponent), \(work)\(fetched)")
+            self.init(weight, "finished", "\(file.url.lastPathComponent), \(work)\(fetched)")
         case .success:
             return nil
         }

@@ -90,8 +90,10 @@ final class Transfer: Sendable {
         label: "async-downloads.stores", qos: .userInitiated, attributes: .concurrent)
 
     /// Returns a value that is computed from the state under the lock.
-    func withState<Value: Sendable>(_ body: (State) -> Value) -> Value {
-        stage.withLock { body(active(&$0).state) }
+    ///
+    /// - Parameter body: Reads the state, which is passed `inout` only because it would otherwise be copied.
+    func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        stage.withLock { body(&active(&$0).state) }
     }
 
     /// Handles one input: decides under the lock, then acts outside it.

@@ -35,6 +35,14 @@ internal import Testing
         #expect(try PlainLine(.sample(.progress(DownloadProgress()))) == nil)
     }
 
+    @Test func `a line that weighs too little is not created`() throws {
+        let (started, finished) = (DownloadEvent.resumed(fromOffset: 5), DownloadEvent.finished(.sample))
+        #expect(try PlainLine(.sample(started), atLeast: .lasting) == nil)
+        #expect(try PlainLine(.sample(finished), atLeast: .lasting)?.weight == .lasting)
+        #expect(try PlainLine(.sample(finished), atLeast: .error) == nil)
+        #expect(try PlainLine(.sample(failure: .notFound), atLeast: .error) != nil)
+    }
+
     @Test func `the line of a failure states the reason, the URL, and the kept bytes, and no secret`() throws {
         let line = try #require(PlainLine(.sample(failure: .notFound)))
         #expect(line.weight == .error)

@@ -42,7 +42,9 @@ extension StringProtocol {
 
     /// Returns whether the texts have the same bytes, apart from the case of ASCII letters.
     func equalsIgnoringASCIICase(_ other: some StringProtocol) -> Bool {
-        utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+        // Most names differ in their lengths, which are known.
+        utf8.count == other.utf8.count
+            && utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }
 
     /// Returns whether the texts have the same UTF-8 bytes, a stricter comparison than `==`.

@@ -38,7 +38,9 @@ final class ConnectionCoordinator: Sendable {
     /// - Parameters:
     ///   - number: The number of the transfer.
     ///   - host: The host for which the transfer has its permit.
-    func budget(of number: Int, _ report: ConnectionReport, permitHost host: String, at now: Duration)
+    func budget(
+        of number: Int, _ report: ConnectionReport, permitHost host: String, at now: Duration
+    )
         -> ConnectionBudget
     {
         let load = scheduler.load(of: host)
