@@ -40,8 +40,7 @@ extension Transfer {
     // MARK: The engine
 
     private func startExchange(_ id: ExchangeID, _ request: ExchangeRequest) {
-        let receiver = ExchangeReceiver(transfer: self, exchange: id)
-        update { state, _ in state.receivers[id] = receiver }
+        guard let receiver = receiver(of: id) else { preconditionFailure("an exchange without a receiver") }
         receiver.started(environment.transport.start(request, handler: receiver))
     }
 

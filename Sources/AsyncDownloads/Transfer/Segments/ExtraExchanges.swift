@@ -10,6 +10,8 @@ struct ExtraExchanges: Sendable {
     static let stallTime = Duration.seconds(10)
     /// The interval between the measurements of the controller.
     static let sampleInterval = Duration.milliseconds(125)
+    /// The time until further exchanges are tried after the host permitted none.
+    private static let heldTime = Duration.seconds(1)
     /// The fewest missing bytes for which automatic exchanges are worth it.
     private static let leastLength: Int64 = 8 << 20
     /// A response with this many bytes isn't short, whatever was requested.
@@ -130,6 +132,11 @@ extension ExtraExchanges {
     mutating func refused(busyCount: Int, retryAfter: Duration?, at now: Duration) {
         refusedCount = max(refusedCount ?? 0, busyCount)
         if let retryAfter { pausedUntil = max(pausedUntil, now + retryAfter) }
+    }
+
+    /// Handles that the host permits no further request now.
+    mutating func held(at now: Duration) {
+        pausedUntil = max(pausedUntil, now + Self.heldTime)
     }
 
     /// Judges the refusals since the last call, because every request was answered.
