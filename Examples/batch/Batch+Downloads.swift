@@ -11,15 +11,16 @@ extension Batch {
     /// The number of requests that are open at the same time.
     ///
     /// It exceeds the number of running downloads, so that downloads that wait for a retry do not block others.
-    var window: Int { 4 * (jobs ?? Self.defaultJobs) }
+    var window: Int { 4 * (jobs ?? Self.largestDefaultJobs) }
 
-    private static let defaultJobs = 6
+    private static let largestDefaultJobs = 64
 
     /// The configuration that follows from the options for all downloads.
     var downloaderConfiguration: Downloader.Configuration {
         var configuration = Downloader.Configuration()
-        configuration.maximumConcurrentTransfers = jobs ?? Self.defaultJobs
-        configuration.maximumConcurrentTransfersPerHost = jobs ?? Self.defaultJobs
+        configuration.maximumConcurrentTransfers = jobs
+        configuration.maximumConcurrentTransfersPerHost = jobs
+        configuration.requestPace = pace
         configuration.bandwidthLimit = limitRate?.value
         if let retries { configuration.retryPolicy.maximumRetries = retries }
         if let timeout { configuration.idleTimeout = .seconds(timeout) }

@@ -59,7 +59,7 @@ extension Batch {
             ("--public-header", !publicHeaders.isEmpty),
             ("--durability", durability != nil), ("--deadline", deadline != nil),
             ("--max-bytes", maximumByteCount != nil), ("--in-use", inUse != nil),
-            ("--limit-rate", limitRate != nil),
+            ("--limit-rate", limitRate != nil), ("--pace", pace != nil),
         ]
         return options.filter(\.1).map(\.0)
     }

@@ -44,7 +44,8 @@ struct Batch: AsyncParsableCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The maximum number of concurrent downloads. (default: 6)", valueName: "n"))
+        help: ArgumentHelp(
+            "The maximum number of concurrent downloads. (default: adaptive, at most 64)", valueName: "n"))
     var jobs: Int?
 
     @Option(
@@ -53,6 +54,13 @@ struct Batch: AsyncParsableCommand {
             "The number of connections for each large file, 1 to 16. (default: as many as increase the rate)",
             valueName: "n"))
     var connections: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The maximum number of requests to one host in any period of this length. (default: no limit)",
+            valueName: "n/seconds"),
+        transform: RequestPace.init(argument:))
+    var pace: RequestPace?
 
     @Option(
         help: ArgumentHelp(

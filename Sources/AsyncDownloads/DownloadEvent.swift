@@ -26,6 +26,9 @@ public enum DownloadEvent: Sendable {
     case progress(DownloadProgress)
 
     /// An attempt failed; the retry with the number `attempt` starts after `delay`.
+    ///
+    /// The number counts all retries since the last new bytes, including those that ``RetryPolicy/maximumRetries`` doesn't
+    /// limit because the server has asked for the delay.
     case retrying(attempt: Int, delay: Duration, error: DownloadError)
 
     /// The download is paused, and this number of bytes is on disk, where another process would find them.

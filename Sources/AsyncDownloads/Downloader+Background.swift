@@ -31,7 +31,7 @@ extension Downloader {
         self.init(
             configuration: configuration,
             transport: configuration.transport.makeTransport(
-                maximumConnectionsPerHost: configuration.maximumConcurrentTransfersPerHost),
+                maximumConnectionsPerHost: configuration.largestTransferCountPerHost),
             store: DiskStore(durability: configuration.durability), time: SystemTimeSource(),
             backgroundSessions: backgroundSessions)
     }

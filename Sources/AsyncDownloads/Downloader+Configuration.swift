@@ -10,13 +10,25 @@ extension Downloader {
 
         /// The maximum number of transfers that run at the same time; further ones wait.
         ///
-        /// Default: 6.
-        public var maximumConcurrentTransfers = 6
+        /// Default: `nil`, which means 64, or an eighth of the number of files that the process may open if that is less.
+        public var maximumConcurrentTransfers: Int?
 
-        /// The maximum number of running transfers for each host.
+        /// The maximum number of running transfers for each host; `nil` for a number that adapts to the host.
         ///
-        /// Default: 6.
-        public var maximumConcurrentTransfersPerHost = 6
+        /// An adaptive number starts at 6. It doubles, up to 64, whenever that many transfers have ended well while
+        /// others waited. If the host responds with 429 or 503, the bound is halved, and the number starts low again; the
+        /// bound rises again in steps of several seconds. A number that you set is used exactly.
+        ///
+        /// Default: `nil`.
+        public var maximumConcurrentTransfersPerHost: Int?
+
+        /// The maximum number of requests to one host in a period; `nil` for no limit.
+        ///
+        /// Redirects, retries, and the requests for parts of a file count as requests to their hosts. Transfers that
+        /// have to wait for the pace keep their place in line, and don't count as running.
+        ///
+        /// Default: no limit.
+        public var requestPace: RequestPace?
 
         /// The maximum number of bytes per second that all downloads together receive; `nil` for no limit.
         ///
@@ -29,9 +41,11 @@ extension Downloader {
         /// to 16, if its request has no ``DownloadRequest/connectionCount``.
         ///
         /// A transfer starts with one connection. It tries more while at least 8 MiB and three seconds are left, no
-        /// other transfer waits, and neither the disk nor a bandwidth limit holds it back; it keeps those that increase
-        /// the rate of the whole downloader. All files of a host together use at most this many. A value outside the
-        /// range counts as the nearest one; 1 turns further connections off.
+        /// other transfer of a large file runs and none waits, and neither the disk nor a bandwidth limit holds it
+        /// back; it keeps those that increase the rate of the whole downloader. When other transfers from the host
+        /// start, the connections are shared with them. Memory pressure halves the number for a minute, or reduces it
+        /// to one, unless ``memoryPressurePolicy`` is ``MemoryPressurePolicy/ignore``. A value outside the range counts
+        /// as the nearest one; 1 turns further connections off.
         ///
         /// Default: 16.
         public var maximumConnectionsPerTransfer = 16

@@ -29,7 +29,7 @@ public final class Downloader: Sendable {
         self.init(
             configuration: configuration,
             transport: configuration.transport.makeTransport(
-                maximumConnectionsPerHost: configuration.maximumConcurrentTransfersPerHost),
+                maximumConnectionsPerHost: configuration.largestTransferCountPerHost),
             store: DiskStore(durability: configuration.durability), time: SystemTimeSource())
     }
 
@@ -46,8 +46,7 @@ public final class Downloader: Sendable {
         let destinations = DestinationReservations()
         let registry = TransferRegistry(destinations: destinations)
         let scheduler = TransferScheduler(
-            limit: configuration.maximumConcurrentTransfers,
-            limitPerHost: configuration.maximumConcurrentTransfersPerHost)
+            limit: configuration.largestTransferCount, configuration.hostLimit, time: time)
         let connections = ConnectionCoordinator(scheduler: scheduler)
         environment = TransferEnvironment(
             transport: transport,
@@ -227,6 +226,21 @@ extension Downloader: CustomReflectable {
 }
 
 extension Downloader.Configuration {
+    /// The maximum number of running transfers.
+    ///
+    /// A transfer has up to four open files, and half of the permitted ones are left to the process.
+    var largestTransferCount: Int {
+        let affordable = DescriptorLimit.current.map { max($0 / 8, ConcurrencyLimit.initialCount) } ?? .max
+        return maximumConcurrentTransfers ?? min(ConcurrencyLimit.maximumCount, affordable)
+    }
+
+    /// The maximum number of running transfers for each host.
+    var largestTransferCountPerHost: Int { maximumConcurrentTransfersPerHost ?? ConcurrencyLimit.maximumCount }
+
+    fileprivate var hostLimit: HostLimit.Settings {
+        HostLimit.Settings(transferCount: maximumConcurrentTransfersPerHost, pace: requestPace)
+    }
+
     fileprivate var requestDefaults: RequestDefaults {
         RequestDefaults(
             abandonment: abandonmentPolicy, deadline: deadline, idleTimeout: idleTimeout, retryPolicy: retryPolicy,

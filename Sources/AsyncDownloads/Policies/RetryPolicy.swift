@@ -5,6 +5,10 @@
 /// 524. The delay before the n-th retry is drawn uniformly from zero to `baseDelay × 2ⁿ⁻¹`, at most ``maximumDelay``.
 /// It is never shorter than the server's Retry-After (RFC 9110, 10.2.3), up to ``maximumRetryAfter``. If the deadline
 /// would pass before the next retry, the download doesn't wait for that retry.
+///
+/// A 429 or 503 response with Retry-After asks for a time without requests, and isn't counted as a failure: until the end
+/// of that time, no download of the downloader sends a request to the host. After ten such responses in a row, without
+/// new bytes in between, each further one uses a retry. The policy ``never`` has no such exception.
 public struct RetryPolicy: Sendable, Hashable {
     /// The maximum number of retries after the first attempt.
     ///

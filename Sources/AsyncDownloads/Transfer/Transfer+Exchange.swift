@@ -4,6 +4,7 @@ internal import Dispatch
 extension Transfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
         let (reply, gate, partial) = update { state, decision in
+            answered(receiver, head, state, &decision)
             var (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
             decision.actions += actions
             endOversized(&state, &decision, at: now)
@@ -94,7 +95,7 @@ extension Transfer {
 
     func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
         update { state, decision in
-            state.receivers[id] = nil
+            if let receiver = state.receivers.removeValue(forKey: id) { answered(receiver, nil, state, &decision) }
             decision.actions += state.machine.exchangeEnded(end, exchange: id, at: now)
         }
     }

@@ -40,8 +40,7 @@ extension Transfer {
     // MARK: The engine
 
     private func startExchange(_ id: ExchangeID, _ request: ExchangeRequest) {
-        let receiver = ExchangeReceiver(transfer: self, exchange: id)
-        update { state, _ in state.receivers[id] = receiver }
+        guard let receiver = receiver(of: id) else { preconditionFailure("an exchange without a receiver") }
         receiver.started(environment.transport.start(request, handler: receiver))
     }
 
@@ -61,12 +60,12 @@ extension Transfer {
             let (receivers, report, host, volume) = withState { state in
                 (state.receivers, state.machine.connectionReport, state.machine.permit.host, state.partial?.volume)
             }
-            let budget = report.map { connectionBudget($0, host: host, volume: volume) } ?? ConnectionBudget()
+            let budget = report.map { connectionBudget($0, host: host, volume: volume) }
             let lesson = update { state, decision in
                 decision.actions += state.machine.tick(at: now, receivers.mapValues(\.callbackStatus), budget)
                 return state.machine.extras.takeLesson()
             }
-            if let report, let lesson { environment.connections.learn(lesson, about: report.origin, at: now) }
+            if let lesson { environment.connections.learn(lesson.lesson, about: lesson.origin, at: now) }
         }
         update { state, _ in state.tick = action }
     }
@@ -80,6 +79,11 @@ extension Transfer {
             environment.bandwidth.isLimiting || work.bandwidth.isLimiting
             || environment.slowDisks.contains(volume, at: now)
         return budget
+    }
+
+    private func leaveConnections(_ lesson: (origin: Origin, lesson: HostLesson)?) {
+        if let lesson { environment.connections.learn(lesson.lesson, about: lesson.origin, at: now) }
+        environment.connections.remove(number)
     }
 
     private func scheduleMark(after delay: Duration) {
@@ -96,10 +100,13 @@ extension Transfer {
                 state.receivers = [:]
             }
             if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
+            if state.machine.extras.hasMeasured {
+                let lesson = state.machine.extras.takeLesson()
+                decision.effects.append(DeferredEffect { [self] in leaveConnections(lesson) })
+            }
             return [state.tick, state.retry, state.mark].compactMap { $0 } + state.subscribers.takeDeadlineTimers()
         }
         for timer in timers { timer.cancel() }
-        environment.connections.remove(number)
         end(ending)
     }
 }

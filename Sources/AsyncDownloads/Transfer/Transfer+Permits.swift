@@ -37,6 +37,35 @@ extension Transfer {
         return true
     }
 
+    /// Begins the request of an exchange, or returns the actions that follow if its host permits none now.
+    func beginRequest(_ id: ExchangeID, _ request: ExchangeRequest, _ state: inout State) -> [TransferAction]? {
+        // An exchange that was canceled in the same step needs no permit.
+        guard state.machine.exchanges[id]?.isCanceled == false else {
+            return state.machine.requestHeld(id, at: now)
+        }
+        let begun: BegunRequest?
+        if state.machine.isExtra(id) {
+            begun = environment.scheduler.beginExtra(host: RedirectChain.host(of: request.url))
+        } else {
+            guard let ticket = state.permit.ticket, let host = state.machine.permit.host else {
+                preconditionFailure("a request without a permit")
+            }
+            begun = environment.scheduler.begin(ticket, host: host)
+            if begun == nil { state.permit.ticket = nil }
+        }
+        guard let begun else { return state.machine.requestHeld(id, at: now) }
+        state.receivers[id] = ExchangeReceiver(transfer: self, exchange: id, request: begun)
+        return nil
+    }
+
+    /// Reports what a head, or an end without a head, says about the limits of the host.
+    func answered(_ receiver: ExchangeReceiver, _ head: ResponseHead?, _ state: State, _ decision: inout Decision) {
+        guard let request = receiver.takeRequest() else { return }
+        let longest = state.machine.demands.retryPolicy.maximumRetryAfter
+        let answer = head.map { HostLimit.Answer($0, longest: longest, date: environment.time.date) } ?? .nothing
+        if environment.scheduler.answered(request, answer) { decision.effects.append(deliveryOfGrants) }
+    }
+
     /// Passes the present priority of the subscribers to the scheduler.
     func updatePriority(_ state: inout State) {
         let priority = state.subscribers.priority
@@ -50,6 +79,19 @@ extension Transfer {
     /// An effect that delivers available grants, to be added after every call to the scheduler.
     var deliveryOfGrants: DeferredEffect {
         DeferredEffect { [environment] in environment.scheduler.deliverGrants() }
+    }
+}
+
+extension HostLimit.Answer {
+    /// - Parameter longest: The longest `Retry-After` that is respected in full (rule 37).
+    init(_ head: ResponseHead, longest: Duration, date: @autoclosure () -> HTTPDate) {
+        guard head.status.asksForFewerRequests else {
+            self = head.status.isRetryable ? .nothing : .accepted
+            return
+        }
+        let date = date()
+        let retryAfter = RetryAfter(head.headers, now: date)?.delay(now: date)
+        self = .refused(retryAfter: retryAfter.map { min($0, longest) })
     }
 }
 

@@ -235,6 +235,11 @@ final class Transfer: Sendable {
                 actions += movePermit(to: host, id, &state)
             case .releasePermit:
                 _ = releasePermit(&state)
+            case .startExchange(let id, let request):
+                guard let waiting = beginRequest(id, request, &state) else { break }
+                actions += waiting
+                effects.append(deliveryOfGrants)
+                continue
             default:
                 break
             }

@@ -61,6 +61,81 @@ struct FanOutTests {
     }
 
     @Test(arguments: Engine.allCases)
+    func `rule 37: a 429 with Retry-After holds back all downloads from the host, and uses no retry`(
+        _ engine: Engine
+    ) async throws {
+        let time = ManualTimeSource()
+        try await TestEnvironment.with(
+            engine, time: time,
+            configure: {
+                $0.maximumConcurrentTransfersPerHost = 1
+                $0.retryPolicy.maximumRetries = 1
+            }
+        ) { environment async throws in
+            let refusals = [Step](repeating: [.retryAfter("30", status: 429)], count: 3)
+            environment.server.serve(Resource(content, script: refusals), at: "/a")
+            environment.server.serve(Resource(content), at: "/b")
+            let first = environment.downloader.start(environment.request("/a", to: "a"))
+            let second = environment.downloader.start(environment.request("/b", to: "b"))
+            for count in 1...3 {
+                _ = await environment.server.requests(at: "/a", reaching: count)
+                while first.state != .retrying { await Task.yield() }
+                if count == 1 {
+                    time.advance(by: .seconds(29))
+                    #expect(second.state == .waiting)
+                    #expect(environment.server.requests().count == 1)
+                }
+                time.advance(by: .seconds(40))
+            }
+            let log = await EventLog(of: first)
+            #expect(log.retries == [.httpStatus, .httpStatus, .httpStatus])
+            #expect(log.file?.byteCount == content.length)
+            #expect(try await second.file.byteCount == content.length)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a pace counts redirects, and holds back further requests to the host`(_ engine: Engine) async throws {
+        let time = ManualTimeSource()
+        try await TestEnvironment.with(
+            engine, time: time,
+            configure: { $0.requestPace = RequestPace(count: 2, period: .seconds(10)) }
+        ) { environment async throws in
+            environment.server.serve(Resource(content, script: [[.redirect(location: "/target")]]), at: "/a")
+            environment.server.serve(Resource(content), at: "/target")
+            environment.server.serve(Resource(content), at: "/b")
+            let redirected = environment.downloader.start(environment.request("/a", to: "a"))
+            #expect(try await redirected.file.byteCount == content.length)
+            let held = environment.downloader.start(environment.request("/b", to: "b"))
+            #expect(held.state == .waiting)
+            time.advance(by: .seconds(9))
+            #expect(held.state == .waiting)
+            #expect(environment.server.requests().count == 2)
+            time.advance(by: .seconds(1))
+            #expect(try await held.file.byteCount == content.length)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a redirect that exceeds the pace waits, and is followed afterwards`(_ engine: Engine) async throws {
+        let time = ManualTimeSource()
+        try await TestEnvironment.with(
+            engine, time: time,
+            configure: { $0.requestPace = RequestPace(count: 1, period: .seconds(10)) }
+        ) { environment async throws in
+            environment.server.serve(Resource(content, script: [[.redirect(location: "/target")]]), at: "/a")
+            environment.server.serve(Resource(content), at: "/target")
+            let download = environment.downloader.start(environment.request("/a", to: "a"))
+            _ = await environment.server.requests(at: "/a", reaching: 1)
+            while download.state != .waiting { await Task.yield() }
+            #expect(environment.server.requests(at: "/target").isEmpty)
+            time.advance(by: .seconds(10))
+            #expect(try await download.file.byteCount == content.length)
+            #expect(environment.server.requests(at: "/a").count == 1)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `rule 58: a host that responds with 429 gets delayed requests, and the file completes`(
         _ engine: Engine
     ) async throws {

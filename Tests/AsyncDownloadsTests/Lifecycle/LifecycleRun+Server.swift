@@ -33,7 +33,8 @@ extension LifecycleRun {
             answerHonestly(exchange, resource)
         case 14..<16:
             note("\(resource): response 503")
-            exchange.refuse(503, chance(2) ? ["Retry-After": "3"] : [:])
+            // A cool-down would hold back other transfers, which the reference model doesn't know.
+            exchange.refuse(503)
             ended(resource, .delay)
         case 16:
             note("\(resource): response 404")

@@ -48,6 +48,12 @@ internal import Testing
         (["--limit-rate", "1"], "--limit-rate was given"),
         (["http://a/x", "--limit-rate", "0"], "--limit-rate requires"),
         (["http://a/x", "--limit-rate", "fast"], "K, M, or G"),
+        (["http://a/x", "--pace", "0/1"], "N/SECONDS"),
+        (["http://a/x", "--pace", "1/0"], "N/SECONDS"),
+        (["http://a/x", "--pace", "10"], "N/SECONDS"),
+        (["http://a/x", "--pace", "1/2/3"], "N/SECONDS"),
+        (["http://a/x", "--pace", "1/nan"], "N/SECONDS"),
+        (["--pace", "1/1"], "--pace was given"),
         (["--deadline", "1"], "--deadline was given"),
         (["--in-use", "fail"], "--in-use was given"),
         (["http://a/x", "--engine", "curl"], "urlsession"),
@@ -77,7 +83,7 @@ internal import Testing
         let batch = try Batch.parse([
             "http://a/x", "-j", "3", "--retries", "7", "--timeout", "1.5", "--durability", "process-crash", "--engine",
             "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K", "-x", "5",
-            "--limit-rate", "2M",
+            "--limit-rate", "2M", "--pace", "100/10",
         ])
         let configuration = batch.downloaderConfiguration
         #expect(configuration.maximumConcurrentTransfers == 3)
@@ -89,6 +95,7 @@ internal import Testing
         #expect(configuration.deadline == .milliseconds(2500))
         #expect(configuration.partialInUsePolicy == .fail)
         #expect(configuration.bandwidthLimit == 2 << 20)
+        #expect(configuration.requestPace == RequestPace(count: 100, period: .seconds(10)))
         #expect(try batch.items()[0].request(into: URL(filePath: "/d")).maximumByteCount == 3072)
         #expect(try batch.items()[0].request(into: URL(filePath: "/d")).connectionCount == 5)
         #expect(batch.window == 12)
@@ -106,6 +113,7 @@ internal import Testing
         #expect(configuration.deadline == plain.deadline)
         #expect(configuration.partialInUsePolicy == plain.partialInUsePolicy)
         #expect(configuration.bandwidthLimit == nil)
+        #expect(configuration.requestPace == nil)
     }
 
     @Test func `items are numbered in order, and common headers precede their own`() throws {

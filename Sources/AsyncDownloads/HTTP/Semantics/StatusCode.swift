@@ -18,6 +18,9 @@ package struct StatusCode: Sendable, Hashable {
         }
     }
 
+    /// Whether the server refuses a request because there are too many (RFC 6585, 4; RFC 9110, 15.6.4).
+    package var asksForFewerRequests: Bool { code == 429 || code == 503 }
+
     /// Whether the same request may succeed later (rule 36).
     ///
     /// CDNs respond with 520 to 524 if the origin server fails.

@@ -18,15 +18,23 @@ final class ExchangeReceiver: ExchangeHandler {
         var end: ExchangeEnd?
         /// Whether the end was passed to the transfer.
         var hasEnded = false
+        /// The request, until its answer was reported to the scheduler.
+        var request: BegunRequest?
     }
 
     private let transfer: Transfer
     private let id: ExchangeID
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(transfer: Transfer, exchange id: ExchangeID) {
+    init(transfer: Transfer, exchange id: ExchangeID, request: BegunRequest) {
         self.transfer = transfer
         self.id = id
+        state = Mutex(State(request: request))
+    }
+
+    /// Returns the request, once, to report its answer to the scheduler.
+    func takeRequest() -> BegunRequest? {
+        state.withLock { $0.request.take() }
     }
 
     /// Stores the engine's handle, which may arrive after the exchange's first callbacks.

@@ -1,71 +1,26 @@
 /// A value without effects that decides which transfers may run, and which one is next (rule 58).
 ///
-/// At most `limit` transfers have a permit, and at most `limitPerHost` of them use one host. The highest priority goes
-/// first, and within one priority the lowest place in line. Every eighth permit goes to the oldest request whose host
-/// is below its limit, so that a stream of urgent requests does not starve the others. A host at its limit delays only
-/// its own requests.
+/// At most `limit` transfers have a permit, and each host limits how many of them use it, and when (``HostLimit``). The
+/// highest priority goes first, and within one priority the lowest place in line. Every eighth permit goes to the oldest
+/// request whose host is below its limit, so that a stream of urgent requests does not starve the others. A host at its
+/// limit delays only its own requests.
+///
+/// A permit includes one request to the host. Each further request has to be permitted as well
+/// (``begin(_:at:)``).
 ///
 /// Every operation and every single grant takes O(log n) steps for n requests in the queue.
 struct PermitQueue: Sendable {
-    /// Identifies one request for a permit; tickets increase and are never reused.
-    struct Ticket: Sendable, Hashable, Comparable {
-        let number: Int
-        /// The slot that stores the request, which is reused after the request is released.
-        let slot: Int32
-
-        static func < (left: Self, right: Self) -> Bool { left.number < right.number }
-    }
-
-    /// The stage of a request.
-    enum Stage: Sendable {
-        /// The request waits for a permit.
-        case waiting
-        /// The request has a permit, and runs at its host.
-        case running
-    }
-
-    private struct Request: HeapElement {
-        let number: Int
-        /// The number of the ticket that determines the place in line.
-        let place: Int
-        var host: Int32
-        var heapIndex: Int32 = 0
-        var rank: Int8
-        var stage = Stage.waiting
-
-        var position: Position { Position(rank: rank, place: place, number: number) }
-        /// The position among requests of the same host and rank.
-        var order: Position { Position(rank: 0, place: place, number: number) }
-    }
-
-    /// The requests of one host that wait or run; there is no value for a host without requests.
-    private struct Host: Sendable {
-        let name: String
-        var runningCount = 0
-        /// The waiting requests, by their ranks in descending order.
-        var lines = [SlotHeap<Request>](repeating: SlotHeap(), count: ranks.count)
-        /// The number of consecutive times that the host reached its limit while its oldest request was still waiting.
-        var passedOver = 0
-
-        var isIdle: Bool { runningCount == 0 && lines.allSatisfy(\.isEmpty) }
-
-        static let ranks = [DownloadRequest.Priority.high, .normal, .low].map(\.rank)
-
-        /// The index in ``lines`` of the requests with this rank.
-        static func line(_ rank: Int8) -> Int {
-            guard let index = ranks.firstIndex(of: rank) else { preconditionFailure("no priority has rank \(rank)") }
-            return index
-        }
-    }
-
     /// The interval, in grants, at which one goes by age instead of by priority.
     private static let period = 8
 
     private let limit: Int
-    private let limitPerHost: Int
+    private let settings: HostLimit.Settings
     private var requests = SlotTable<Request>()
     private var hosts = SlotTable<Host>()
     private var hostSlots: [String: Int32] = [:]
+    private var idleLimits = IdleHostLimits()
+    /// The hosts below their limits to which no request may be sent at present, with the time until then.
+    private var pausedHosts = Heap<Int32, Duration>()
     /// The first requests in line by priority and by age, one for each host below its limit.
     private var urgentHeads = Heap<Int32, Position>()
     private var oldestHeads = Heap<Int32, Position>()
@@ -94,10 +49,13 @@ struct PermitQueue: Sendable {
         return hostSlots[host].map { slot in hosts[slot].lines.contains { !$0.isEmpty } } ?? false
     }
 
-    /// Creates an empty queue; limits below 1 count as 1.
-    init(limit: Int, limitPerHost: Int) {
+    /// The earliest time at which ``grant(at:)`` may grant a permit without another change of the queue.
+    var nextTime: Duration? { pausedHosts.first?.order }
+
+    /// Creates an empty queue; a limit below 1 counts as 1.
+    init(limit: Int, _ settings: HostLimit.Settings) {
         self.limit = max(1, limit)
-        self.limitPerHost = max(1, limitPerHost)
+        self.settings = settings
     }
 
     /// Returns the stage of a request, or nil for a ticket that is not in the queue.
@@ -124,20 +82,22 @@ struct PermitQueue: Sendable {
         lineUp(ticket.slot)
     }
 
-    /// Moves a permit to another host if that host is below its limit; otherwise releases the permit.
+    /// Moves a permit to another host if that host permits a request now; otherwise releases the permit.
     ///
     /// - Returns: Whether the ticket still has a permit.
-    mutating func move(_ ticket: Ticket, to name: String) -> Bool {
+    mutating func move(_ ticket: Ticket, to name: String, at now: Duration) -> Bool {
         guard let request = request(ticket), request.stage == .running else { return false }
         guard hosts[request.host].name != name else { return true }
-        guard hostSlots[name].map({ hosts[$0].runningCount < limitPerHost }) ?? true else {
+        let host = slot(of: name)
+        guard hosts[host].isBelowLimit, hosts[host].limit.nextTime(at: now) == nil else {
+            hostChanged(host)
             release(ticket)
             return false
         }
-        leaveHost(request.host)
-        let host = slot(of: name)
-        requests.update(ticket.slot) { $0.host = host }
-        hosts.update(host) { $0.runningCount += 1 }
+        // First, because a host without requests is removed.
+        enterHost(host, at: now)
+        leaveHost(request)
+        requests.update(ticket.slot) { ($0.host, $0.isReserved, $0.isAccepted) = (host, true, false) }
         hostChanged(host)
         return true
     }
@@ -151,16 +111,17 @@ struct PermitQueue: Sendable {
             hostChanged(request.host)
         case .running:
             holderCount -= 1
-            leaveHost(request.host)
+            leaveHost(request)
         }
         requests.remove(at: ticket.slot)
     }
 
     /// Grants all permits that are available now, and returns their tickets in the order of the grants.
-    mutating func grant() -> [Ticket] {
+    mutating func grant(at now: Duration) -> [Ticket] {
         var granted: [Ticket] = []
-        while holderCount < limit, let slot = next() {
-            run(slot)
+        while let (host, time) = pausedHosts.first, time <= now { continueHost(host) }
+        while holderCount < limit, let slot = next(at: now) {
+            run(slot, at: now)
             granted.append(Ticket(number: requests[slot].number, slot: slot))
         }
         return granted
@@ -176,10 +137,12 @@ struct PermitQueue: Sendable {
     /// Each host also counts its grants. Otherwise, the oldest request of a host that is at its limit whenever a grant
     /// by age is due would starve. Two successive grants are never made by age, so the most urgent request gets one of
     /// any two grants.
-    private mutating func next() -> Int32? {
+    private mutating func next(at now: Duration) -> Int32? {
+        while let host = urgentHeads.first?.key, pauses(host, at: now) {}
         guard let host = urgentHeads.first?.key, let urgent = mostUrgent(of: host) else { return nil }
         var chosen = urgent
         if !wasByAge {
+            while isOldestDue, let host = oldestHeads.first?.key, pauses(host, at: now) {}
             if isOldestDue, let oldest = oldestHeads.first.flatMap({ oldest(of: $0.key) }) {
                 isOldestDue = false
                 chosen = oldest
@@ -191,43 +154,119 @@ struct PermitQueue: Sendable {
         return chosen
     }
 
-    private mutating func run(_ slot: Int32) {
+    /// Pauses a host to which no request may be sent now, and returns whether that is so.
+    private mutating func pauses(_ host: Int32, at now: Duration) -> Bool {
+        guard let time = hosts[host].limit.nextTime(at: now) else { return false }
+        pausedHosts[host] = time
+        hostChanged(host)
+        return true
+    }
+
+    private mutating func run(_ slot: Int32, at now: Duration) {
         let host = requests[slot].host
         let isOldest = oldest(of: host) == slot
         holderCount += 1
         permitCount += 1
         if permitCount % Self.period == Self.period - 1 { isOldestDue = true }
         leaveLine(slot)
+        enterHost(host, at: now)
         hosts.update(host) { host in
-            host.runningCount += 1
             if isOldest {
                 host.passedOver = 0
-            } else if host.runningCount == limitPerHost {
+            } else if !host.isBelowLimit {
                 host.passedOver += 1
             }
         }
-        requests.update(slot) { $0.stage = .running }
+        requests.update(slot) { ($0.stage, $0.isReserved, $0.isAccepted) = (.running, true, false) }
         hostChanged(host)
     }
 }
 
-extension PermitQueue {
-    /// The position of a request: by priority, then by its place in line.
-    private struct Position: Comparable, Sendable {
-        let rank: Int8
-        let place: Int
-        let number: Int
+// MARK: - Requests to hosts
 
-        static func < (left: Self, right: Self) -> Bool {
-            if left.rank != right.rank { return left.rank > right.rank }
-            return left.place != right.place ? left.place < right.place : left.number < right.number
+extension PermitQueue {
+    /// Begins a request of a transfer to the host of its permit, and returns the number of the request.
+    ///
+    /// If the host permits no request now, the permit is released, and the result is nil.
+    mutating func begin(_ ticket: Ticket, at now: Duration) -> Int? {
+        guard let request = request(ticket), request.stage == .running else { return nil }
+        let number: Int? = hosts.update(request.host) { host in
+            if request.isReserved {
+                // The cool-down has begun after the grant.
+                guard host.limit.coolDownEnd <= now else { return nil }
+            } else {
+                guard host.limit.nextTime(at: now) == nil else { return nil }
+                host.limit.reserve(at: now)
+            }
+            return host.limit.begin()
+        }
+        if number == nil { release(ticket) } else { requests.update(ticket.slot) { $0.isReserved = false } }
+        return number
+    }
+
+    /// Begins an extra request of a transfer that runs, and returns the number of the request.
+    ///
+    /// The result is nil if the host permits no request now.
+    mutating func beginExtra(host name: String, at now: Duration) -> Int? {
+        let host = slot(of: name)
+        defer { hostChanged(host) }
+        return hosts.update(host) { host in
+            guard host.limit.nextTime(at: now) == nil else { return nil }
+            host.limit.reserve(at: now)
+            return host.limit.begin()
         }
     }
 
+    /// Records the answer to a request that was begun.
+    ///
+    /// - Parameter ticket: The permit under which the request was begun; nil for an extra request.
+    /// - Returns: Whether permits may be granted because of the answer.
+    mutating func answered(
+        _ number: Int, host name: String, _ answer: HostLimit.Answer, ticket: Ticket?, at now: Duration
+    ) -> Bool {
+        let host = slot(of: name)
+        hosts.update(host) { host in
+            host.limit.answered(
+                number, answer, isExtra: ticket == nil, runningCount: host.runningCount, at: now)
+        }
+        if let ticket, request(ticket)?.host == host {
+            requests.update(ticket.slot) { $0.isAccepted = answer == .accepted }
+        }
+        let wasPaused = pausedHosts[host] != nil
+        continueHost(host)
+        return wasPaused
+    }
+
+    /// Determines again whether a request may be sent to the host.
+    private mutating func continueHost(_ host: Int32) {
+        pausedHosts[host] = nil
+        hostChanged(host)
+    }
+
+    private mutating func enterHost(_ host: Int32, at now: Duration) {
+        hosts.update(host) { host in
+            host.runningCount += 1
+            host.limit.reserve(at: now)
+        }
+    }
+
+    private mutating func leaveHost(_ request: Request) {
+        hosts.update(request.host) { host in
+            host.runningCount -= 1
+            if request.isReserved { host.limit.withdraw() }
+            if request.isAccepted { host.limit.succeeded(isInDemand: host.isInDemand) }
+        }
+        hostChanged(request.host)
+    }
+}
+
+// MARK: - Lines
+
+extension PermitQueue {
     /// Returns the slot of the host with this name, which is added if necessary.
     private mutating func slot(of name: String) -> Int32 {
         if let slot = hostSlots[name] { return slot }
-        let slot = hosts.insert(Host(name: name))
+        let slot = hosts.insert(Host(name: name, limit: idleLimits.take(name) ?? HostLimit(settings)))
         hostSlots[name] = slot
         return slot
     }
@@ -252,17 +291,15 @@ extension PermitQueue {
         hosts.update(request.host) { $0.lines[Host.line(request.rank)].remove(slot, in: &requests) }
     }
 
-    private mutating func leaveHost(_ host: Int32) {
-        hosts.update(host) { $0.runningCount -= 1 }
-        hostChanged(host)
-    }
-
-    private mutating func hostChanged(_ host: Int32) {
-        let isBelowLimit = hosts[host].runningCount < limitPerHost
-        urgentHeads[host] = isBelowLimit ? mostUrgent(of: host).map { requests[$0].position } : nil
-        oldestHeads[host] = isBelowLimit ? oldest(of: host).map { requests[$0].order } : nil
-        guard hosts[host].isIdle else { return }
-        hostSlots[hosts[host].name] = nil
-        hosts.remove(at: host)
+    private mutating func hostChanged(_ slot: Int32) {
+        let host = hosts[slot]
+        if !host.isInDemand { pausedHosts[slot] = nil }
+        let mayRun = host.isBelowLimit && pausedHosts[slot] == nil
+        urgentHeads[slot] = mayRun ? mostUrgent(of: slot).map { requests[$0].position } : nil
+        oldestHeads[slot] = mayRun ? oldest(of: slot).map { requests[$0].order } : nil
+        guard host.isIdle else { return }
+        hostSlots[host.name] = nil
+        idleLimits.keep(host.limit, of: host.name)
+        hosts.remove(at: slot)
     }
 }

@@ -6,11 +6,11 @@ struct ConnectionBudget: Sendable, Hashable {
     var bound = HostPool.maximumExchangeCount
     /// The number of connections that was worth it in an earlier transfer from the host; 1 if nothing is known.
     var worthwhile = 1
-    /// Whether no other transfer of the downloader tries a step.
+    /// Whether no other transfer of the downloader measures its rate, so that a gain is that of its connections.
     var mayTry = true
     /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
     var isThrottled = false
-    /// Whether another transfer has started, has ended, or has changed its number of connections since the last time.
+    /// Whether a transfer of the downloader has started or ended since the last sample.
     var isDisturbed = false
 }
 
@@ -22,20 +22,20 @@ struct ConnectionReport: Sendable, Hashable {
     var number: Int
     /// Whether the caller has chosen the number.
     var isFixed: Bool
-    /// Whether a step to more connections is being judged.
-    var isTrying: Bool
 }
 
 /// What a transfer has found out about its host, for later transfers.
 struct HostLesson: Sendable, Hashable {
-    /// The most connections that the host accepts; nil if it has refused none.
+    /// The most connections that the host accepts; nil if nothing was found out.
     var ceiling: Int?
     /// The number of connections that was worth it; nil if no step was judged.
     var worthwhile: Int?
     /// Whether the host sends the whole body in response to a range.
     var ignoresRanges = false
-    /// The refusals of further connections, each with the time that the host asked to wait.
-    var refusals: [Duration?] = []
-    /// Whether the host has accepted a further connection after the last refusal.
+    /// Whether the host has refused a further connection.
+    var isRefused = false
+    /// The time that the host asks to wait after the refusal.
+    var retryAfter: Duration?
+    /// Whether the host has accepted a further connection.
     var hasAccepted = false
 }

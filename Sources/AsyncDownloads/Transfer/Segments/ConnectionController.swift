@@ -58,7 +58,12 @@ struct ConnectionController: Sendable {
     private var state: State
     /// The number that was decided, before the present bound.
     private var decided: Int
+    /// The lowest bound of the last seconds.
     private var bound = Int.max
+    /// When the bound last applied.
+    private var boundTime = Duration.zero
+    /// The number that was worth its connections according to the last judgment; nil before the first one.
+    private(set) var worthwhile: Int?
     private var windows = RateWindows()
     private var collapse = CollapseWatch()
     private var refusals = RefusalRecord()
@@ -66,6 +71,8 @@ struct ConnectionController: Sendable {
     private var isFirstClimb = true
     private var holdTime = Self.firstHold
 
+    /// For how long a bound has to be larger before it is, so that short files don't close connections repeatedly.
+    private static let boundMemory = Duration.seconds(5)
     static let firstHold = Duration.seconds(30)
     static let longestHold = Duration.seconds(600)
     /// A connection that brings less than this share of an earlier one isn't kept.
@@ -104,16 +111,16 @@ struct ConnectionController: Sendable {
 extension ConnectionController {
     /// Handles a sample, which is due eight times a second, and returns how many connections the transfer may use.
     mutating func measure(_ sample: Sample, at now: Duration) -> Int {
-        bound = max(1, sample.bound)
+        setBound(max(1, sample.bound), at: now)
         collapse.expire(at: now)
         refusals.record(busyCount: sample.busyCount)
         refusals.recover(at: now)
         guard case .automatic(let maximum) = mode else { return number }
-        // A smaller bound is not a judgment, but the present windows don't measure the new number.
+        // A bound is not a judgment, but the windows don't measure the decided number.
         if number < decided {
-            decided = number
             windows.void()
-            if isTrying { state = .measuring }
+            if case .trying(let step) = state { (decided, state) = (step.from, .measuring) }
+            decided = min(decided, collapse.ceiling ?? .max, refusals.ceiling ?? .max)
         }
         // Windows are comparable only if all connections receive, and nothing else limits them.
         if sample.isThrottled || sample.busyCount < decided, !isCompletingStep { windows.void() }
@@ -127,7 +134,12 @@ extension ConnectionController {
         return number
     }
 
-    /// Handles that another transfer has started, has ended, or has changed its number of connections.
+    private mutating func setBound(_ new: Int, at now: Duration) {
+        guard new <= bound || now - boundTime >= Self.boundMemory else { return }
+        (bound, boundTime) = (new, now)
+    }
+
+    /// Handles that another transfer has started or ended.
     ///
     /// The rate before is not comparable with the rate after. A step that is being judged is taken back without a
     /// penalty.
@@ -166,15 +178,6 @@ extension ConnectionController {
     mutating func accepted(busyCount: Int) {
         refusals.accepted(busyCount: busyCount)
     }
-
-    /// The number that was worth its connections; nil before a step was judged.
-    var worthwhile: Int? {
-        switch state {
-        case .holding: decided
-        case .trying(let step): isFirstClimb ? step.from : nil
-        case .measuring: decided > 1 ? decided : nil
-        }
-    }
 }
 
 // MARK: - Steps
@@ -207,7 +210,7 @@ extension ConnectionController {
         }
         if let rate, !windows.isBursty, rate >= step.rate * (1 + 0.75 * step.proportion) {
             collapse.accepted(rate)
-            state = .measuring
+            (state, worthwhile) = (.measuring, step.to)
             return windows.void()
         }
         var step = step
@@ -222,8 +225,12 @@ extension ConnectionController {
             let settled = windows.settled
         {
             decide(step, settled, isLast: isLast, at: now)
+        } else if isLast, let latest = windows.latest {
+            decide(step, latest, isLast: true, at: now)
         } else if isLast {
-            decide(step, windows.latest, isLast: true, at: now)
+            // The connections were never busy at the same time, so that nothing is known about their number.
+            decided = step.from
+            hold(for: Self.firstHold, at: now)
         }
     }
 
@@ -232,7 +239,7 @@ extension ConnectionController {
         if gain >= 0.5 * step.proportion {
             // The rate has settled, so that the next step can follow at once.
             collapse.accepted(rate)
-            state = .measuring
+            (state, worthwhile) = (.measuring, step.to)
             return
         }
         // A gain that may be chance has to last for a second.
@@ -242,6 +249,7 @@ extension ConnectionController {
         let kept = isWorthSome ? Int((gain * Double(step.from) - Self.leastContribution).rounded(.up)) : 0
         isFirstClimb = false
         decided = min(step.from + kept, step.to)
+        worthwhile = decided
         collapse.accepted(decided == step.from ? step.rate : rate)
         hold(for: holdTime, at: now)
         holdTime = min(holdTime * 2, Self.longestHold)
@@ -254,6 +262,7 @@ extension ConnectionController {
 
     private mutating func halve(at now: Duration) {
         decided = max(1, decided / 2)
+        worthwhile = decided
         collapse.halved(to: decided, at: now)
         hold(for: Self.firstHold, at: now)
     }

@@ -10,6 +10,8 @@ struct ExtraExchanges: Sendable {
     static let stallTime = Duration.seconds(10)
     /// The interval between the measurements of the controller.
     static let sampleInterval = Duration.milliseconds(125)
+    /// The time until further exchanges are tried after the host permitted none.
+    private static let heldTime = Duration.seconds(1)
     /// The fewest missing bytes for which automatic exchanges are worth it.
     private static let leastLength: Int64 = 8 << 20
     /// A response with this many bytes isn't short, whatever was requested.
@@ -35,7 +37,13 @@ struct ExtraExchanges: Sendable {
     private var controller: ConnectionController?
     /// Whether the body that flows is long enough for an automatic number.
     private var isLong = false
+    /// The origin of the body that flows, or of the last one.
+    private var origin: Origin?
     private var lesson = HostLesson()
+    /// The number in the last lesson that was taken.
+    private var taughtNumber: Int?
+    /// The longest time that the host asks to wait, of the refusals that are not judged.
+    private var retryAfter: Duration?
     /// Whether no further extra exchange is started in this transfer.
     private(set) var isOff: Bool
     /// Whether the server doesn't understand the condition of extra requests.
@@ -65,9 +73,14 @@ struct ExtraExchanges: Sendable {
 
     /// Forgets what a server has shown, because another one is asked from now on.
     mutating func hostChanged() {
-        (isOff, controller, lesson) = (Self.isAlwaysOff(mode), nil, HostLesson())
+        isOff = Self.isAlwaysOff(mode)
+        forgetNumber()
         (dropsCondition, hasSeenDifference) = (false, false)
-        (pausedUntil, refusedCount) = (.zero, nil)
+    }
+
+    private mutating func forgetNumber() {
+        (controller, lesson, taughtNumber) = (nil, HostLesson(), nil)
+        (pausedUntil, refusedCount, retryAfter) = (.zero, nil, nil)
     }
 
     /// Starts no further extra exchange in this transfer.
@@ -109,9 +122,13 @@ struct ExtraExchanges: Sendable {
 extension ExtraExchanges {
     /// Records that the first body of an attempt flows.
     ///
-    /// - Parameter missing: The number of bytes of the file that are missing; nil if the length is unknown.
-    mutating func bodyStarted(missing: Int64?, at now: Duration) {
+    /// - Parameters:
+    ///   - missing: The number of bytes of the file that are missing; nil if the length is unknown.
+    ///   - origin: The origin of the body. A redirect may lead to another one than before.
+    mutating func bodyStarted(missing: Int64?, from origin: Origin?, at now: Duration) {
         guard !isOff else { return }
+        if self.origin != origin { forgetNumber() }
+        self.origin = origin
         if case .fixed = mode, controller == nil { controller = ConnectionController(mode, at: now) }
         isLong = missing ?? 0 >= Self.leastLength
         // What was measured in an earlier attempt isn't comparable. Bounded requests follow each other without a pause.
@@ -121,13 +138,19 @@ extension ExtraExchanges {
     /// Whether samples are measured.
     var isMeasuring: Bool { !isOff && (controller != nil || isLong) }
 
+    /// Whether the number of exchanges was ever measured.
+    var hasMeasured: Bool { controller != nil }
+
     /// Returns what the downloader needs to know for the next sample; nil if none is measured.
-    func report(of origin: Origin?) -> ConnectionReport? {
+    ///
+    /// - Parameter isDivisible: Whether parts of the file may be fetched at the same time.
+    func report(isDivisible: Bool) -> ConnectionReport? {
         guard isMeasuring, let origin else { return nil }
-        var isFixed = false
-        if case .fixed = mode { isFixed = true }
-        return ConnectionReport(
-            origin: origin, number: number, isFixed: isFixed, isTrying: controller?.isTrying ?? false)
+        switch mode {
+        case .fixed: return ConnectionReport(origin: origin, number: number, isFixed: true)
+        case .automatic:
+            return isDivisible ? ConnectionReport(origin: origin, number: number, isFixed: false) : nil
+        }
     }
 
     /// Handles a sample.
@@ -144,11 +167,13 @@ extension ExtraExchanges {
     }
 
     /// Returns what the transfer has found out about its host since the last call; nil for nothing new.
-    mutating func takeLesson() -> HostLesson? {
-        if case .automatic = mode { lesson.worthwhile = controller?.worthwhile }
-        guard lesson != HostLesson() else { return nil }
+    mutating func takeLesson() -> (origin: Origin, lesson: HostLesson)? {
+        if case .automatic = mode, let worthwhile = controller?.worthwhile, worthwhile != taughtNumber {
+            (lesson.worthwhile, taughtNumber) = (worthwhile, worthwhile)
+        }
+        guard let origin, lesson != HostLesson() else { return nil }
         defer { lesson = HostLesson() }
-        return lesson
+        return (origin, lesson)
     }
 
     /// Handles that an extra exchange was accepted, with which `busyCount` exchanges have a segment.
@@ -163,9 +188,13 @@ extension ExtraExchanges {
     /// No further request is sent before ``judgeRefusals(at:)``.
     mutating func refused(busyCount: Int, retryAfter: Duration?, at now: Duration) {
         refusedCount = max(refusedCount ?? 0, busyCount)
-        lesson.refusals.append(retryAfter)
-        lesson.hasAccepted = false
+        if let retryAfter { self.retryAfter = max(self.retryAfter ?? .zero, retryAfter) }
         if let retryAfter { pausedUntil = max(pausedUntil, now + retryAfter) }
+    }
+
+    /// Handles that the host permits no further request now.
+    mutating func held(at now: Duration) {
+        pausedUntil = max(pausedUntil, now + Self.heldTime)
     }
 
     /// Judges the refusals since the last call, because every request was answered.
@@ -174,8 +203,10 @@ extension ExtraExchanges {
     mutating func judgeRefusals(at now: Duration) {
         guard let count = refusedCount else { return }
         refusedCount = nil
+        (lesson.isRefused, lesson.retryAfter, retryAfter) = (true, retryAfter, nil)
         guard let ceiling = controller?.refused(aliveCount: count, at: now) else { return }
-        lesson.ceiling = ceiling
+        // The refusal of the first further connection may be an accident.
+        if ceiling > 1 { lesson.ceiling = ceiling }
     }
 
     /// Returns the most bytes of one extra request, so that all windows together take as much memory as a single one.
@@ -201,9 +232,10 @@ extension ExtraExchanges {
         switch mode {
         case .fixed: return .init(count: count, minimumLength: limits.shortestSegment)
         case .automatic:
-            guard missing >= Self.leastLength || plan.segments.count > 1 else { return nil }
+            let groupCount = min(count, Self.groupSize - plan.requests.count)
+            guard groupCount > 0, missing >= Self.leastLength || plan.segments.count > 1 else { return nil }
             return .init(
-                count: min(count, Self.groupSize), minimumLength: limits.shortestSegment,
+                count: groupCount, minimumLength: limits.shortestSegment,
                 minimumTime: max(.seconds(1), plan.setup * 8))
         }
     }

@@ -27,10 +27,10 @@ struct HostConnections: Sendable {
                 refusalCount += 1
                 return coolDownEnd = max(coolDownEnd, now + min(delay, HostConnections.longestCoolDown))
             }
-            coolDownEnd = max(coolDownEnd, now + retryAfter)
+            coolDownEnd = max(coolDownEnd, now + min(retryAfter, HostConnections.longestCoolDown))
         }
 
-        /// The most connections over all transfers.
+        /// The most connections of one transfer.
         func limit(at now: Duration) -> Int {
             guard let ceiling else { return HostConnections.maximumCount }
             let recovered = Int((now - ceiling.since) / HostConnections.ceilingRecovery)
@@ -54,7 +54,7 @@ struct HostConnections: Sendable {
 // MARK: - Queries
 
 extension HostConnections {
-    /// Returns the most connections of all transfers that the host permits.
+    /// Returns the most connections of one transfer that the host permits.
     func limit(of origin: Origin, at now: Duration) -> Int { hosts[origin]?.limit(at: now) ?? Self.maximumCount }
 
     /// Returns whether the number of connections with the host may grow now.
@@ -79,8 +79,11 @@ extension HostConnections {
             if let ceiling = lesson.ceiling { host.ceiling = (max(1, ceiling), now) }
             if let worthwhile = lesson.worthwhile { host.worthwhile = worthwhile }
             if lesson.ignoresRanges { host.ignoresRanges = true }
-            for retryAfter in lesson.refusals { host.refused(retryAfter: retryAfter, at: now) }
-            if lesson.hasAccepted { host.refusalCount = 0 }
+            if lesson.isRefused {
+                host.refused(retryAfter: lesson.retryAfter, at: now)
+            } else if lesson.hasAccepted {
+                host.refusalCount = 0
+            }
         }
     }
 }

@@ -54,8 +54,8 @@ struct RateWindows: Sendable, Hashable {
         return rates.count == Self.longestCount ? mean(Self.burstCount) : nil
     }
 
-    /// The mean of up to eight windows, where a decision can't wait; zero without any.
-    var latest: Double { mean(min(Self.burstCount, rates.count)) ?? 0 }
+    /// The mean of up to eight windows, where a decision can't wait; nil without any.
+    var latest: Double? { rates.isEmpty ? nil : mean(min(Self.burstCount, rates.count)) }
 
     /// Returns the mean of the last windows; nil if there are fewer.
     func mean(_ count: Int) -> Double? {

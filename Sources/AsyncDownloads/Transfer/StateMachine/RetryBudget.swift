@@ -9,7 +9,13 @@ struct RetryBudget: Sendable {
         let longestDelay: Duration
     }
 
+    /// The number of refusals with `Retry-After` in a row that don't count as failures.
+    ///
+    /// The limit brings a download to an end that a server refuses forever.
+    private static let maximumCoolDownCount = 10
+
     private(set) var retriesUsed = 0
+    private var coolDownCount = 0
     /// The most bytes that the transfer ever had.
     private var mostReceived: Int64 = 0
     private var forcedRestartCount = 0
@@ -37,15 +43,26 @@ struct RetryBudget: Sendable {
         if received > mostReceived {
             // Rule 37: an attempt that brought new bytes doesn't count as a failure.
             mostReceived = received
-            retriesUsed = 0
+            (retriesUsed, coolDownCount) = (0, 0)
         }
+        if let coolDown = coolDown(after: error, policy) { return coolDown }
         guard error.isRetryable, retriesUsed < policy.maximumRetries else { return nil }
         retriesUsed += 1
         return Attempt(
-            number: retriesUsed,
+            number: retriesUsed + coolDownCount,
             delay: policy.delay(
                 beforeRetry: retriesUsed, jitter: jitter.nextFraction(), retryAfter: error.retryAfter),
             longestDelay: policy.delay(beforeRetry: retriesUsed, jitter: 1, retryAfter: error.retryAfter))
+    }
+
+    /// Returns the attempt after a cool-down that the server asks for, which isn't a failure of the transfer.
+    private mutating func coolDown(after error: DownloadError, _ policy: RetryPolicy) -> Attempt? {
+        let delay = min(error.retryAfter ?? .zero, policy.maximumRetryAfter)
+        guard let status = error.statusCode, StatusCode(status).asksForFewerRequests, delay > .zero,
+            policy.maximumRetries > 0, coolDownCount < Self.maximumCoolDownCount
+        else { return nil }
+        coolDownCount += 1
+        return Attempt(number: retriesUsed + coolDownCount, delay: delay, longestDelay: delay)
     }
 
     /// Counts a restart that a response forces, and returns how many there were before.

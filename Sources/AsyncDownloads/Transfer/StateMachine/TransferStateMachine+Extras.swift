@@ -203,13 +203,15 @@ extension TransferStateMachine {
     /// What the downloader needs to know for the next check; nil if the number of exchanges isn't measured.
     var connectionReport: ConnectionReport? {
         guard case .exchanging = state else { return nil }
-        return extras.report(of: Origin(address.redirects.current))
+        return extras.report(isDivisible: isDivisible)
     }
 
     /// Measures the rate, and replaces the extra exchanges that have stalled while others receive.
-    mutating func checkExtras(_ connections: ConnectionBudget, at now: Duration) -> [TransferAction] {
+    ///
+    /// - Parameter connections: What the downloader knows; nil if no ``connectionReport`` was made.
+    mutating func checkExtras(_ connections: ConnectionBudget?, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
-        if extras.isMeasuring, let length = bytes.representation?.length {
+        if extras.isMeasuring, let connections, let length = bytes.representation?.length {
             extras.measure(plan, connections, remaining: length - bytes.count, at: now)
             actions += cancelUseless(at: now)
         }

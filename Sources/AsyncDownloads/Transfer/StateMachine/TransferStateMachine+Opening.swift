@@ -34,6 +34,24 @@ extension TransferStateMachine {
         return close(.moving, at: now)
     }
 
+    /// Handles that the request of an exchange has to wait, because its host permits none now.
+    ///
+    /// The permit of a first exchange is lost. An extra exchange is requested again later.
+    mutating func requestHeld(_ id: ExchangeID, at now: Duration) -> [TransferAction] {
+        guard case .exchanging = state, let exchange = exchanges[id], !exchange.isCanceled else {
+            return exchangeEnded(.cancelled, exchange: id, at: now)
+        }
+        _ = exchanges.remove(id)
+        plan.ended(id)
+        if exchange.isExtra {
+            extras.held(at: now)
+            return []
+        }
+        _ = permit.release()
+        address.targetWaits()
+        return close(.moving, at: now)
+    }
+
     mutating func openPartial(_ purpose: Opening = .transferring) -> [TransferAction] {
         state = .opening(purpose)
         return [.openPartial]

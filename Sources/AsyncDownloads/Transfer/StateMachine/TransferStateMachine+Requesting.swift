@@ -187,7 +187,9 @@ extension TransferStateMachine {
         let start = exchanges[id]?.position ?? 0
         _ = plan.accept(
             id, from: start, responseEnd: end, length: bytes.representation?.length, received: bytes.intervals, at: now)
-        extras.bodyStarted(missing: bytes.representation?.length.map { $0 - bytes.count }, at: now)
+        extras.bodyStarted(
+            missing: bytes.representation?.length.map { $0 - bytes.count }, from: Origin(address.redirects.current),
+            at: now)
     }
 
     /// Removes the file that bytes were imported from, since a server has confirmed them.

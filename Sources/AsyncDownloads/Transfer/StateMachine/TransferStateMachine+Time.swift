@@ -29,7 +29,7 @@ extension TransferStateMachine {
 
     /// Handles a periodic check: detects stalled exchanges, and emits progress that was coalesced.
     mutating func tick(
-        at now: Duration, _ statuses: [ExchangeID: CallbackStatus] = [:], _ connections: ConnectionBudget = .init()
+        at now: Duration, _ statuses: [ExchangeID: CallbackStatus] = [:], _ connections: ConnectionBudget? = nil
     ) -> [TransferAction] {
         isTicking = false
         exchanges.updateAll { id, exchange in
@@ -46,7 +46,7 @@ extension TransferStateMachine {
         }
     }
 
-    private mutating func checkRunning(_ connections: ConnectionBudget, at now: Duration) -> [TransferAction] {
+    private mutating func checkRunning(_ connections: ConnectionBudget?, at now: Duration) -> [TransferAction] {
         var actions = abandonCanceled(at: now)
         guard !running.isEmpty else { return actions }
         if meter.shouldEmit(at: now) {

@@ -78,7 +78,7 @@ struct TransferStateMachine: Sendable {
         case retrying(at: Duration)
         /// The fresh URL that was requested takes long.
         case refreshing(RefreshID)
-        /// The host of the next request has no room.
+        /// The host of the next request permits none now.
         case moving
     }
 
@@ -196,6 +196,9 @@ extension TransferStateMachine {
         default: intent != .discard
         }
     }
+
+    /// Returns whether the exchange is an extra one.
+    func isExtra(_ id: ExchangeID) -> Bool { exchanges[id]?.isExtra ?? false }
 
     /// Returns whether bytes of the exchange are being written.
     func isWriting(_ id: ExchangeID) -> Bool { exchanges[id]?.isWriting ?? false }

@@ -3,6 +3,15 @@ internal import Testing
 @testable import AsyncDownloads
 
 extension PermitQueue {
+    /// Creates an empty queue with fixed limits.
+    init(limit: Int, limitPerHost: Int) {
+        self.init(limit: limit, HostLimit.Settings(transferCount: limitPerHost))
+    }
+
+    mutating func grant() -> [Ticket] { grant(at: .zero) }
+
+    mutating func move(_ ticket: Ticket, to host: String) -> Bool { move(ticket, to: host, at: .zero) }
+
     /// Grants and releases one request, at a limit of one.
     mutating func runOne() -> Ticket? {
         let granted = grant()

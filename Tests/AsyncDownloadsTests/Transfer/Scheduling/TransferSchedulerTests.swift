@@ -92,6 +92,42 @@ struct TransferSchedulerTests {
     }
 
     @Test
+    func `a cool-down ends with a timer that grants the waiting requests`() throws {
+        let time = ManualTimeSource()
+        let scheduler = TransferScheduler(limit: 2, HostLimit.Settings(), time: time)
+        let calls = Calls()
+        let first = scheduler.request("a", calls)
+        let begun = try #require(scheduler.begin(first, host: "a"))
+        _ = scheduler.answered(begun, .refused(retryAfter: .seconds(5)))
+        scheduler.releaseAndDeliver(first)
+        _ = scheduler.request("a", calls)
+        _ = scheduler.request("b", calls)
+        #expect(calls.all == ["a granted", "b granted"])
+        #expect(scheduler.beginExtra(host: "a") == nil)
+        time.advance(by: .seconds(4))
+        #expect(calls.all == ["a granted", "b granted"])
+        time.advance(by: .seconds(1))
+        #expect(calls.all == ["a granted", "b granted", "a granted"])
+        #expect(time.pendingCount == 0)
+        #expect(scheduler.beginExtra(host: "a") != nil)
+    }
+
+    @Test
+    func `a request that follows a cool-down under the same permit loses the permit`() throws {
+        let time = ManualTimeSource()
+        let scheduler = TransferScheduler(limit: 2, HostLimit.Settings(), time: time)
+        let calls = Calls()
+        let tickets = (0..<2).map { _ in scheduler.request("a", calls) }
+        let begun = try #require(scheduler.begin(tickets[0], host: "a"))
+        _ = scheduler.answered(begun, .refused(retryAfter: .seconds(5)))
+        // The first one has begun its request before, and the other one hasn't.
+        #expect(scheduler.begin(tickets[1], host: "a") == nil)
+        #expect(scheduler.begin(tickets[0], host: "a") == nil)
+        #expect(!scheduler.moveAndDeliver(tickets[0], to: "b"))
+        #expect(time.pendingCount == 0)
+    }
+
+    @Test
     func `requests from many threads are all granted within the limits`() async {
         let scheduler = TransferScheduler(limit: 4, limitPerHost: 2)
         let load = Load(limit: 4, limitPerHost: 2)
@@ -122,6 +158,10 @@ struct TransferSchedulerTests {
 }
 
 extension TransferScheduler {
+    fileprivate convenience init(limit: Int, limitPerHost: Int) {
+        self.init(limit: limit, HostLimit.Settings(transferCount: limitPerHost), time: ManualTimeSource())
+    }
+
     /// Requests a permit for `host`, delivers the grants, and returns the ticket.
     fileprivate func request(
         _ host: String, _ calls: Calls, priority: DownloadRequest.Priority = .normal, place: PermitQueue.Ticket? = nil

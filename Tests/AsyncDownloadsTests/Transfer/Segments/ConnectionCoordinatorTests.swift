@@ -20,8 +20,8 @@ struct ConnectionCoordinatorTests {
         origin = try #require(Origin(url))
     }
 
-    private func report(_ number: Int = 1, isFixed: Bool = false, isTrying: Bool = false) -> ConnectionReport {
-        ConnectionReport(origin: origin, number: number, isFixed: isFixed, isTrying: isTrying)
+    private func report(_ number: Int = 1, isFixed: Bool = false) -> ConnectionReport {
+        ConnectionReport(origin: origin, number: number, isFixed: isFixed)
     }
 
     private func budget(
@@ -71,41 +71,43 @@ struct ConnectionCoordinatorTests {
         #expect(coordinator.budget(of: 1, report(1), permitHost: "a.example", at: .zero).bound == 16)
     }
 
-    @Test func `one transfer tries at a time`() {
+    @Test func `no connection is added while another large file is measured`() {
         #expect(budget(of: 1, report()).mayTry)
-        #expect(budget(of: 2, report(isTrying: true)).mayTry)
-        #expect(!budget(of: 1, report()).mayTry)
-        #expect(budget(of: 1, report(), at: .seconds(2)).mayTry, "the other one takes no samples any more")
+        #expect(!budget(of: 2, report(4)).mayTry)
+        #expect(budget(of: 1, report(3)).bound == 3 && budget(of: 2, report(4)).bound == 4)
+        #expect(!budget(of: 1, report(3)).mayTry)
+        coordinator.remove(2)
+        #expect(budget(of: 1, report(3)).mayTry && budget(of: 1, report(3)).bound == 16)
+        _ = budget(of: 2, report(isFixed: true))
+        #expect(!budget(of: 1, report(), at: .seconds(1)).mayTry)
+        #expect(budget(of: 1, report(), at: .milliseconds(1001)).mayTry, "the other one takes no samples any more")
     }
 
-    @Test func `a transfer learns once that another one has started, changed, paused, or ended`() {
-        #expect(!budget(of: 1, report()).isDisturbed)
-        #expect(!budget(of: 2, report()).isDisturbed, "its own start isn't news")
-        #expect(budget(of: 1, report()).isDisturbed)
-        #expect(!budget(of: 1, report()).isDisturbed)
-        #expect(!budget(of: 2, report(4)).isDisturbed)
-        #expect(budget(of: 1, report()).isDisturbed)
-        coordinator.remove(2)
-        #expect(budget(of: 1, report()).isDisturbed)
-        _ = budget(of: 3, report())
-        _ = budget(of: 1, report())
-        _ = budget(of: 1, report(), at: .milliseconds(900))
-        #expect(!budget(of: 1, report(), at: .seconds(1)).isDisturbed)
-        _ = budget(of: 1, report(), at: .milliseconds(1001))
-        coordinator.remove(9)
-        #expect(!budget(of: 1, report(), at: .milliseconds(1002)).isDisturbed, "it was not known")
+    @Test func `a transfer learns once that another one has started or ended`() {
+        #expect(!budget(report()).isDisturbed)
+        let ticket = scheduler.request(host: "b.example", priority: .normal, for: Receiver())
+        #expect(!budget(report()).isDisturbed, "it only waits")
+        scheduler.deliverGrants()
+        #expect(budget(report()).isDisturbed)
+        #expect(!budget(report()).isDisturbed)
+        scheduler.release(ticket)
+        #expect(budget(report()).isDisturbed)
+        #expect(!budget(report()).isDisturbed)
     }
 
     @Test func `what a transfer has found out counts for the next one`() {
         coordinator.learn(HostLesson(ceiling: 5, worthwhile: 4), about: origin, at: .zero)
-        #expect(budget(of: 2, report()).worthwhile == 4)
-        #expect(budget(of: 2, report()).bound == 5)
-        #expect(budget(of: 2, report(isFixed: true)).bound == 5)
-        coordinator.learn(HostLesson(refusals: [.seconds(9)]), about: origin, at: .zero)
-        #expect(budget(of: 2, report(2)).bound == 2)
-        #expect(budget(of: 2, report(2), at: .seconds(9)).bound == 5)
+        #expect(budget(report()).worthwhile == 4)
+        #expect(budget(report()).bound == 5)
+        #expect(budget(report(isFixed: true)).bound == 16, "the caller's number has its own refusals")
+        start()
+        start()
+        #expect(budget(report()).bound == 5, "the files of the host share sixteen")
+        coordinator.learn(HostLesson(isRefused: true, retryAfter: .seconds(9)), about: origin, at: .zero)
+        #expect(budget(report(2)).bound == 2)
+        #expect(budget(report(2), at: .seconds(9)).bound == 5)
         coordinator.learn(HostLesson(ignoresRanges: true), about: origin, at: .zero)
-        #expect(budget(of: 2, report(2)).bound == 1)
+        #expect(budget(report(2)).bound == 1)
     }
 
     @Test func `memory pressure halves the number, or leaves one, for some time`() {
@@ -113,11 +115,16 @@ struct ConnectionCoordinatorTests {
         coordinator.pressureChanged(to: .warning, at: .zero)
         #expect(budget(of: 1, report(6)).bound == 3)
         #expect(budget(of: 1, report(3)).bound == 3, "it is halved once")
-        #expect(budget(of: 2, report(16)).bound == 8)
+        coordinator.pressureChanged(to: .warning, at: .zero)
+        #expect(budget(of: 1, report(3)).bound == 3, "further signs don't halve it again")
         coordinator.pressureChanged(to: .critical, at: .zero)
         #expect(budget(of: 1, report(3), at: .seconds(59)).bound == 1)
         #expect(budget(of: 1, report(3, isFixed: true), at: .seconds(59)).bound == 1)
         #expect(budget(of: 1, report(3), at: .seconds(60)).bound == 16)
+        coordinator.remove(1)
+        coordinator.pressureChanged(to: .warning, at: .seconds(60))
+        #expect(budget(of: 2, report(16), at: .seconds(60)).bound == 8, "a transfer that starts then")
+        coordinator.remove(2)
         coordinator.pressureChanged(to: .critical, at: .seconds(60))
         coordinator.pressureChanged(to: .normal, at: .seconds(60))
         #expect(budget(of: 1, report(3), at: .seconds(60)).bound == 16)

@@ -14,7 +14,7 @@ struct HostConnectionsTests {
     @Test func `the cool-down doubles until a connection is accepted`() throws {
         var hosts = HostConnections()
         let origin = try origin()
-        let refusal = HostLesson(refusals: [nil])
+        let refusal = HostLesson(isRefused: true)
         var now = Duration.zero
         for seconds in [30, 60, 120, 240, 480, 600, 600] {
             hosts.learn(refusal, about: origin, at: now)
@@ -30,9 +30,11 @@ struct HostConnectionsTests {
     @Test func `a host that asks to wait is waited for`() throws {
         var hosts = HostConnections()
         let origin = try origin()
-        hosts.learn(HostLesson(refusals: [.seconds(5), .seconds(2)]), about: origin, at: .zero)
+        hosts.learn(HostLesson(isRefused: true, retryAfter: .seconds(5), hasAccepted: true), about: origin, at: .zero)
         #expect(!hosts.mayRequest(origin, at: .seconds(4)))
         #expect(hosts.mayRequest(origin, at: .seconds(5)))
+        hosts.learn(HostLesson(isRefused: true, retryAfter: .seconds(86_400)), about: origin, at: .seconds(5))
+        #expect(hosts.mayRequest(origin, at: .seconds(605)), "a day would be too long")
     }
 
     @Test func `a ceiling recovers by one connection every ten minutes`() throws {

@@ -26,6 +26,41 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 30)?.number == 2)
     }
 
+    @Test func `rule 37: a 429 or 503 with Retry-After uses no retry, ten times in a row`() {
+        for status in [429, 503] {
+            let refusal = DownloadError(
+                .httpStatus, statusCode: status, isRetryable: true, retryAfter: .seconds(7))
+            var budget = RetryBudget(seed: 1)
+            for number in 1...10 {
+                let attempt = budget.nextAttempt(after: refusal, policy: Self.policy, received: 0)
+                #expect(attempt?.number == number)
+                #expect(attempt?.delay == .seconds(7))
+                #expect(budget.retriesUsed == 0)
+            }
+            for used in 1...2 {
+                #expect(budget.nextAttempt(after: refusal, policy: Self.policy, received: 0)?.number == 10 + used)
+                #expect(budget.retriesUsed == used)
+            }
+            #expect(budget.nextAttempt(after: refusal, policy: Self.policy, received: 0) == nil)
+            // New bytes begin a new count.
+            #expect(budget.nextAttempt(after: refusal, policy: Self.policy, received: 1)?.number == 1)
+            #expect(budget.retriesUsed == 0)
+        }
+    }
+
+    @Test func `rule 37: other statuses, no Retry-After, and a policy without retries have no cool-down`() {
+        for (status, retryAfter) in [(500, 7), (503, 0), (429, nil)] as [(Int, Int?)] {
+            let error = DownloadError(
+                .httpStatus, statusCode: status, isRetryable: true, retryAfter: retryAfter.map { .seconds($0) })
+            var budget = RetryBudget(seed: 1)
+            #expect(budget.nextAttempt(after: error, policy: Self.policy, received: 0) != nil)
+            #expect(budget.retriesUsed == 1)
+        }
+        let refusal = DownloadError(.httpStatus, statusCode: 429, isRetryable: true, retryAfter: .seconds(7))
+        var budget = RetryBudget(seed: 1)
+        #expect(budget.nextAttempt(after: refusal, policy: .never, received: 0) == nil)
+    }
+
     @Test func `bytes that were found do not count as new`() {
         var budget = RetryBudget(seed: 1)
         budget.found(50)

@@ -103,16 +103,66 @@ struct TransferAutomaticNumberTests {
         var harness = Self.harness()
         #expect(harness.machine.extras.takeLesson() == nil)
         Self.run(&harness, seconds: 6)
-        #expect(harness.machine.extras.takeLesson() == HostLesson(worthwhile: 16, hasAccepted: true))
+        let climbed = harness.machine.extras.takeLesson()
+        #expect(climbed?.lesson == HostLesson(worthwhile: 16, hasAccepted: true))
+        #expect(climbed?.origin.host == "a.example")
+        #expect(harness.machine.extras.takeLesson() == nil)
         var refused = StateMachineHarness.divided(4)
         refused.accept(2)
         refused.head(503, ["Retry-After": "7"], of: 3)
         refused.head(503, of: 4)
-        #expect(refused.machine.extras.takeLesson() == HostLesson(ceiling: 2, refusals: [.seconds(7), nil]))
+        #expect(
+            refused.machine.extras.takeLesson()?.lesson
+                == HostLesson(ceiling: 2, isRefused: true, retryAfter: .seconds(7), hasAccepted: true))
         #expect(refused.machine.extras.takeLesson() == nil)
-        var whole = StateMachineHarness.divided(4)
-        whole.head(200, ["Content-Length": "9"], of: 2)
-        #expect(whole.machine.extras.takeLesson() == HostLesson(ignoresRanges: true))
+    }
+
+    @Test func `one refused connection is no limit of the host`() {
+        var harness = StateMachineHarness.divided(2)
+        harness.head(503, of: 2)
+        #expect(harness.machine.extras.takeLesson()?.lesson == HostLesson(isRefused: true))
+    }
+
+    @Test func `that a host ignores ranges is returned although nothing is measured any more`() {
+        var harness = StateMachineHarness.divided(4)
+        harness.head(200, ["Content-Length": "9"], of: 2)
+        #expect(harness.machine.connectionReport == nil)
+        #expect(harness.machine.extras.takeLesson()?.lesson == HostLesson(ignoresRanges: true))
+    }
+
+    @Test(arguments: [["ETag": "W/\"v1\""], ["Content-Encoding": "gzip", "ETag": "\"v1\""]] as [HeaderFields])
+    func `a file that can't be divided is not measured`(fields: HeaderFields) {
+        var harness = StateMachineHarness.connecting { $0.connections = .automatic(maximum: 16) }
+        var fields = fields
+        fields.append("\(Self.length)", for: "Content-Length")
+        harness.head(200, fields)
+        harness.bytes(1000)
+        #expect(harness.machine.connectionReport == nil)
+    }
+
+    @Test func `a bound that falls for a moment doesn't reduce the number for longer`() {
+        var harness = Self.harness()
+        Self.run(&harness, seconds: 6)
+        harness.budget.bound = 2
+        Self.run(&harness, seconds: 0.5)
+        #expect(Self.count(harness) == 2)
+        harness.budget.bound = 16
+        Self.run(&harness, seconds: 4)
+        #expect(Self.count(harness) == 2, "connections are not closed and opened again and again")
+        Self.run(&harness, seconds: 2)
+        #expect(Self.count(harness) == 16)
+    }
+
+    @Test func `at most four requests wait for their responses`() {
+        var harness = Self.harness()
+        harness.budget.worthwhile = 16
+        while harness.machine.plan.requests.isEmpty, harness.now < .seconds(3) {
+            harness.bytes(1 << 20)
+            harness.budget.receivedCount += 1 << 20
+            harness.pass(.milliseconds(125))
+        }
+        for _ in 0..<4 { harness.bytes(1000, of: 1) }
+        #expect(harness.machine.plan.requests.count == 4)
     }
 
     @Test func `bounded requests that follow each other don't interrupt the measurement`() {

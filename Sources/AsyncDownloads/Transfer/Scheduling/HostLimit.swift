@@ -1,0 +1,209 @@
+/// The limits on the requests to one host: how many transfers may run, and when the next request may be sent.
+///
+/// A refusal with `Retry-After` starts a cool-down, in which no request is sent. The first refusal of a period also
+/// halves the number of transfers and shows the pace of the host; the others belong to requests that were sent before
+/// it was known. Every request is reserved, then either begun and answered, or withdrawn.
+struct HostLimit: Sendable {
+    /// The configured limits.
+    struct Settings: Sendable, Hashable {
+        /// The number of transfers that may run at the same time; nil for a number that adapts.
+        var transferCount: Int?
+        var pace: RequestPace?
+    }
+
+    /// What the head of a response says about the limits of the host.
+    enum Answer: Sendable, Hashable {
+        /// The host has accepted the request.
+        case accepted
+        /// The host asks for fewer requests (429 or 503), and possibly for a time without any.
+        case refused(retryAfter: Duration?)
+        /// Nothing, such as a lost connection.
+        case nothing
+    }
+
+    /// The requests since the last cool-down, or within the period of the learned pace.
+    private struct Period: Sendable {
+        let start: Duration
+        /// The number of the last request before the period.
+        let lastNumberBefore: Int
+        var sentCount = 0
+        var acceptedCount = 0
+        var probe: Probe?
+    }
+
+    /// Requests beyond the learned pace.
+    private struct Probe: Sendable {
+        let lastNumberBefore: Int
+        let isLimited: Bool
+        /// The number of unanswered requests that are permitted.
+        private(set) var allowance = 1
+
+        init(lastNumberBefore: Int, isLimited: Bool) {
+            self.lastNumberBefore = lastNumberBefore
+            self.isLimited = isLimited
+        }
+
+        mutating func accepted() {
+            if !isLimited { allowance += 1 }
+        }
+    }
+
+    /// A pace isn't learned from a period that is longer than this many times `Retry-After` plus ``longestStart``.
+    private static let longestPeriod = 10
+    private static let longestStart = Duration.seconds(60)
+
+    private let settings: Settings
+    private(set) var concurrency: ConcurrencyLimit
+    private(set) var learned: LearnedPace?
+    /// The end of the cool-down, in which no request is sent.
+    private(set) var coolDownEnd = Duration.zero
+    private var log: RequestLog
+    private var period: Period?
+    /// The period that a refusal has ended, of which more requests may be accepted late.
+    private var refusedPeriod: Period?
+    private var lastNumber = 0
+    /// The number of the last request that was sent before a refusal was known.
+    private var lastNumberBeforeRefusal = 0
+    private var unansweredCount = 0
+
+    init(_ settings: Settings) {
+        self.settings = settings
+        concurrency = ConcurrencyLimit(fixedCount: settings.transferCount)
+        log = RequestLog(capacity: max(RequestLog.leastCapacity, settings.pace?.count ?? 0))
+    }
+
+    /// Whether the value has to be kept while no transfer uses the host.
+    var isWorthKeeping: Bool {
+        unansweredCount > 0 || learned != nil || coolDownEnd > .zero || !concurrency.isInitial
+            || settings.pace != nil && !log.isEmpty
+    }
+
+    /// Returns the time before which no request may be sent, unless another one is answered; nil if one may be sent now.
+    func nextTime(at now: Duration) -> Duration? {
+        if coolDownEnd > now { return coolDownEnd }
+        if let pace = settings.pace, let time = log.nextTime(pace), time > now { return time }
+        guard let learned else { return nil }
+        if let time = log.nextTime(learned.pace), time > now { return mayProbe(learned, at: now) ? nil : time }
+        // The fewer requests are unanswered when the host refuses one, the fewer it refuses.
+        if let period, period.sentCount >= learned.pace.count / 2,
+            unansweredCount >= learned.step + 1
+        {
+            let end = period.start + learned.pace.period
+            return end > now ? end : nil
+        }
+        return nil
+    }
+
+    private func mayProbe(_ learned: LearnedPace, at now: Duration) -> Bool {
+        guard let period, period.sentCount >= learned.pace.count, now < period.start + learned.pace.period,
+            now >= learned.probeTime
+        else { return false }
+        if learned.isConfirmed, period.sentCount >= learned.pace.count + learned.step { return false }
+        return unansweredCount < period.probe?.allowance ?? 1
+    }
+}
+
+// MARK: - Requests
+
+extension HostLimit {
+    /// Reserves a request that will be sent soon.
+    mutating func reserve(at now: Duration) {
+        unansweredCount += 1
+        var period = presentPeriod(at: now)
+        if let learned, period.probe == nil, log.nextTime(learned.pace).map({ $0 > now }) ?? false {
+            period.probe = Probe(lastNumberBefore: lastNumber, isLimited: learned.isConfirmed)
+        }
+        period.sentCount += 1
+        self.period = period
+        log.add(now)
+    }
+
+    private mutating func presentPeriod(at now: Duration) -> Period {
+        if let period {
+            guard let pace = learned?.pace, now >= period.start + pace.period else { return period }
+            if period.acceptedCount >= pace.count { learned?.held(count: period.acceptedCount) }
+        }
+        // A host that counts in fixed periods has begun one at the end of the cool-down.
+        let followsCoolDown = period == nil && learned.map { now < coolDownEnd + $0.pace.period } ?? false
+        return Period(start: followsCoolDown ? coolDownEnd : now, lastNumberBefore: lastNumber)
+    }
+
+    /// Returns the number of a reserved request, which is being sent.
+    mutating func begin() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// Withdraws a reserved request that isn't sent.
+    mutating func withdraw() {
+        unansweredCount -= 1
+    }
+
+    /// Records that a transfer no longer runs whose last request was accepted.
+    mutating func succeeded(isInDemand: Bool) {
+        concurrency.succeeded(isInDemand: isInDemand)
+    }
+
+    /// Records the answer to a request, or that there is none.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the request.
+    ///   - isExtra: Whether the request was for an extra exchange of a transfer, whose refusal shows neither a pace nor
+    ///     a limit of transfers.
+    ///   - runningCount: The number of running transfers.
+    mutating func answered(
+        _ number: Int, _ answer: Answer, isExtra: Bool = false, runningCount: Int, at now: Duration
+    ) {
+        unansweredCount -= 1
+        switch answer {
+        case .nothing: break
+        case .accepted: accepted(number, at: now)
+        case .refused(let retryAfter):
+            let end = now + (retryAfter ?? .zero)
+            if !isExtra, number > lastNumberBeforeRefusal { refused(number, retryAfter, runningCount, at: now) }
+            coolDownEnd = max(coolDownEnd, end)
+        }
+    }
+
+    private mutating func accepted(_ number: Int, at now: Duration) {
+        concurrency.accepted(at: now)
+        if number <= lastNumberBeforeRefusal, let refused = refusedPeriod, number > refused.lastNumberBefore {
+            refusedPeriod?.acceptedCount += 1
+            learned?.raise(to: refused.acceptedCount + 1)
+        }
+        guard var period, number > period.lastNumberBefore else { return }
+        period.acceptedCount += 1
+        if let probe = period.probe, number > probe.lastNumberBefore { period.probe?.accepted() }
+        if let learned, !learned.isConfirmed, period.acceptedCount >= 2 * learned.pace.count {
+            // The host has no such limit, or has a much higher one.
+            self.learned = nil
+            period.probe = nil
+        }
+        self.period = period
+    }
+
+    private mutating func refused(_ number: Int, _ retryAfter: Duration?, _ runningCount: Int, at now: Duration) {
+        let end = now + (retryAfter ?? .zero)
+        lastNumberBeforeRefusal = lastNumber
+        refusedPeriod = nil
+        if let period, let probe = period.probe, number > probe.lastNumberBefore {
+            learned?.confirm(count: period.acceptedCount, period: end - period.start, until: end)
+            refusedPeriod = period
+        } else {
+            concurrency.refused(runningCount: runningCount, until: end)
+            if let retryAfter, retryAfter > .zero { learn(retryAfter, until: end) }
+        }
+        if end > now { period = nil }
+    }
+
+    private mutating func learn(_ retryAfter: Duration, until end: Duration) {
+        guard let period, (1...RequestLog.leastCapacity).contains(period.acceptedCount) else { return }
+        let length = end - period.start
+        if learned?.hasHeld == true {
+            learned?.slowDown()
+        } else if length <= retryAfter * Self.longestPeriod + Self.longestStart {
+            learned = LearnedPace(count: period.acceptedCount, period: length)
+            refusedPeriod = period
+        }
+    }
+}

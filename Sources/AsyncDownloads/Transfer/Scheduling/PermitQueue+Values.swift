@@ -1,0 +1,78 @@
+extension PermitQueue {
+    /// Identifies one request for a permit; tickets increase and are never reused.
+    struct Ticket: Sendable, Hashable, Comparable {
+        let number: Int
+        /// The slot that stores the request, which is reused after the request is released.
+        let slot: Int32
+
+        static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+    }
+
+    /// The stage of a request.
+    enum Stage: Sendable {
+        /// The request waits for a permit.
+        case waiting
+        /// The request has a permit, and runs at its host.
+        case running
+    }
+
+    /// The position of a request: by priority, then by its place in line.
+    struct Position: Comparable, Sendable {
+        let rank: Int8
+        let place: Int
+        let number: Int
+
+        static func < (left: Self, right: Self) -> Bool {
+            if left.rank != right.rank { return left.rank > right.rank }
+            return left.place != right.place ? left.place < right.place : left.number < right.number
+        }
+    }
+
+    /// A request for a permit.
+    struct Request: HeapElement {
+        let number: Int
+        /// The number of the ticket that determines the place in line.
+        let place: Int
+        var host: Int32
+        var heapIndex: Int32 = 0
+        var rank: Int8
+        var stage = Stage.waiting
+        /// Whether the permit includes a request to the host that hasn't begun.
+        var isReserved = false
+        /// Whether the host has accepted the last request to it.
+        var isAccepted = false
+
+        var position: Position { Position(rank: rank, place: place, number: number) }
+        /// The position among requests of the same host and rank.
+        var order: Position { Position(rank: 0, place: place, number: number) }
+    }
+
+    /// The requests of one host that wait or run; there is no value for a host without requests.
+    struct Host: Sendable {
+        let name: String
+        var limit: HostLimit
+        var runningCount = 0
+        /// The waiting requests, by their ranks in descending order.
+        var lines = [SlotHeap<Request>](repeating: SlotHeap(), count: ranks.count)
+        /// The number of consecutive times that the host reached its limit while its oldest request was still waiting.
+        var passedOver = 0
+
+        var isIdle: Bool { runningCount == 0 && !isInDemand }
+        /// Whether a request waits.
+        var isInDemand: Bool { !lines.allSatisfy(\.isEmpty) }
+        var isBelowLimit: Bool { runningCount < limit.concurrency.count }
+
+        init(name: String, limit: HostLimit) {
+            self.name = name
+            self.limit = limit
+        }
+
+        private static let ranks = [DownloadRequest.Priority.high, .normal, .low].map(\.rank)
+
+        /// Returns the index in ``lines`` of the requests with this rank.
+        static func line(_ rank: Int8) -> Int {
+            guard let index = ranks.firstIndex(of: rank) else { preconditionFailure("no priority has rank \(rank)") }
+            return index
+        }
+    }
+}

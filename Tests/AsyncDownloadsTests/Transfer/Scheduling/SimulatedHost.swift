@@ -1,0 +1,169 @@
+@testable import AsyncDownloads
+
+/// A host that limits its requests or its connections, and the transfers that a queue sends to it, in simulated time.
+struct SimulatedHost {
+    /// The rule by which the host refuses requests.
+    enum Rule {
+        /// Nothing is refused.
+        case unlimited
+        /// At most `count` requests within windows of this length, which begin at multiples of it plus an offset.
+        case fixedWindow(count: Int, period: Duration, offset: Duration)
+        /// At most `count` requests within any period of this length.
+        case slidingWindow(count: Int, period: Duration)
+        /// A supply of at most `count` requests that is filled at this rate.
+        case bucket(count: Int, perSecond: Int)
+        /// At most `count` requests at once.
+        case connections(count: Int)
+        /// Every request is refused.
+        case closed
+    }
+
+    /// What a simulation has counted.
+    struct Outcome {
+        var finishedCount = 0
+        var requestCount = 0
+        /// The numbers of requests and refusals after the end of the first cool-down.
+        var laterRequestCount = 0
+        var laterRefusalCount = 0
+        var refusalCount = 0
+        var end = Duration.zero
+        var mostAtOnce = 0
+    }
+
+    private enum Event {
+        case arrival(PermitQueue.Ticket, Int)
+        case answer(PermitQueue.Ticket, Int, HostLimit.Answer)
+        case retry(place: PermitQueue.Ticket)
+    }
+
+    private let rule: Rule
+    private let latency: Duration
+    private var queue: PermitQueue
+    private var generator: SplitMix64
+    private var events = Heap<Int, Duration>()
+    private var eventsByNumber: [Int: Event] = [:]
+    private var lastEvent = 0
+    private var places: [PermitQueue.Ticket: PermitQueue.Ticket] = [:]
+    private var accepted: [Duration] = []
+    private var supply = 0.0
+    private var supplied = Duration.zero
+    private var current = 0
+    private var firstCoolDownEnd: Duration?
+    private(set) var outcome = Outcome()
+
+    init(
+        _ rule: Rule, latency: Duration = .milliseconds(50), limit: Int = 64, _ settings: HostLimit.Settings = .init(),
+        seed: UInt64 = 1
+    ) {
+        self.rule = rule
+        self.latency = latency
+        queue = PermitQueue(limit: limit, settings)
+        generator = SplitMix64(seed: seed)
+        if case .bucket(let count, _) = rule { supply = Double(count) }
+    }
+
+    /// Runs this many transfers until all have finished, or until a time.
+    mutating func run(_ count: Int, until end: Duration = .seconds(3600)) -> Outcome {
+        for _ in 0..<count {
+            let ticket = queue.enqueue(host: "host", priority: .normal)
+            places[ticket] = ticket
+        }
+        var now = Duration.zero
+        while outcome.finishedCount < count, now < end {
+            for ticket in queue.grant(at: now) { begin(ticket, at: now) }
+            let next = [events.first?.order, queue.nextTime].compactMap { $0 }.min()
+            guard let next else { break }
+            now = max(now, next)
+            while let (number, time) = events.first, time <= now {
+                events[number] = nil
+                if let event = eventsByNumber.removeValue(forKey: number) { handle(event, at: now) }
+            }
+        }
+        outcome.end = now
+        return outcome
+    }
+
+    private mutating func add(_ event: Event, at time: Duration) {
+        lastEvent += 1
+        eventsByNumber[lastEvent] = event
+        events[lastEvent] = time
+    }
+
+    private mutating func begin(_ ticket: PermitQueue.Ticket, at now: Duration) {
+        guard let number = queue.begin(ticket, at: now) else { return requestAgain(ticket) }
+        outcome.requestCount += 1
+        if let firstCoolDownEnd, now >= firstCoolDownEnd { outcome.laterRequestCount += 1 }
+        add(.arrival(ticket, number), at: now + delay())
+    }
+
+    /// Half of the latency, more or less.
+    private mutating func delay() -> Duration {
+        latency / 2 * Double.random(in: 0.8...1.2, using: &generator)
+    }
+
+    private mutating func requestAgain(_ old: PermitQueue.Ticket) {
+        let place = places.removeValue(forKey: old) ?? old
+        let ticket = queue.enqueue(host: "host", priority: .normal, place: place)
+        places[ticket] = place
+    }
+
+    private mutating func handle(_ event: Event, at now: Duration) {
+        switch event {
+        case .arrival(let ticket, let number):
+            let answer = answer(at: now)
+            if answer == .accepted {
+                current += 1
+                outcome.mostAtOnce = max(outcome.mostAtOnce, current)
+            }
+            add(.answer(ticket, number, answer), at: now + delay())
+        case .answer(let ticket, let number, let answer):
+            _ = queue.answered(number, host: "host", answer, ticket: ticket, at: now)
+            queue.release(ticket)
+            if case .refused(let retryAfter?) = answer {
+                outcome.refusalCount += 1
+                if let firstCoolDownEnd {
+                    if now >= firstCoolDownEnd { outcome.laterRefusalCount += 1 }
+                } else {
+                    firstCoolDownEnd = now + retryAfter
+                }
+                let place = places.removeValue(forKey: ticket) ?? ticket
+                add(.retry(place: place), at: now + retryAfter)
+            } else {
+                current -= 1
+                outcome.finishedCount += 1
+                places[ticket] = nil
+            }
+        case .retry(let place):
+            places[queue.enqueue(host: "host", priority: .normal, place: place)] = place
+        }
+    }
+
+    /// Returns the decision about a request that arrives.
+    private mutating func answer(at now: Duration) -> HostLimit.Answer {
+        switch rule {
+        case .unlimited: return .accepted
+        case .closed: return .refused(retryAfter: .seconds(1))
+        case .fixedWindow(let count, let period, let offset):
+            let index = Int((now + offset) / period)
+            let start = period * index - offset
+            return accept(accepted.count { $0 >= start } < count, waiting: start + period - now, at: now)
+        case .slidingWindow(let count, let period):
+            let recent = accepted.filter { $0 > now - period }
+            return accept(recent.count < count, waiting: (recent.first ?? now) + period - now, at: now)
+        case .bucket(let count, let rate):
+            supply = min(Double(count), supply + (now - supplied) / .seconds(1) * Double(rate))
+            supplied = now
+            guard supply >= 1 else { return .refused(retryAfter: .seconds(1)) }
+            supply -= 1
+            return .accepted
+        case .connections(let count):
+            return current < count ? .accepted : .refused(retryAfter: .seconds(1))
+        }
+    }
+
+    private mutating func accept(_ isAccepted: Bool, waiting: Duration, at now: Duration) -> HostLimit.Answer {
+        guard isAccepted else { return .refused(retryAfter: .seconds((waiting / .seconds(1)).rounded(.up))) }
+        accepted.append(now)
+        return .accepted
+    }
+}
