@@ -242,6 +242,6 @@ extension Downloader.Configuration {
         RequestDefaults(
             abandonment: abandonmentPolicy, deadline: deadline, idleTimeout: idleTimeout, retryPolicy: retryPolicy,
             contentChangePolicy: contentChangePolicy, partialInUsePolicy: partialInUsePolicy,
-            progressInterval: progressInterval)
+            progressInterval: progressInterval, minimumRate: minimumRate)
     }
 }

@@ -65,6 +65,7 @@ final class TransferEnvironment: Sendable {
             checksum: request.checksum,
             contentChangePolicy: request.contentChangePolicy ?? defaults.contentChangePolicy,
             progressInterval: defaults.progressInterval,
+            minimumRate: defaults.minimumRate,
             connections: .fixed(request.connectionCount ?? 1),
             windowLength: transport.windowLength,
             decodesContent: transport.decodesContent,
@@ -92,4 +93,5 @@ struct RequestDefaults: Sendable {
     let contentChangePolicy: ContentChangePolicy
     let partialInUsePolicy: PartialInUsePolicy
     let progressInterval: Duration
+    let minimumRate: Int64?
 }
