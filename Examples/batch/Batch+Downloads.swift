@@ -21,6 +21,7 @@ extension Batch {
         configuration.maximumConcurrentTransfers = jobs
         configuration.maximumConcurrentTransfersPerHost = jobs
         configuration.requestPace = pace
+        configuration.minimumRate = minimumRate?.value
         configuration.bandwidthLimit = limitRate?.value
         if let retries { configuration.retryPolicy.maximumRetries = retries }
         if let timeout { configuration.idleTimeout = .seconds(timeout) }

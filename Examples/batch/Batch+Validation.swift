@@ -24,6 +24,9 @@ extension Batch {
         if let limitRate, limitRate.value < 1 {
             throw ValidationError("--limit-rate requires a number of at least 1")
         }
+        if let minimumRate, minimumRate.value < 1 {
+            throw ValidationError("--min-rate requires a number of at least 1")
+        }
         if let retries, retries < 0 { throw ValidationError("--retries requires a number of at least 0") }
         if let timeout, !(timeout > 0 && timeout <= Self.longestTimeout) {
             throw ValidationError(
@@ -60,6 +63,7 @@ extension Batch {
             ("--durability", durability != nil), ("--deadline", deadline != nil),
             ("--max-bytes", maximumByteCount != nil), ("--in-use", inUse != nil),
             ("--limit-rate", limitRate != nil), ("--pace", pace != nil),
+            ("--min-rate", minimumRate != nil),
         ]
         return options.filter(\.1).map(\.0)
     }

@@ -70,6 +70,14 @@ struct Batch: AsyncParsableCommand {
     var limitRate: ByteCount?
 
     @Option(
+        name: .customLong("min-rate"),
+        help: ArgumentHelp(
+            "The number of bytes per second below which a connection is replaced; K, M, or G may follow the digits. "
+                + "(default: none)", valueName: "rate"),
+        transform: ByteCount.init)
+    var minimumRate: ByteCount?
+
+    @Option(
         help: ArgumentHelp(
             "The maximum number of retries after a temporary failure. (default: 5)", valueName: "n"))
     var retries: Int?

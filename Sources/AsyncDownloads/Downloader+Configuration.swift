@@ -50,6 +50,16 @@ extension Downloader {
         /// Default: 16.
         public var maximumConnectionsPerTransfer = 16
 
+        /// The number of bytes per second below which a connection is replaced by a new one; `nil` for none.
+        ///
+        /// A connection is replaced if it is slower in two successive windows of 15 seconds, and if the received bytes
+        /// can be continued; the new connection continues where the old one has stopped. Time in which a bandwidth limit
+        /// or this process holds the connection back doesn't count. If the new connection is hardly faster, the
+        /// number of slow windows before the next replacement doubles, up to 64. A replacement uses no retry.
+        ///
+        /// Default: `nil`.
+        public var minimumRate: Int64?
+
         /// The policy for retries.
         ///
         /// Default: ``RetryPolicy/default``.

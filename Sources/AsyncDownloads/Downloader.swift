@@ -245,7 +245,7 @@ extension Downloader.Configuration {
         RequestDefaults(
             abandonment: abandonmentPolicy, deadline: deadline, idleTimeout: idleTimeout, retryPolicy: retryPolicy,
             contentChangePolicy: contentChangePolicy, partialInUsePolicy: partialInUsePolicy,
-            progressInterval: progressInterval,
+            progressInterval: progressInterval, minimumRate: minimumRate,
             connectionCount: max(1, min(maximumConnectionsPerTransfer, HostPool.maximumExchangeCount)))
     }
 }

@@ -68,6 +68,7 @@ final class TransferEnvironment: Sendable {
             checksum: request.checksum,
             contentChangePolicy: request.contentChangePolicy ?? defaults.contentChangePolicy,
             progressInterval: defaults.progressInterval,
+            minimumRate: defaults.minimumRate,
             connections: request.connectionCount.map { .fixed($0) } ?? .automatic(maximum: defaults.connectionCount),
             windowLength: transport.windowLength,
             decodesContent: transport.decodesContent,
@@ -95,6 +96,7 @@ struct RequestDefaults: Sendable {
     let contentChangePolicy: ContentChangePolicy
     let partialInUsePolicy: PartialInUsePolicy
     let progressInterval: Duration
+    let minimumRate: Int64?
     /// The most connections of a transfer whose number is automatic.
     let connectionCount: Int
 }

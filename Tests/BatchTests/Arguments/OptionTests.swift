@@ -54,6 +54,8 @@ internal import Testing
         (["http://a/x", "--pace", "1/2/3"], "N/SECONDS"),
         (["http://a/x", "--pace", "1/nan"], "N/SECONDS"),
         (["--pace", "1/1"], "--pace was given"),
+        (["http://a/x", "--min-rate", "0"], "--min-rate requires"),
+        (["--min-rate", "1"], "--min-rate was given"),
         (["--deadline", "1"], "--deadline was given"),
         (["--in-use", "fail"], "--in-use was given"),
         (["http://a/x", "--engine", "curl"], "urlsession"),
@@ -83,7 +85,7 @@ internal import Testing
         let batch = try Batch.parse([
             "http://a/x", "-j", "3", "--retries", "7", "--timeout", "1.5", "--durability", "process-crash", "--engine",
             "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K", "-x", "5",
-            "--limit-rate", "2M", "--pace", "100/10",
+            "--limit-rate", "2M", "--pace", "100/10", "--min-rate", "8K",
         ])
         let configuration = batch.downloaderConfiguration
         #expect(configuration.maximumConcurrentTransfers == 3)
@@ -96,6 +98,7 @@ internal import Testing
         #expect(configuration.partialInUsePolicy == .fail)
         #expect(configuration.bandwidthLimit == 2 << 20)
         #expect(configuration.requestPace == RequestPace(count: 100, period: .seconds(10)))
+        #expect(configuration.minimumRate == 8 << 10)
         #expect(try batch.items()[0].request(into: URL(filePath: "/d")).maximumByteCount == 3072)
         #expect(try batch.items()[0].request(into: URL(filePath: "/d")).connectionCount == 5)
         #expect(batch.window == 12)
@@ -114,6 +117,7 @@ internal import Testing
         #expect(configuration.partialInUsePolicy == plain.partialInUsePolicy)
         #expect(configuration.bandwidthLimit == nil)
         #expect(configuration.requestPace == nil)
+        #expect(configuration.minimumRate == nil)
     }
 
     @Test func `items are numbered in order, and common headers precede their own`() throws {

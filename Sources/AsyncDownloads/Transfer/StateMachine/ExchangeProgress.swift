@@ -51,6 +51,8 @@ struct ExchangeProgress: Sendable {
     private(set) var lastActivity: Duration
     /// The time for which the server had sent nothing, at the last check.
     private(set) var idleTime = Duration.zero
+    /// The rate at which the body arrives.
+    private(set) var rate = ConnectionRate()
     /// The time of the last check, and the callback time at that moment.
     private var lastCheck: (at: Duration, callbackTime: Duration)?
     /// The callback time at the last check before ``lastActivity``.
@@ -196,6 +198,7 @@ extension ExchangeProgress {
     /// Records activity without bytes: the exchange's callback is still in progress.
     mutating func keepAlive(at now: Duration) {
         lastActivity = now
+        rate.heldBack()
     }
 
     /// Determines for how long the server has sent nothing, without the time that callbacks took meanwhile.
@@ -203,6 +206,10 @@ extension ExchangeProgress {
     /// The callback time is known at checks only. The time between the check before the last activity and the activity
     /// itself is subtracted as well, so that the result may be too small by that time and is never too large.
     mutating func check(at now: Duration, callbackTime: Duration?) {
+        if isReceiving, !compares {
+            let time = callbackTime ?? lastCheck?.callbackTime ?? .zero
+            rate.check(position: position, callbackTime: time, at: now)
+        }
         // Unknown before the engine has returned the exchange, and after its end.
         guard let callbackTime = callbackTime ?? lastCheck?.callbackTime else {
             return idleTime = now - lastActivity

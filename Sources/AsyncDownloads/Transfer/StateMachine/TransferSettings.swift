@@ -12,6 +12,8 @@ struct TransferSettings: Sendable {
     var checksum: Checksum?
     var contentChangePolicy = ContentChangePolicy.restart
     var progressInterval = Duration.milliseconds(100)
+    /// The rate in bytes per second below which a connection is replaced; nil for none.
+    var minimumRate: Int64?
 
     /// The number of exchanges that may fetch parts of the file at the same time.
     var connections = ConnectionController.Mode.fixed(1)

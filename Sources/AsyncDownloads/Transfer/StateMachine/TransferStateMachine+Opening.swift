@@ -45,7 +45,7 @@ extension TransferStateMachine {
         plan.ended(id)
         if exchange.isExtra {
             extras.held(at: now)
-            return []
+            return exchanges.isEmpty ? proceed(.advance, at: now) : []
         }
         _ = permit.release()
         address.targetWaits()

@@ -53,7 +53,9 @@ extension TransferStateMachine {
             if marks.isDue(at: now) { actions.append(.markPartial(bytes.intervals, epoch: bytes.epoch)) }
             actions.append(.emit(.progress(progress)))
         }
-        actions += checkExtras(connections, at: now)
+        let replacement = replaceSlowConnection(at: now)
+        guard case .exchanging = state else { return actions + replacement }
+        actions += replacement + checkExtras(connections, at: now)
         // Extra exchanges without a head may have been given up.
         let running = running
         if !running.isEmpty, let limit = demands.idleTimeout,
@@ -62,6 +64,19 @@ extension TransferStateMachine {
             actions += drain(.retry(DownloadError(.timedOut, "no byte for \(limit)")), at: now)
         }
         return actions
+    }
+
+    /// Replaces a connection that is slower than the minimum rate, if its bytes can be continued (rule 59).
+    private mutating func replaceSlowConnection(at now: Duration) -> [TransferAction] {
+        guard let minimumRate = settings.minimumRate, bytes.isResumable, !bytes.isComplete else { return [] }
+        for (id, exchange) in exchanges.all where exchange.isReceiving && !exchange.isCanceled && !exchange.isWriting {
+            guard let rate = exchange.rate.highest(of: slowness.windowCount), rate < Double(minimumRate) else {
+                continue
+            }
+            slowness.replaced(rate)
+            return isSpare(id) ? cancelExchange(id, at: now) : drain(.advance, at: now)
+        }
+        return []
     }
 
     /// The exchanges whose server has something to send.

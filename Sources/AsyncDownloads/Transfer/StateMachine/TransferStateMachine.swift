@@ -114,6 +114,7 @@ struct TransferStateMachine: Sendable {
     var checkpoints = CheckpointSchedule()
     var marks = MarkSchedule()
     var pacing = RequestPacing()
+    var slowness = SlowConnectionPatience()
     var timers = SerialNumbers<TimerID>()
     var refreshes = SerialNumbers<RefreshID>()
 
