@@ -24,7 +24,7 @@ struct CompareCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The number of rounds. (default: 5, with --quick 3)", valueName: "n"))
     var rounds: Int?
 
-    @Flag(help: "Measures smaller workloads, in less than three minutes on two processors.")
+    @Flag(help: "Measures smaller workloads in fewer rounds.")
     var quick = false
 
     @Option(help: ArgumentHelp("The number of small files. (default: 10000, with --quick 2000)", valueName: "n"))
