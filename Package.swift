@@ -91,10 +91,12 @@ let package = Package(
                 "LoopbackServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: serverStack),
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: serverStack),
+                .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
                 .product(name: "Logging", package: "swift-log", condition: serverStack),
                 .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: serverStack),
             ],
             path: "Examples/benchmark",
             swiftSettings: settings

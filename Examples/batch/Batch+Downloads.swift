@@ -28,6 +28,7 @@ extension Batch {
         if let deadline { configuration.deadline = .seconds(deadline) }
         if let inUse { configuration.partialInUsePolicy = inUse.policy }
         if let engine { configuration.transport = engine.transport }
+        configuration.additionalTrustRoots = trustRoots
         if let durability { configuration.durability = durability.policy }
         return configuration
     }

@@ -36,6 +36,9 @@ extension Batch {
             throw ValidationError(
                 "--deadline requires a number of seconds that is positive and at most \(Int(Self.longestDeadline))")
         }
+        if trustRoots != nil, (engine ?? .platformDefault) != .httpClient {
+            throw ValidationError("--ca-file requires --engine http-client")
+        }
         let isSingle = urls.count == 1 && input == nil
         if cleaned != nil {
             guard urls.isEmpty, input == nil, optionsOfDownloads.isEmpty else {
@@ -64,6 +67,7 @@ extension Batch {
             ("--max-bytes", maximumByteCount != nil), ("--in-use", inUse != nil),
             ("--limit-rate", limitRate != nil), ("--pace", pace != nil),
             ("--min-rate", minimumRate != nil),
+            ("--ca-file", trustRoots != nil),
         ]
         return options.filter(\.1).map(\.0)
     }

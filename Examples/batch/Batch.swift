@@ -137,6 +137,14 @@ struct Batch: AsyncParsableCommand {
     @Option(help: "The HTTP engine. (default: http-client on Linux, urlsession on Apple platforms)")
     var engine: Engine?
 
+    @Option(
+        name: .customLong("ca-file"),
+        help: ArgumentHelp(
+            "A file of root certificates in PEM format, trusted in addition to those of the system.",
+            valueName: "file"),
+        transform: TrustRoots.init(argument:))
+    var trustRoots: TrustRoots?
+
     @Option(help: "What finished and unfinished files survive. (default: power-loss)")
     var durability: DurabilityName?
 

@@ -7,6 +7,8 @@ struct Benchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "benchmark",
         abstract: "Measures the library with local servers.",
-        subcommands: [CompareCommand.self, ScaleCommand.self, SoakCommand.self, FetchCommand.self])
+        discussion: "Without a subcommand, the library is measured beside other programs (compare).",
+        subcommands: [CompareCommand.self, ScaleCommand.self, SoakCommand.self, FetchCommand.self],
+        defaultSubcommand: CompareCommand.self)
 }
 #endif

@@ -10,9 +10,10 @@ struct CompareCommand: AsyncParsableCommand {
         abstract: "Measures the library beside other download programs.",
         discussion: """
             Each workload is done by this library, by its HTTP engine without the library (bare), and by curl, wget2, \
-            and aria2c if they are installed. The programs take turns, and each run is a separate process. The server \
-            is nginx if it is installed, otherwise the package's own server. The tables contain medians, and the ratios \
-            to the first other program in each round.
+            aria2c, and openssl if they are installed. The programs take turns, and each run is a separate process that \
+            writes to a new directory. The server is nginx if it is installed, otherwise the package's own server. The \
+            tables contain medians of the runs, and medians of the ratios in each round. The files are in the directory \
+            for temporary files, which the environment variable TMPDIR sets.
             """)
 
     @Option(
@@ -20,60 +21,47 @@ struct CompareCommand: AsyncParsableCommand {
         help: ArgumentHelp("The workloads to measure.", valueName: "workload"))
     var workloads = Workload.allCases
 
-    @Option(help: ArgumentHelp("The number of rounds.", valueName: "n"))
-    var rounds = 5
+    @Option(help: ArgumentHelp("The number of rounds. (default: 5, with --quick 3)", valueName: "n"))
+    var rounds: Int?
 
-    @Flag(help: "Measures smaller workloads in three rounds.")
+    @Flag(help: "Measures smaller workloads in fewer rounds.")
     var quick = false
 
-    @Option(help: ArgumentHelp("The number of small files.", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of small files. (default: 10000, with --quick 2000)", valueName: "n"))
     var files: Int?
 
-    @Option(help: ArgumentHelp("The length of the large file in MiB.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("The length of the large file in MiB. (default: 1024, with --quick 256)", valueName: "n"))
     var mebibytes: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The directory for the tables, the measurements, and the charts: comparison.md, comparison.json, "
+                + "performance.svg, and performance~dark.svg.", valueName: "dir"))
+    var output: String?
 
     @Flag(help: "Writes one JSON object to standard output instead of the tables.")
     var json = false
 
+    /// The sizes of the workloads, as the options determine them.
+    var size: WorkloadSize {
+        var size = quick ? WorkloadSize.quick : .full
+        if let files { size.files = files }
+        if let mebibytes { size.mebibytes = mebibytes }
+        return size
+    }
+
     func validate() throws {
-        guard rounds > 0, files.map({ $0 > 0 }) ?? true, mebibytes.map({ $0 > 0 }) ?? true else {
+        guard [rounds, files, mebibytes].allSatisfy({ $0.map { $0 > 0 } ?? true }) else {
             throw ValidationError("--rounds, --files, and --mebibytes require positive numbers")
         }
     }
 
     func run() async throws {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
-        let size = WorkloadSize(
-            files: files ?? (quick ? 2000 : 10_000), mebibytes: mebibytes ?? (quick ? 256 : 1024))
-        let report = try await ComparisonReport.measure(workloads, size, rounds: quick ? min(rounds, 3) : rounds)
+        let report = try await Comparison.measure(workloads, size, rounds: rounds ?? (quick ? 3 : 5))
+        if let output { try report.write(to: URL(fileURLWithPath: output, isDirectory: true)) }
         print(json ? try ScaleReport.encode(report) : report.markdown)
-    }
-}
-
-/// The hidden subcommand `fetch`, which does a workload in a process of its own.
-struct FetchCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "fetch", shouldDisplay: false)
-
-    @Argument(help: "A file with a URL and a path on each line, separated by a space.")
-    var list: String
-
-    @Option(help: "The number of concurrent downloads.")
-    var jobs = 16
-
-    @Option(help: "The number of connections for each file.")
-    var connections = 1
-
-    @Flag(help: "Uses the HTTP engine without the library.")
-    var bare = false
-
-    func run() async throws {
-        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
-        let transfers = try FileTransfer.read(URL(fileURLWithPath: list))
-        if bare {
-            try await BareEngine.fetch(transfers, jobs: jobs)
-        } else {
-            try await FileTransfer.fetch(transfers, jobs: jobs, connections: connections)
-        }
     }
 }
 #endif

@@ -40,7 +40,9 @@ extension DownloadError.Code {
     public static let checksumMismatch = Self("checksumMismatch")
     /// The resume data or token doesn't describe bytes that can be continued, or its file is missing or unsuitable.
     public static let resumeDataUnusable = Self("resumeDataUnusable")
-    /// The request needs a feature that isn't included in this build.
+    /// A file or text of trust roots can't be read, or contains no valid certificate.
+    public static let trustRootsUnusable = Self("trustRootsUnusable")
+    /// The request needs a feature that isn't included in this build, or that the chosen engine doesn't have.
     public static let unsupported = Self("unsupported")
 
     /// A fresh URL was needed, and ``DownloadRequest/refreshURL`` failed to provide one.

@@ -30,8 +30,7 @@ extension Downloader {
     package convenience init(configuration: Configuration, backgroundSessions: BackgroundSessions) {
         self.init(
             configuration: configuration,
-            transport: configuration.transport.makeTransport(
-                maximumConnectionsPerHost: configuration.largestTransferCountPerHost),
+            transport: configuration.makeTransport(),
             store: DiskStore(durability: configuration.durability), time: SystemTimeSource(),
             backgroundSessions: backgroundSessions)
     }

@@ -8,6 +8,14 @@ extension Downloader {
         /// Default: URLSession on Apple platforms; on Linux, AsyncHTTPClient if the build includes it.
         public var transport = TransportChoice.automatic
 
+        /// The root certificates that are trusted in addition to those of the system.
+        ///
+        /// Only ``TransportChoice/httpClient`` supports them. With URLSession or a background session, every request of
+        /// a downloader with additional trust roots fails with ``DownloadError/Code/unsupported``.
+        ///
+        /// Default: none.
+        public var additionalTrustRoots: TrustRoots?
+
         /// The maximum number of transfers that run at the same time; further ones wait.
         ///
         /// Default: `nil`, which means 64, or an eighth of the number of files that the process may open if that is less.

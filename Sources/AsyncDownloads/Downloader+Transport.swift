@@ -2,15 +2,17 @@
 internal import Foundation
 #endif
 
-extension Downloader.TransportChoice {
+extension Downloader.Configuration {
     /// Creates the transport for the chosen engine; the adapters are named only here.
-    func makeTransport(maximumConnectionsPerHost: Int) -> any Transport {
-        switch kind {
+    func makeTransport() -> any Transport {
+        let maximumConnectionsPerHost = largestTransferCountPerHost
+        switch transport.kind {
         case .urlSession:
             return URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
         case .httpClient:
             #if ServerStack
-            return HTTPClientTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+            return HTTPClientTransport(
+                maximumConnectionsPerHost: maximumConnectionsPerHost, additionalTrustRoots: additionalTrustRoots)
             #else
             return MissingTransport()
             #endif
@@ -18,10 +20,33 @@ extension Downloader.TransportChoice {
             #if canImport(Darwin)
             return URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
             #elseif ServerStack
-            return HTTPClientTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+            return HTTPClientTransport(
+                maximumConnectionsPerHost: maximumConnectionsPerHost, additionalTrustRoots: additionalTrustRoots)
             #else
             MissingTraitWarning.writeOnce
             return URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+            #endif
+        }
+    }
+
+    /// The error with which every request fails, because the engine can't do what the configuration requires.
+    ///
+    /// URLSession would need a delegate that evaluates the server's trust on Apple platforms, and cannot be given
+    /// certificates on Linux. A background session continues while no delegate can be asked.
+    var validationError: DownloadError? {
+        guard additionalTrustRoots != nil, backgroundSession != nil || !usesHTTPClient else { return nil }
+        return DownloadError(.unsupported, "additional trust roots require the transport .httpClient")
+    }
+
+    private var usesHTTPClient: Bool {
+        switch transport.kind {
+        case .httpClient: return true
+        case .urlSession: return false
+        case .automatic:
+            #if ServerStack && !canImport(Darwin)
+            return true
+            #else
+            return false
             #endif
         }
     }

@@ -28,8 +28,7 @@ public final class Downloader: Sendable {
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(
             configuration: configuration,
-            transport: configuration.transport.makeTransport(
-                maximumConnectionsPerHost: configuration.largestTransferCountPerHost),
+            transport: configuration.makeTransport(),
             store: DiskStore(durability: configuration.durability), time: SystemTimeSource())
     }
 
@@ -128,6 +127,10 @@ public final class Downloader: Sendable {
     func startDownload(
         _ request: DownloadRequest, isRunning: Bool = true, continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
+        if var error = configuration.validationError {
+            error.url = request.url
+            return Download(request: request, source: .refused(error))
+        }
         if let background { return background.start(request, isRunning: isRunning) }
         var request = request
         if request.destination == .memory, request.maximumByteCount == nil {

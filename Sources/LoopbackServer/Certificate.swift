@@ -1,36 +1,57 @@
 #if ServerStack
 internal import NIOSSL
 
-/// A self-signed certificate for 127.0.0.1, valid until 2126, and its key, which is not a secret.
-enum Certificate {
+/// A certificate for 127.0.0.1 and localhost, its key, which is not a secret, and the root that signed it, in PEM format.
+///
+/// Both certificates are valid until 2126.
+package enum Certificate {
     /// Returns the TLS context of a server that presents the certificate.
     static func context() throws -> NIOSSLContext {
-        let certificate = try NIOSSLCertificate(bytes: Array(certificate.utf8), format: .pem)
+        let certificate = try NIOSSLCertificate(bytes: Array(server.utf8), format: .pem)
         let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
         let configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(certificate)], privateKey: .privateKey(key))
         return try NIOSSLContext(configuration: configuration)
     }
 
-    private static let certificate = """
+    /// The self-signed certificate of the authority that signed ``server``.
+    package static let root = """
         -----BEGIN CERTIFICATE-----
-        MIIBkTCCATagAwIBAgIUd4UrJ8HktfcwzxXUaRAID23S3dEwCgYIKoZIzj0EAwIw
-        FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTEyMTE5MzEyMFoYDzIxMjYxMDI4
-        MTkzMTIwWjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjO
-        PQMBBwNCAASDHwGH9HXKMSEL2jW3gKGrAvVOdsvKQnYwSOwPNjqGIiobcGQDXWAr
-        wCmV8e7DEHTzENaYXDQZxyWnbtgc9BIIo2QwYjAdBgNVHQ4EFgQUGLeZW/4+e3wM
-        diOCulEM3mPqdm4wHwYDVR0jBBgwFoAUGLeZW/4+e3wMdiOCulEM3mPqdm4wDwYD
-        VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0kAMEYC
-        IQDE+WMviBUId5s9ON9hlYaGqFIqWm7CdXpiW3/hw3Hx4wIhAIi0UkUjVrScK2s0
-        oLxsYp6kbWmW3RsSSxZtzhe5BHT7
+        MIIBrzCCAVWgAwIBAgIUOMQNKyI0mhfGe0zmC7/VBpwxAgowCgYIKoZIzj0EAwIw
+        JDEiMCAGA1UEAwwZYXN5bmMtZG93bmxvYWRzIHRlc3Qgcm9vdDAgFw0yNjExMjIy
+        MTU3NTBaGA8yMTI2MTAyOTIxNTc1MFowJDEiMCAGA1UEAwwZYXN5bmMtZG93bmxv
+        YWRzIHRlc3Qgcm9vdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABJqzn/vgc/eS
+        GPk5J8Tq4He/SYs593Z2iGfOsOAlGaXmcpeyFu++5ET3wjgxB/NpT0z6qFqlvFqP
+        5JZd8tllfpCjYzBhMB0GA1UdDgQWBBQpvFOBJadeX7IzWAWwxpAy3IPbvzAfBgNV
+        HSMEGDAWgBQpvFOBJadeX7IzWAWwxpAy3IPbvzAPBgNVHRMBAf8EBTADAQH/MA4G
+        A1UdDwEB/wQEAwIBBjAKBggqhkjOPQQDAgNIADBFAiEA51sd2Omk69WuF3IzDc9n
+        /aAzI7qm2crLNP8HqcDYz8wCIBZkSaYcUROs2U19gnRd4pSa2HqyLwRAKIFR8Mkm
+        t5j2
         -----END CERTIFICATE-----
         """
 
-    private static let key = """
+    /// The certificate of the server.
+    package static let server = """
+        -----BEGIN CERTIFICATE-----
+        MIIBzzCCAXWgAwIBAgIUY7X5inWR8N7eZjbjx7BJdHblRJkwCgYIKoZIzj0EAwIw
+        JDEiMCAGA1UEAwwZYXN5bmMtZG93bmxvYWRzIHRlc3Qgcm9vdDAgFw0yNjExMjIy
+        MTU3NTFaGA8yMTI2MTAyODIxNTc1MVowFDESMBAGA1UEAwwJMTI3LjAuMC4xMFkw
+        EwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE04tzitZN5RhpWZ0skTtlSNh7F0VLCbEb
+        oCC4VDT/GWENW8j51lMKy4GGd91fTNk4gRp4hhz/QPQwhSWRaWDysaOBkjCBjzAa
+        BgNVHREEEzARhwR/AAABgglsb2NhbGhvc3QwDAYDVR0TAQH/BAIwADAOBgNVHQ8B
+        Af8EBAMCB4AwEwYDVR0lBAwwCgYIKwYBBQUHAwEwHQYDVR0OBBYEFMWkPouUUSr6
+        r0CElv5438qMcBIaMB8GA1UdIwQYMBaAFCm8U4Elp15fsjNYBbDGkDLcg9u/MAoG
+        CCqGSM49BAMCA0gAMEUCIHTnBTUW8UzLqDun+j5K1SR4WFRfB6+a3ua0Co+f80/L
+        AiEA9VNjW7ZTL9kSrZVfOmkzra8OYGuXbvtWVU5IDV/bOX0=
+        -----END CERTIFICATE-----
+        """
+
+    /// The private key of ``server``.
+    package static let key = """
         -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgXZNugQ08PvC98Uqv
-        ID87V5eQFUDjBP+/LLM2fAfrtdChRANCAASDHwGH9HXKMSEL2jW3gKGrAvVOdsvK
-        QnYwSOwPNjqGIiobcGQDXWArwCmV8e7DEHTzENaYXDQZxyWnbtgc9BII
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgxeFDoWwPl91p3TGA
+        0rA5LCJmbKSLGfluosLpDc8TGBmhRANCAATTi3OK1k3lGGlZnSyRO2VI2HsXRUsJ
+        sRugILhUNP8ZYQ1byPnWUwrLgYZ33V9M2TiBGniGHP9A9DCFJZFpYPKx
         -----END PRIVATE KEY-----
         """
 }

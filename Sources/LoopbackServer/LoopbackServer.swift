@@ -40,7 +40,7 @@ package final class LoopbackServer: Sendable {
     ///
     /// - Parameters:
     ///   - threads: The number of event loop threads.
-    ///   - isSecure: Whether the server uses TLS, with a self-signed certificate.
+    ///   - isSecure: Whether the server uses TLS, with a certificate that ``Certificate/root`` has signed.
     ///   - keepsRequests: Whether the server records requests. If it doesn't, its memory does not grow with their
     ///     number, ``requests(at:)`` returns an empty array, and ``requests(at:reaching:)`` does not return before the
     ///     server is stopped or the task is canceled.

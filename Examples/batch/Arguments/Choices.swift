@@ -7,6 +7,15 @@ enum Engine: String, CaseIterable, Sendable, ExpressibleByArgument {
     case httpClient = "http-client"
     case urlSession = "urlsession"
 
+    /// The engine that the library uses unless another one is chosen.
+    static var platformDefault: Self {
+        #if canImport(Darwin)
+        .urlSession
+        #else
+        .httpClient
+        #endif
+    }
+
     var transport: Downloader.TransportChoice {
         switch self {
         case .httpClient: .httpClient

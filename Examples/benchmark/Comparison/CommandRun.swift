@@ -3,9 +3,11 @@ internal import AsyncDownloads
 internal import Foundation
 
 /// The costs of one run of a command in a process of its own.
-struct CommandRun: Sendable, Codable {
+struct CommandRun: Sendable, Hashable, Codable {
     let wallSeconds: Double
     let processorSeconds: Double
+    /// The peak of the resident memory, which is sampled every ten milliseconds; nil if it is not known.
+    var peakBytes: Int64?
 
     struct Failure: Error, CustomStringConvertible {
         let command: [String]
@@ -20,9 +22,10 @@ struct CommandRun: Sendable, Codable {
     static func measure(_ command: [String], in directory: TemporaryDirectory) async throws -> Self {
         let (clock, before) = (ContinuousClock(), childSeconds())
         let start = clock.now
-        try await run(command, output: FileHandle.nullDevice, environment: ["TMPDIR": directory.url.path])
+        let peakBytes = try await run(
+            command, output: FileHandle.nullDevice, environment: ["TMPDIR": directory.url.path])
         let wall = (clock.now - start) / .seconds(1)
-        return Self(wallSeconds: wall, processorSeconds: childSeconds() - before)
+        return Self(wallSeconds: wall, processorSeconds: childSeconds() - before, peakBytes: peakBytes)
     }
 
     /// Returns what a command prints, at most as much as a pipe holds.
@@ -39,9 +42,11 @@ struct CommandRun: Sendable, Codable {
         return String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
     }
 
+    /// Runs a command, and returns the peak of its memory.
+    @discardableResult
     private static func run(
         _ command: [String], output: Any, errors: Any = FileHandle.nullDevice, environment: [String: String] = [:]
-    ) async throws {
+    ) async throws -> Int64? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: command[0])
         process.arguments = Array(command.dropFirst())
@@ -55,7 +60,18 @@ struct CommandRun: Sendable, Codable {
             continuation.finish()
         }
         try process.run()
+        let sampler = Task { [identifier = process.processIdentifier] in
+            var peak: Int64?
+            while !Task.isCancelled {
+                if let bytes = Machine.peakBytes(of: identifier) { peak = max(bytes, peak ?? 0) }
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+            return peak
+        }
+        defer { sampler.cancel() }
         for await status in ends where status != 0 { throw Failure(command: command, status: status) }
+        sampler.cancel()
+        return await sampler.value
     }
 
     /// The processor time of all children that have ended.

@@ -1,5 +1,4 @@
 #if ServerStack
-internal import AsyncDownloads
 internal import Foundation
 
 /// One file of a workload: its URL and the path at which it is placed.
@@ -19,22 +18,6 @@ struct FileTransfer: Sendable {
             }
             return Self(url: url, path: String(parts[1]))
         }
-    }
-
-    /// Downloads the files with the library.
-    static func fetch(_ transfers: [Self], jobs: Int, connections: Int) async throws {
-        var configuration = Downloader.Configuration()
-        configuration.durability = .processCrash
-        configuration.maximumConcurrentTransfers = jobs
-        configuration.maximumConcurrentTransfersPerHost = jobs
-        let downloader = Downloader(configuration: configuration)
-        let requests = transfers.lazy.map { transfer in
-            var request = DownloadRequest(from: transfer.url, to: URL(fileURLWithPath: transfer.path))
-            if connections > 1 { request.connectionCount = connections }
-            return request
-        }
-        for try await outcome in downloader.batch(Array(requests), limit: jobs) { _ = try outcome.result.get() }
-        await downloader.shutdown()
     }
 }
 #endif

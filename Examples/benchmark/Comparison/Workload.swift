@@ -1,124 +1,111 @@
 #if ServerStack
 internal import ArgumentParser
-internal import Foundation
 
-/// A workload that all programs do.
+/// A workload that several programs do.
 enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     /// One large file over one connection.
     case large
-    /// Many files of 4 KiB, 16 at a time.
+    /// The same over TLS.
+    case largeTLS = "large-tls"
+    /// The same with a check of the file's SHA-256 digest.
+    case sha256 = "sha-256"
+    /// One large file from a server that limits each connection, over 16 connections.
+    case slow
+    /// One large file from a server without a limit, over several connections.
+    case connections
+    /// Many small files, several at a time, that survive the end of the process.
     case small
-    /// One large file from a server that limits each connection to 20 MiB/s, over 16 connections.
-    case limited
-
-    static let jobs = 16
+    /// The same, and the files survive a power loss.
+    case smallPowerLoss = "small-power-loss"
+    /// Many small files over TLS.
+    case smallTLS = "small-tls"
+    /// Many small files from a server that delays each response, with the library's default options.
+    case latency
+    /// One file with a bandwidth limit.
+    case rateLimit = "rate-limit"
+    /// One large file with 100 handles.
+    case subscribers
+    /// One large file with a handle whose events are not read.
+    case unreadEvents = "unread-events"
 
     /// The description in the report.
     func title(_ size: WorkloadSize) -> String {
-        switch self {
+        let small = "\(size.files) files of 4 KiB, \(WorkloadSize.jobs) at a time"
+        return switch self {
         case .large: "\(size.mebibytes) MiB over one connection"
-        case .small: "\(size.files) files of 4 KiB, \(Self.jobs) at a time"
-        case .limited: "\(size.limitedMebibytes) MiB, 20 MiB/s for each of 16 connections"
+        case .largeTLS: "\(size.mebibytes) MiB over one connection with TLS"
+        case .sha256: "\(size.mebibytes) MiB over one connection, with a SHA-256 checksum"
+        case .slow: "\(size.slowMebibytes) MiB, \(WorkloadSize.limit) MiB/s for each of 16 connections"
+        case .connections: "\(size.mebibytes) MiB over \(Self.connectionCount) connections"
+        case .small: small
+        case .smallPowerLoss: "\(small), durable after a power loss"
+        case .smallTLS: "\(small), with TLS"
+        case .latency: "\(size.delayedFiles) files of 4 KiB, \(WorkloadSize.delay) ms before each response"
+        case .rateLimit: "\(size.limitedMebibytes) MiB, limited to \(WorkloadSize.limit) MiB/s"
+        case .subscribers: "\(size.mebibytes) MiB, 100 handles of one transfer"
+        case .unreadEvents: "\(size.mebibytes) MiB, with a handle that never reads its events"
         }
     }
 
-    /// Returns the files of the workload, placed in a directory.
-    func transfers(_ size: WorkloadSize, from server: ServedFiles, to directory: TemporaryDirectory) -> [FileTransfer] {
-        switch self {
-        case .large: [FileTransfer(url: server.url("large"), path: directory.file("large").path)]
-        case .limited: [FileTransfer(url: server.url("limited"), path: directory.file("limited").path)]
-        case .small:
-            (0..<size.files).map { number in
-                FileTransfer(url: server.url("small/\(number)"), path: directory.file("\(number)").path)
-            }
-        }
-    }
+    static let connectionCount = 4
 
-    /// The programs that do the workload, where the first one after the library is the reference of the ratios.
+    /// The programs that do the workload; the first one is the library.
     var programs: [Program] {
         switch self {
         case .large: [.library, .curl, .bare, .wget2]
+        case .largeTLS: [.library, .curl, .bare, .wget2]
+        case .sha256: [.library, .openssl, .withoutChecksum, .curl]
+        case .slow: [.library, .aria2c]
+        case .connections: [.library, .oneConnection, .curl]
         case .small: [.library, .curl, .bare, .wget2, .aria2c]
-        case .limited: [.library, .aria2c]
+        case .smallPowerLoss: [.library, .curl, .bare, .processCrash]
+        case .smallTLS: [.library, .curl, .bare]
+        case .latency: [.library, .curl]
+        case .rateLimit: [.library, .exactRate, .curl]
+        case .subscribers, .unreadEvents: [.library, .oneHandle]
         }
     }
-}
 
-/// The sizes of the workloads.
-struct WorkloadSize: Sendable, Codable {
-    let files: Int
-    let mebibytes: Int
-
-    /// The length of the file of ``Workload/limited``, which takes about ten seconds over one connection.
-    var limitedMebibytes: Int { min(mebibytes, 200) }
-}
-
-/// A program that downloads files.
-enum Program: String, Sendable, Codable {
-    case library = "async-downloads"
-    case bare
-    case curl, wget2, aria2c
-
-    /// Returns the command that does a workload; nil if the program is not installed.
-    func command(
-        _ workload: Workload, _ transfers: [FileTransfer], in directory: TemporaryDirectory
-    ) throws -> [String]? {
-        guard let executable else { return nil }
-        let list = directory.file("list.txt")
-        func write(_ lines: [String]) throws {
-            try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: list)
-        }
+    /// The programs beside which the summary shows the library.
+    var references: [Program] {
         switch self {
-        case .library, .bare:
-            try write(transfers.map(\.line))
-            let connections = workload == .limited ? ["--connections", "16"] : []
-            return [executable, "fetch", list.path, "--jobs", "\(Workload.jobs)"] + connections
-                + (self == .bare ? ["--bare"] : [])
-        case .curl:
-            try write(transfers.map { "url = \"\($0.url.absoluteString)\"\noutput = \"\($0.path)\"" })
-            return [
-                executable, "--silent", "--fail", "--parallel", "--parallel-max", "\(Workload.jobs)", "--config",
-                list.path,
-            ]
-        case .wget2:
-            try write(transfers.map(\.url.absoluteString))
-            return [
-                executable, "--quiet", "--no-config", "--no-local-db", "--max-threads=\(Workload.jobs)",
-                "--input-file=\(list.path)",
-                "--directory-prefix=\(directory.url.path)",
-            ]
-        case .aria2c:
-            try write(transfers.map(\.url.absoluteString))
-            let segments = workload == .limited ? ["-x16", "-s16", "-k1M"] : ["-x1"]
-            return [
-                executable, "--quiet", "--file-allocation=none", "-j\(Workload.jobs)", "-i", list.path,
-                "-d", directory.url.path,
-            ] + segments
+        case .large, .small, .smallTLS: [.curl, .bare]
+        case .sha256: [.openssl, .curl]
+        case .largeTLS, .smallPowerLoss, .latency: [.curl]
+        case .slow: [.aria2c]
+        case .connections: [.oneConnection]
+        case .rateLimit: [.exactRate]
+        case .subscribers, .unreadEvents: [.oneHandle]
         }
     }
 
-    private var executable: String? {
+    /// Whether the files are fetched over TLS.
+    var isSecure: Bool { self == .largeTLS || self == .smallTLS }
+
+    /// Whether the workload consists of many files.
+    var hasManyFiles: Bool {
         switch self {
-        case .library, .bare: Bundle.main.executablePath
-        case .curl, .wget2, .aria2c: Self.path(of: rawValue)
+        case .small, .smallPowerLoss, .smallTLS, .latency: true
+        case .large, .largeTLS, .sha256, .slow, .connections, .rateLimit, .subscribers, .unreadEvents: false
         }
     }
 
-    /// Returns the path of an installed command.
-    static func path(of command: String) -> String? {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        let directories = path.split(separator: ":").map(String.init) + ["/usr/sbin"]
-        return directories.map { "\($0)/\(command)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    /// Returns the length of each file in bytes.
+    func fileLength(_ size: WorkloadSize) -> Int {
+        switch self {
+        case .large, .largeTLS, .sha256, .connections, .subscribers, .unreadEvents: size.mebibytes << 20
+        case .slow: size.slowMebibytes << 20
+        case .rateLimit: size.limitedMebibytes << 20
+        case .small, .smallPowerLoss, .smallTLS, .latency: WorkloadSize.smallLength
+        }
     }
 
-    /// The name and the version that the program prints; nil if it is not installed.
-    func version() async throws -> String? {
-        guard let executable, self != .library, self != .bare else { return nil }
-        let output = try await CommandRun.output(of: [executable, "--version"])
-        // Further words name libraries, or describe the program.
-        let line = output.split(separator: "\n").first ?? ""
-        return line.split(separator: " ", omittingEmptySubsequences: true).prefix { $0 != "-" && $0.first != "(" }
-            .joined(separator: " ")
-    }
+    /// The number of rounds that are measured, of those that were requested.
+    ///
+    /// A workload whose duration is determined by a limit is repeated less often.
+    func rounds(of rounds: Int) -> Int { self == .rateLimit ? min(rounds, 3) : rounds }
+
+    /// Whether a round that isn't counted precedes the others.
+    var isWarmedUp: Bool { self != .rateLimit }
 }
 #endif

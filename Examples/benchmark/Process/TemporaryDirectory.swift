@@ -7,9 +7,16 @@ struct TemporaryDirectory: Sendable {
 
     /// Creates a directory with a new name that contains `purpose`.
     init(_ purpose: String) throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "benchmark-\(purpose)-\(UUID().uuidString)")
+        try self.init(purpose, in: FileManager.default.temporaryDirectory)
+    }
+
+    private init(_ purpose: String, in parent: URL) throws {
+        url = parent.appending(path: "benchmark-\(purpose)-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
+
+    /// Creates a directory with a new name that contains `purpose` in this directory.
+    func directory(_ purpose: String) throws -> Self { try Self(purpose, in: url) }
 
     /// Returns the URL of a file in the directory.
     func file(_ name: String) -> URL { url.appending(path: name, directoryHint: .notDirectory) }

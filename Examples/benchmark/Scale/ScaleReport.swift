@@ -39,7 +39,7 @@ struct ScaleReport: Sendable, Codable {
         lines += [
             "",
             "\(drain.files) files of 4 KiB, \(drain.width) at a time: all started at once in "
-                + "\(drain.startedSeconds.median.hundredths) s, by a batch in \(drain.batchSeconds.median.hundredths) s",
+                + "\(drain.startedSeconds.medianText) s, by a batch in \(drain.batchSeconds.medianText) s",
             "ratio \(drain.ratio.hundredths), of the rounds \(ratios)",
         ]
         return lines.joined(separator: "\n")
@@ -59,7 +59,7 @@ extension QueueMeasurement {
 }
 
 extension [Double] {
-    fileprivate var median: Double { sorted()[count / 2] }
+    fileprivate var medianText: String { median.map(\.hundredths) ?? "" }
 }
 
 extension Double {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
+internal import LoopbackServer
 internal import TestSupport
 internal import Testing
 
@@ -74,7 +75,6 @@ internal import Testing
 
     @Test(arguments: [
         "--per-host", "--on-duplicate", "--existing", "--no-continue", "--fail-fast", "--shard",
-        "--ca-file",
     ])
     func `options that are not implemented are rejected`(option: String) throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(["http://a/x", option, "1"]) }
@@ -118,6 +118,36 @@ internal import Testing
         #expect(configuration.bandwidthLimit == nil)
         #expect(configuration.requestPace == nil)
         #expect(configuration.minimumRate == nil)
+        #expect(configuration.additionalTrustRoots == nil)
+    }
+
+    /// Runs `body` with the path of a file of one root certificate.
+    private func withRootFile(_ body: (String) throws -> Void) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try Data(Certificate.root.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try body(file.path)
+    }
+
+    @Test func `--ca-file adds the certificates of a file to those of the system`() throws {
+        try withRootFile { path in
+            let batch = try Batch.parse(["https://a/x", "--engine", "http-client", "--ca-file", path])
+            #expect(
+                try batch.downloaderConfiguration.additionalTrustRoots == TrustRoots(pem: Data(Certificate.root.utf8)))
+        }
+    }
+
+    @Test(arguments: [
+        (["https://a/x", "--engine", "urlsession"], "requires --engine http-client"),
+        (["--engine", "http-client"], "--ca-file was given"),
+        (["--clean", "dir", "--engine", "http-client"], "--clean cannot be combined"),
+    ])
+    func `--ca-file is wrong usage where it has no effect`(arguments: [String], words: String) throws {
+        try withRootFile { path in
+            let error = try #require(throws: (any Error).self) { try Batch.parse(arguments + ["--ca-file", path]) }
+            #expect(Batch.exitCode(for: error).rawValue == 64)
+            #expect(Batch.fullMessage(for: error).contains(words), "\(Batch.fullMessage(for: error))")
+        }
     }
 
     @Test func `items are numbered in order, and common headers precede their own`() throws {

@@ -4,6 +4,7 @@ internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import NIOSSL
 
 /// The transport that uses AsyncHTTPClient.
 ///
@@ -36,11 +37,20 @@ package final class HTTPClientTransport: Transport {
     ///   - maximumConnectionsPerHost: The number of transfers with one host that may run at the same time, each with
     ///     up to 16 exchanges. The connection pool is made large enough that no exchange waits in it, because its
     ///     connect timeout includes that wait.
-    package init(connectTimeout: Duration = .seconds(30), maximumConnectionsPerHost: Int = 256) {
+    ///   - additionalTrustRoots: The root certificates that are trusted in addition to those of the system.
+    package init(
+        connectTimeout: Duration = .seconds(30), maximumConnectionsPerHost: Int = 256,
+        additionalTrustRoots: TrustRoots? = nil
+    ) {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: .nanoseconds(Int64(connectTimeout / .nanoseconds(1)))),
             decompression: .disabled)
+        if let additionalTrustRoots {
+            var security = TLSConfiguration.makeClientConfiguration()
+            security.additionalTrustRoots = [.certificates(additionalTrustRoots.certificates)]
+            configuration.tlsConfiguration = security
+        }
         // Over HTTP/2, large bodies arrive in small frames and share one flow-control window.
         configuration.httpVersion = .http1Only
         // Retries are decided by the retry policy. The pool's own retries hide a refused connection until the timeout.

@@ -1,7 +1,7 @@
 #if ServerStack && canImport(Darwin)
 internal import Darwin
 
-extension ServedFiles {
+extension LocalPort {
     /// Creates a TCP socket.
     static func streamSocket() -> Int32 { socket(AF_INET, SOCK_STREAM, 0) }
 }

@@ -1,0 +1,13 @@
+internal import AsyncDownloads
+internal import Foundation
+
+extension TrustRoots {
+    /// Reads the file that the value of `--ca-file` names.
+    init(argument path: String) throws(Misuse) {
+        do throws(DownloadError) {
+            try self.init(pemFile: URL(fileURLWithPath: path))
+        } catch {
+            throw Misuse(error.detail)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+#if ServerStack
+/// The sizes of the workloads.
+struct WorkloadSize: Sendable, Hashable, Codable {
+    /// The number of small files.
+    var files: Int
+    /// The length of the large file.
+    var mebibytes: Int
+    /// The number of files from the server that delays its responses.
+    var delayedFiles: Int
+    /// The duration of a download with a bandwidth limit.
+    var limitedSeconds: Int
+
+    /// The sizes of a whole measurement.
+    static let full = Self(files: 10_000, mebibytes: 1024, delayedFiles: 1000, limitedSeconds: 10)
+    /// The sizes of a measurement that takes less than three minutes on two processors.
+    static let quick = Self(files: 2000, mebibytes: 256, delayedFiles: 300, limitedSeconds: 3)
+
+    /// The length of the file that the server sends slowly, which takes about ten seconds over one connection.
+    var slowMebibytes: Int { min(mebibytes, 200) }
+
+    /// The length of the file that is downloaded with a bandwidth limit.
+    var limitedMebibytes: Int { limitedSeconds * Self.limit }
+
+    /// The length of a small file in bytes.
+    static let smallLength = 4096
+    /// The number of concurrent downloads of small files.
+    static let jobs = 16
+    /// The limit of a slow connection, and the bandwidth limit of the library, in MiB per second.
+    static let limit = 20
+    /// The delay of each response of the server with a delay, in milliseconds.
+    static let delay = 50
+}
+#endif

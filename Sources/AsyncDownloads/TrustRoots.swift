@@ -1,0 +1,66 @@
+public import Foundation
+
+#if ServerStack
+internal import NIOSSL
+#endif
+
+/// Root certificates that a downloader trusts in addition to those of the system.
+///
+/// ```swift
+/// var configuration = Downloader.Configuration()
+/// configuration.transport = .httpClient
+/// configuration.additionalTrustRoots = try TrustRoots(pemFile: certificates)
+/// let downloader = Downloader(configuration: configuration)
+/// ```
+///
+/// Use them for servers of a private certification authority, or for a server with a self-signed certificate. Host
+/// names and validity periods are checked as usual. The certificates are read once, when the value is created.
+///
+/// Only ``Downloader/TransportChoice/httpClient`` supports additional trust roots.
+public struct TrustRoots: Sendable, Hashable {
+    #if ServerStack
+    /// The certificates, at least one.
+    let certificates: [NIOSSLCertificate]
+    #endif
+
+    /// Creates trust roots from the certificates in a text in PEM format (RFC 7468); other kinds of blocks are ignored.
+    ///
+    /// - Throws: ``DownloadError/Code/trustRootsUnusable`` if the text contains no certificate or an invalid one, and
+    ///   ``DownloadError/Code/unsupported`` without the trait `ServerStack`.
+    public init(pem: Data) throws(DownloadError) {
+        #if ServerStack
+        guard !pem.isEmpty else { throw DownloadError(.trustRootsUnusable, "the text is empty") }
+        do {
+            certificates = try NIOSSLCertificate.fromPEMBytes(Array(pem))
+        } catch {
+            throw DownloadError(
+                .trustRootsUnusable, "not a valid list of certificates in PEM format", underlyingError: error)
+        }
+        #else
+        throw DownloadError(.unsupported, "additional trust roots require the trait ServerStack")
+        #endif
+    }
+
+    /// Creates trust roots from the certificates in a file in PEM format (RFC 7468).
+    ///
+    /// - Throws: ``DownloadError/Code/trustRootsUnusable`` if the file can't be read, or contains no certificate or an
+    ///   invalid one, and ``DownloadError/Code/unsupported`` without the trait `ServerStack`.
+    public init(pemFile file: URL) throws(DownloadError) {
+        let pem: Data
+        do {
+            pem = try Data(contentsOf: file)
+        } catch {
+            throw DownloadError(.trustRootsUnusable, Self.reason(of: error))
+        }
+        try self.init(pem: pem)
+    }
+
+    // The error and its description contain the path.
+    private static func reason(of error: any Error) -> String {
+        switch (error as? CocoaError)?.code {
+        case .fileReadNoSuchFile?, .fileNoSuchFile?: "the file doesn't exist"
+        case .fileReadNoPermission?: "permission to read the file is missing"
+        default: "the file can't be read"
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import Foundation
+internal import LoopbackServer
+internal import TestSupport
+internal import Testing
+
+/// Tests of whole runs with a server whose certificate is signed by a private authority.
+@Suite(.endsWhenHung) struct SecureServerTests {
+    private let content = Content(seed: 1, length: 300_000)
+
+    /// Runs the command for a file of a server with TLS; `root` in the folder contains the server's root certificate.
+    private func run(
+        _ arguments: [String], _ check: (CommandRun.End, Folder, LoopbackServer) throws -> Void
+    ) async throws {
+        try await LoopbackServer.withServer(isSecure: true) { server in
+            server.serve(
+                Resource(content, entityTag: "\"1\"", script: [[.cut(after: 100_000, .reset)]]), at: "file")
+            try await Folder.with { folder in
+                try Data(Certificate.root.utf8).write(to: folder.url("root"))
+                try Data().write(to: folder.url("empty"))
+                try Data(Certificate.key.utf8).write(to: folder.url("key"))
+                try Data("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8)
+                    .write(to: folder.url("damaged"))
+                let all = [server.url("file").absoluteString, "--timeout", "900"] + arguments
+                let end = try await CommandRun(all, in: folder).end()
+                try check(end, folder, server)
+            }
+        }
+    }
+
+    @Test func `without the root, the download fails before its first request, and no file remains`() async throws {
+        try await run(["--json"]) { end, folder, server throws in
+            #expect(end.status == 1)
+            #expect(try end.failure().code == "secureConnectionFailed")
+            #expect(server.requests().isEmpty)
+            #expect(try folder.names() == ["damaged", "empty", "key", "root"])
+        }
+    }
+
+    @Test func `with the root, an interrupted download resumes and finishes`() async throws {
+        try await run(["--json", "--ca-file", "root"]) { end, folder, server throws in
+            #expect(end.status == 0, "\(end.error)")
+            #expect(try folder.holds(content, at: "file"))
+            #expect(server.requests(at: "file").map(\.status) == [200, 206])
+        }
+    }
+
+    @Test(arguments: [
+        ("missing", "the file doesn't exist"), ("empty", "the text is empty"), ("key", "PEM format"),
+        ("damaged", "PEM format"), (".", "can't be read"),
+    ])
+    func `a file without certificates is wrong usage, and nothing is requested`(
+        file: String, words: String
+    ) async throws {
+        try await run(["--ca-file", file]) { end, _, server throws in
+            #expect(end.status == 64)
+            #expect(end.output.isEmpty)
+            #expect(end.error.contains("'--ca-file <file>'") && end.error.contains(words), "\(end.error)")
+            #expect(server.requests().isEmpty)
+        }
+    }
+}
