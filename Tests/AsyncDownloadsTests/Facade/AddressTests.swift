@@ -196,7 +196,9 @@ struct AddressTests {
             let download = environment.downloader.start(environment.request("/one"))
             await time.timer(ofAtLeast: .seconds(300))
             let events = download.events
-            try download.replaceURL(with: environment.server.url("/two"))
+            // The host that has asked to wait gets no request, whatever its path.
+            let elsewhere = try #require(URL(string: "http://localhost:\(environment.server.port)/two"))
+            try download.replaceURL(with: elsewhere)
             let log = await EventLog(events)
             #expect(log.resumptions == [Self.cut])
             #expect(try environment.holds(Self.content))

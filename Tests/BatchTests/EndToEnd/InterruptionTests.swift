@@ -54,8 +54,10 @@ internal import Testing
             server.serve(Resource(content, script: [[.retryAfter("600")]]), at: "busy")
             server.serve(Resource(content, script: [[.holdHead]]), at: "held")
             try await Folder.with { folder in
-                let names = ["busy", "held"] + (0..<20).map { "waiting?\($0)" }
-                let list = names.map { server.url($0).absoluteString + "\n" }.joined()
+                // The others are of another host than the one that asks to wait.
+                let busy = "http://localhost:\(server.port)/busy"
+                let names = ["held"] + (0..<20).map { "waiting?\($0)" }
+                let list = ([busy] + names.map { server.url($0).absoluteString }).map { $0 + "\n" }.joined()
                 let run = try CommandRun(["-i", "-", "-j", "1", "--json"], in: folder, input: list)
                 _ = await server.requests(at: "held", reaching: 1)
                 run.signal(SIGINT)

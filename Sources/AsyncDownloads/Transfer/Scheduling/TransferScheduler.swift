@@ -155,7 +155,7 @@ final class TransferScheduler: Sendable {
             return (grants, state.timer?.number == before?.number ? nil : before?.action, timer)
         }
         obsolete?.cancel()
-        if let timer { schedule(timer, after: timer.due - now) }
+        if let timer { schedule(timer) }
         for (receiver, ticket) in grants { receiver.permitGranted(ticket) }
     }
 
@@ -174,15 +174,20 @@ final class TransferScheduler: Sendable {
         return state.timer
     }
 
-    private func schedule(_ timer: Timer, after delay: Duration) {
-        let action = time.schedule(after: delay) { [weak self] in self?.timerFired(timer.number) }
+    private func schedule(_ timer: Timer) {
+        let action = time.schedule(after: timer.due - time.now) { [weak self] in self?.timerFired(timer.number) }
         let isObsolete = state.withLock { state in
             // The race with the timer itself, or with a change that has replaced it.
             guard state.timer?.number == timer.number else { return true }
             state.timer?.action = action
             return false
         }
-        if isObsolete { action.cancel() }
+        if isObsolete {
+            action.cancel()
+        } else if time.now >= timer.due {
+            // The clock has passed the time before the action was scheduled, which is therefore late.
+            timerFired(timer.number)
+        }
     }
 
     private func timerFired(_ number: Int) {

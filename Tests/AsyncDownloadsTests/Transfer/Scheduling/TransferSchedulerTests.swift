@@ -158,7 +158,7 @@ struct TransferSchedulerTests {
 }
 
 extension TransferScheduler {
-    fileprivate convenience init(limit: Int, limitPerHost: Int) {
+    convenience init(limit: Int, limitPerHost: Int) {
         self.init(limit: limit, HostLimit.Settings(transferCount: limitPerHost), time: ManualTimeSource())
     }
 
