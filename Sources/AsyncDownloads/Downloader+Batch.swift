@@ -3,25 +3,31 @@ extension Downloader {
     ///
     /// - Parameters:
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
-    ///   - limit: The maximum number of downloads that are running or whose outcome hasn't been delivered. The limits
-    ///     of the downloader apply as well.
+    ///   - limit: The maximum number of downloads that wait, that are running, or whose outcome hasn't been delivered;
+    ///     `nil` for twice as many as the downloader runs. The limits of the downloader apply as well.
     public func batch<Requests: Sequence<DownloadRequest>>(
-        _ requests: Requests, limit: Int = 6
+        _ requests: Requests, limit: Int? = nil
     ) -> DownloadBatch<Requests> {
-        DownloadBatch(downloader: self, requests: requests, limit: limit)
+        DownloadBatch(downloader: self, requests: requests, limit: limit ?? defaultBatchLimit)
     }
 
     /// Downloads all requests of an asynchronous sequence, at most `limit` at a time, and delivers each result.
     ///
     /// - Parameters:
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
-    ///   - limit: The maximum number of downloads that are running or whose outcome hasn't been delivered. The limits
-    ///     of the downloader apply as well.
+    ///   - limit: The maximum number of downloads that wait, that are running, or whose outcome hasn't been delivered;
+    ///     `nil` for twice as many as the downloader runs. The limits of the downloader apply as well.
     public func batch<Requests: AsyncSequence>(
-        _ requests: Requests, limit: Int = 6
+        _ requests: Requests, limit: Int? = nil
     ) -> AsyncDownloadBatch<Requests>
     where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetatype {
-        AsyncDownloadBatch(downloader: self, requests: requests, limit: limit)
+        AsyncDownloadBatch(downloader: self, requests: requests, limit: limit ?? defaultBatchLimit)
+    }
+
+    /// Twice the number of transfers that may run: the number for a host adapts only while others wait.
+    private var defaultBatchLimit: Int {
+        let (limit, isTooLarge) = configuration.largestTransferCount.multipliedReportingOverflow(by: 2)
+        return isTooLarge ? .max : limit
     }
 
     /// Downloads all requests, or fails as a whole.

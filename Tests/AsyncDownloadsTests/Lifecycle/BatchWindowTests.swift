@@ -46,6 +46,14 @@ struct BatchWindowTests {
         }
     }
 
+    @Test(arguments: [(5, 10), (.max, .max)])
+    func `without a limit, as many downloads of a batch wait as run`(count: Int, limit: Int) async throws {
+        try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = count }) { fixture async throws in
+            #expect(fixture.downloader.batch([]).limit == limit)
+            #expect(fixture.downloader.batch([], limit: 3).limit == 3)
+        }
+    }
+
     @Test func `an iterator that is no longer used starts no more downloads, released or not`() async throws {
         try await LifecycleFixture.with { fixture async throws in
             let serving = serve(fixture)
