@@ -25,10 +25,10 @@ package protocol ScheduledAction: Sendable {
     func cancel()
 }
 
-/// The system's clock, with timers from Dispatch.
+/// The system's clock, with timers that share one timer of Dispatch.
 package struct SystemTimeSource: TimeSource {
     private static let origin = ContinuousClock.now
-    private static let queue = DispatchQueue(label: "async-downloads.time", qos: .utility)
+    private static let timers = TimerQueue()
 
     package init() {
         _ = Self.origin
@@ -41,44 +41,6 @@ package struct SystemTimeSource: TimeSource {
     }
 
     package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
-        // Floating point, because a 32-bit `Int`, as on some watches, overflows after two seconds in nanoseconds.
-        let seconds = min(max(delay, .zero), .seconds(1 << 30)) / .seconds(1)
-        return DispatchTimer(after: seconds, on: Self.queue, action)
-    }
-}
-
-/// A timer that releases its action, with everything the action holds, as soon as it is canceled.
-///
-/// It is a dispatch source, because a block that is passed to `asyncAfter` stays in its queue until its time, even if
-/// it was canceled. A server that downloads with deadlines of an hour would then keep a block for every download of
-/// that hour.
-private final class DispatchTimer: ScheduledAction, @unchecked Sendable {  // Dispatch sources are thread-safe.
-    private let source: any DispatchSourceTimer
-    private let action: Mutex<(@Sendable () -> Void)?>
-
-    init(after seconds: Double, on queue: DispatchQueue, _ action: @escaping @Sendable () -> Void) {
-        source = DispatchSource.makeTimerSource(queue: queue)
-        self.action = Mutex(action)
-        source.schedule(deadline: .now() + seconds)
-        // Until it fires or is canceled, the source holds its handler, and the handler holds the timer.
-        source.setEventHandler { self.fire() }
-        source.activate()
-    }
-
-    func cancel() {
-        _ = take()
-        source.cancel()
-    }
-
-    private func fire() {
-        source.cancel()
-        take()?()
-    }
-
-    private func take() -> (@Sendable () -> Void)? {
-        action.withLock { action in
-            defer { action = nil }
-            return action
-        }
+        Self.timers.schedule(at: now + min(max(delay, .zero), .seconds(1 << 30)), action)
     }
 }
