@@ -10,6 +10,12 @@ extension URL {
         var text = absoluteString
         return text.withUTF8(\.isURLInNormalForm) ? text : nil
     }
+
+    /// The scheme, host, and port if the URL is evidently an http or https URL in normal form, otherwise nil.
+    var originInNormalForm: (scheme: String, host: String, port: Int)? {
+        var text = absoluteString
+        return text.withUTF8(\.originInNormalForm)
+    }
 }
 
 extension URL {
@@ -41,21 +47,28 @@ extension UnsafeBufferPointer<UInt8> {
     }
 
     fileprivate var isURLInNormalForm: Bool {
-        let (start, defaultPort): (Int, Int)
-        if self.starts(with: "https://".utf8) {
-            (start, defaultPort) = (8, 443)
-        } else if self.starts(with: "http://".utf8) {
-            (start, defaultPort) = (7, 80)
-        } else {
-            return false
+        authorityInNormalForm.map { self[$0.path...].allSatisfy(\.isUnchangedInPath) } ?? false
+    }
+
+    fileprivate var originInNormalForm: (scheme: String, host: String, port: Int)? {
+        guard let authority = authorityInNormalForm, self[authority.path...].allSatisfy(\.isUnchangedInPath) else {
+            return nil
         }
-        guard let path = self[start...].firstIndex(of: UInt8(ascii: "/")) else { return false }
+        let host = String(decoding: self[authority.host], as: UTF8.self)
+        return (authority.isSecure ? "https" : "http", host, authority.port)
+    }
+
+    /// The parts of the URL in front of its path, if they are in normal form.
+    private var authorityInNormalForm: (isSecure: Bool, host: Range<Int>, port: Int, path: Int)? {
+        let isSecure = self.starts(with: "https://".utf8)
+        guard isSecure || self.starts(with: "http://".utf8) else { return nil }
+        let (start, defaultPort) = isSecure ? (8, 443) : (7, 80)
+        guard let path = self[start...].firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let colon = self[start..<path].firstIndex(of: UInt8(ascii: ":")) ?? path
-        guard colon > start, self[start..<colon].allSatisfy(\.isInNormalHost) else { return false }
-        if colon < path {
-            guard let port = Self.port(self[(colon + 1)..<path]), port != defaultPort else { return false }
-        }
-        return self[path...].allSatisfy(\.isUnchangedInPath)
+        guard colon > start, self[start..<colon].allSatisfy(\.isInNormalHost) else { return nil }
+        guard colon < path else { return (isSecure, start..<colon, defaultPort, path) }
+        guard let port = Self.port(self[(colon + 1)..<path]), port != defaultPort else { return nil }
+        return (isSecure, start..<colon, port, path)
     }
 
     /// Returns the port with these digits, or nil if it is not a valid port in its shortest form.

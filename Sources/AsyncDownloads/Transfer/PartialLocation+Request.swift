@@ -12,22 +12,26 @@ extension PartialLocation {
         _ request: DownloadRequest, key: TransferKey, partialsDirectory: URL?, spillDirectory: URL,
         containers: AppContainers?, place: PartialLocation? = nil
     ) {
-        let home: URL
+        let home: String
         let name: String?
+        var isInMemory = false
         switch request.destination {
         case .memory:
-            home = spillDirectory
+            isInMemory = true
+            home = spillDirectory.path
             name = PartialLocation.spilledName
         case .file(let file):
-            home = file.deletingLastPathComponent()
-            name = file.lastPathComponent
+            if let path = file.plainFilePath {
+                (home, name) = (PartialNames.directory(of: path), PartialNames.lastComponent(of: path))
+            } else {
+                (home, name) = (file.deletingLastPathComponent().path, file.lastPathComponent)
+            }
         case .directory(let directory):
-            home = directory
+            home = directory.path
             let fromURL = FileName.fromURLPath(request.url.path(percentEncoded: true))
             name = request.identity.flatMap(FileName.sanitized) ?? fromURL
         }
-        let isInMemory = request.destination == .memory
-        let directory = place?.directory ?? (isInMemory ? home : partialsDirectory ?? home).path
+        let directory = place?.directory ?? (isInMemory ? nil : partialsDirectory?.path) ?? home
         let record = RequestRecord(
             url: key.url,
             headers: key.headers.map { [$0.name, $0.value] },
@@ -62,7 +66,7 @@ extension DownloadRequest.Destination {
     fileprivate func record(relativeTo directory: String, _ containers: AppContainers?) -> String {
         switch self {
         case .file(let url), .directory(let url):
-            RecordedDestination(url.path, relativeTo: directory, containers).text
+            RecordedDestination(path ?? url.path, relativeTo: directory, containers).text
         case .memory: ""
         }
     }

@@ -16,6 +16,10 @@ package struct Origin: Sendable, Hashable {
     /// A host with percent escapes is rejected: `a%0d%0ab` is legal in a URL, and an engine that decodes it would write
     /// the line break into its request. A port must be in 1 to 65535.
     package init?(_ url: URL) {
+        if let (scheme, host, port) = url.originInNormalForm {
+            (self.scheme, self.host, self.port) = (scheme, host, port)
+            return
+        }
         guard let components = URLComponents(url: url, resolvingAgainstBaseURL: true),
             let scheme = components.scheme?.asciiLowercased(), let defaultPort = Self.defaultPorts[scheme],
             let host = components.encodedHost, !host.isEmpty, !host.utf8.contains(UInt8(ascii: "%")),

@@ -31,7 +31,9 @@ struct RedirectChain: Sendable {
     var host: String { Self.host(of: current) }
 
     /// The host that a request for `url` goes to.
-    static func host(of url: URL) -> String { url.host(percentEncoded: true)?.lowercased() ?? "" }
+    static func host(of url: URL) -> String {
+        url.originInNormalForm?.host ?? url.host(percentEncoded: true)?.lowercased() ?? ""
+    }
 
     /// Uses another URL from now on.
     ///

@@ -1,17 +1,31 @@
 /// A multiset that counts how often each value occurs.
-struct Tally<Value: Hashable & Sendable>: Sendable {
-    private var counts: [Value: Int] = [:]
+///
+/// There are few different values, so that comparing them costs less than hashing them.
+struct Tally<Value: Equatable & Sendable>: Sendable {
+    private struct Entry: Sendable {
+        let value: Value
+        var count = 1
+    }
 
-    /// The values that occur.
-    var values: some Collection<Value> & Sendable { counts.keys }
+    private var entries: [Entry] = []
+
+    /// The values that occur, each once.
+    var values: some Collection<Value> & Sendable { entries.map(\.value) }
 
     mutating func insert(_ value: Value) {
-        counts[value, default: 0] += 1
+        if let index = entries.firstIndex(where: { $0.value == value }) {
+            entries[index].count += 1
+        } else {
+            entries.append(Entry(value: value))
+        }
     }
 
     /// Removes one occurrence of `value`.
     mutating func remove(_ value: Value) {
-        guard let count = counts[value] else { preconditionFailure("removed a value that doesn't occur") }
-        counts[value] = count == 1 ? nil : count - 1
+        guard let index = entries.firstIndex(where: { $0.value == value }) else {
+            preconditionFailure("removed a value that doesn't occur")
+        }
+        entries[index].count -= 1
+        if entries[index].count == 0 { entries.remove(at: index) }
     }
 }

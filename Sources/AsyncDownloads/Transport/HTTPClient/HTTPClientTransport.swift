@@ -84,7 +84,8 @@ package final class HTTPClientTransport: Transport {
         for field in request.headers { headers.add(name: field.name, value: field.value) }
         do {
             let clientRequest = try HTTPClient.Request(url: request.url, method: .GET, headers: headers)
-            let host = "\(request.url.host ?? ""):\(request.url.port ?? 0)"
+            let origin = Origin(request.url)
+            let host = "\(origin?.host ?? ""):\(origin?.port ?? 0)"
             let client = try client(for: host)
             let delegate = ExchangeDelegate(handler: handler, loop: client.loop) { [self] in ended(at: host) }
             return HTTPClientExchange(
