@@ -49,4 +49,6 @@ extension Partial {
     package func moveToDisk() {}
 
     package var volume: UInt64? { nil }
+
+    package var quickVolume: UInt64? { nil }
 }

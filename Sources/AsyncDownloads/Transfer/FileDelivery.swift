@@ -186,7 +186,7 @@ struct FileDelivery {
         case .memory:
             return nil
         case .file(let url):
-            place = .path(url.path, below: request.confiningDirectory(of: url))
+            place = .path(request.destination.path ?? url.path, below: request.confiningDirectory(of: url))
         case .directory(let url):
             let fromURL = URL(string: key.url).flatMap { FileName.fromURLPath($0.path(percentEncoded: true)) }
             place = .directory(

@@ -4,7 +4,7 @@ internal import Foundation
 extension Transfer {
     /// Verifies the file and delivers it, also to subscribers that attach in the meantime.
     func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
-        onPartial { [self] partial in
+        onPartial(isQuick: isQuickToPlace) { [self] partial in
             let work = work
             let (fetched, digests) = withState { ($0.machine.progress.fetchedByteCount, $0.digests) }
             var delivery = FileDelivery(
@@ -16,11 +16,26 @@ extension Transfer {
                 return finished(.failure(error))
             }
             while let (recipients, digest) = nextRecipients(delivery, of: representation) {
-                delivery.serve(recipients, serverDigest: digest) { withState { $0.machine.intent != .discard } }
+                environment.slowDisks.measure(partial.quickVolume, environment.time) {
+                    delivery.serve(recipients, serverDigest: digest) { withState { $0.machine.intent != .discard } }
+                }
             }
             delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
             finished(.success(delivery.results))
         }
+    }
+
+    /// Whether the file can be placed on the calling thread, as bytes are written on it.
+    ///
+    /// It is small and in memory, and no disk has to be waited for: neither for a sync, nor for another transfer that
+    /// is placing a file at the same path.
+    private var isQuickToPlace: Bool {
+        let (volume, destination) = withState { state -> (UInt64?, DownloadRequest.Destination?) in
+            guard let volume = state.partial?.quickVolume, state.subscribers.activeCount == 1 else { return (nil, nil) }
+            return (volume, state.subscribers.active.first?.subscriber.request.destination)
+        }
+        guard let volume, let destination, !environment.slowDisks.contains(volume, at: now) else { return false }
+        return destination.path.map { environment.destinations.isFree($0, for: key) } ?? true
     }
 
     /// Returns the subscribers without a result, or nil if each one has a result; after that, no subscriber can attach.

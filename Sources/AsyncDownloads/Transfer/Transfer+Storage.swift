@@ -2,10 +2,12 @@ internal import Foundation
 
 /// The store's operations for a transfer, which run in order on the transfer's own queue.
 extension Transfer {
-    func onPartial(_ body: @escaping @Sendable (any Partial) -> Void) {
-        work.queue.async { [self] in
+    /// - Parameter isQuick: Whether the operation may run on the calling thread, which must not block.
+    func onPartial(isQuick: Bool = false, _ body: @escaping @Sendable (any Partial) -> Void) {
+        let operation: @Sendable () -> Void = { [self] in
             if let partial = withState({ $0.partial }) { body(partial) }
         }
+        if isQuick { work.queue.runAtOnce(operation) } else { work.queue.async(operation) }
     }
 
     func openPartial() {
@@ -36,11 +38,11 @@ extension Transfer {
     private func refuseDestinations() -> DownloadError? {
         let destinations = withState { state in
             state.machine.intent == .run
-                ? state.subscribers.active.map { ($0.id, $0.subscriber.request.destination) } : []
+                ? state.subscribers.active.map { ($0.id, $0.subscriber.request.destination.path) } : []
         }
         var last: DownloadError?
-        for case (let id, .file(let file)) in destinations {
-            guard let error = environment.store.refusal(of: file.path) else { continue }
+        for case (let id, let path?) in destinations {
+            guard let error = environment.store.refusal(of: path) else { continue }
             last = error
             // This isn't a cancellation: regardless of the abandonment policy, the bytes of earlier runs are kept.
             update { state, decision in detach(id, error, policy: .pause, &state, &decision, at: now) }

@@ -24,6 +24,19 @@ struct StorageScript: Sendable, CustomTestStringConvertible {
     let steps: [Step]
 }
 
+/// The options of the store that a script uses.
+struct StoreOptions: Sendable, CustomTestStringConvertible {
+    let durability: Durability
+    /// Whether new partials keep their bytes in memory.
+    let isBuffered: Bool
+
+    static let all = [Durability.powerLoss, .processCrash].flatMap { durability in
+        [false, true].map { StoreOptions(durability: durability, isBuffered: $0) }
+    }
+
+    var testDescription: String { isBuffered ? "\(durability), buffered" : "\(durability)" }
+}
+
 /// A run of a script on a simulated disk, with a record of what has to be kept at each moment.
 struct StorageRun {
     /// What a crash at a moment must not lose.
@@ -41,7 +54,7 @@ struct StorageRun {
     }
 
     let script: StorageScript
-    let durability: Durability
+    let options: StoreOptions
     let disk: SimulatedFileSystem
     /// The promises, each with the index in the history from which it applies.
     private(set) var promises: [(start: Int, promise: Promise)] = [(0, Promise())]
@@ -53,9 +66,9 @@ struct StorageRun {
     /// The result of the last close, until the next opening.
     private var kept: IntervalSet?
 
-    init(_ script: StorageScript, durability: Durability, disk: SimulatedFileSystem) {
+    init(_ script: StorageScript, _ options: StoreOptions, disk: SimulatedFileSystem) {
         self.script = script
-        self.durability = durability
+        self.options = options
         self.disk = disk
     }
 
@@ -63,7 +76,9 @@ struct StorageRun {
 
     /// Returns the store of a process on the boot with number `boot`.
     func store(on disk: SimulatedFileSystem, boot: Int) -> DiskStore {
-        DiskStore(disk: disk, durability: durability, bootID: "boot-\(boot)")
+        DiskStore(
+            disk: disk, durability: options.durability, bootID: "boot-\(boot)",
+            bufferedLength: options.isBuffered ? 2 * SampleObject.length : 0)
     }
 
     mutating func run() throws {
@@ -155,7 +170,7 @@ struct StorageRun {
         promise { $0.process = min($0.process, received.count) }
         try partial?.save(received)
         hasCheckpoint = true
-        let power = durability == .powerLoss ? received.count : 0
+        let power = options.durability == .powerLoss ? received.count : 0
         let process = max(marked, received.count)
         promise { ($0.process, $0.power) = (process, power) }
     }

@@ -31,19 +31,57 @@ package final class DirectoryNames: Sendable {
 
     private struct State {
         var numberings: [String: Numbering] = [:]
-        /// The hash value of the resource that received each path, grouped by the path's folded spelling.
-        var firsts: [String: [String: Int]] = [:]
-        /// The keys of ``firsts``, oldest first.
-        var order: [String] = []
+        /// The paths that were given to resources, grouped by their folded spelling.
+        var given: [Spelling: Given] = [:]
+        /// The keys of ``given``, oldest first.
+        var order: [Spelling] = []
         /// Whether entries were removed, so that an unknown path may have been given to a resource.
         var hasForgotten = false
+    }
+
+    /// A spelling for all paths that some volume may treat as equal.
+    struct Spelling: Sendable, Hashable {
+        private let digest: HashDigest
+
+        init(of path: String) {
+            // Uppercase first, because some letters have no lowercase form of one letter.
+            digest = HashDigest(
+                bytesOf: path.utf8.allSatisfy { $0 < 0x80 }
+                    ? path.asciiLowercased() : path.uppercased().lowercased())
+        }
+    }
+
+    /// The paths of one spelling, and the hash values of the resources that received them.
+    private struct Given: Sendable {
+        private var first: (path: String, resource: Int)?
+        private var others: [(path: String, resource: Int)] = []
+
+        /// The paths that were given to resources other than the one with this hash value.
+        func paths(ofOthersThan resource: Int) -> [String] {
+            ([first].compactMap { $0 } + others).filter { $0.resource != resource }.map(\.path)
+        }
+
+        mutating func give(_ path: String, to resource: Int) {
+            if let present = first, !present.path.hasSameBytes(as: path) {
+                others.removeAll { $0.path.hasSameBytes(as: path) }
+                others.append((path, resource))
+            } else {
+                first = (path, resource)
+            }
+        }
+
+        mutating func withdraw(_ path: String, from resource: Int) {
+            others.removeAll { $0.path.hasSameBytes(as: path) && $0.resource == resource }
+            guard let present = first, present.path.hasSameBytes(as: path), present.resource == resource else { return }
+            first = others.popLast()
+        }
     }
 
     // A server that downloads for years must not accumulate an entry per file.
     fileprivate static let capacity = 100_000
 
     private let state = Mutex(State())
-    private let turns = KeyedLock<String>()
+    private let turns = KeyedLock<Spelling>()
 
     package init() {}
 
@@ -51,7 +89,14 @@ package final class DirectoryNames: Sendable {
     func withTurn<Value, Failure: Error>(
         _ name: String, in directory: String, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        try turns.withLock(Self.folded(PartialNames.join(directory, name)), body)
+        try withTurn(Spelling(of: PartialNames.join(directory, name)), body)
+    }
+
+    /// Runs `body` while no other thread decides about a path with this spelling.
+    func withTurn<Value, Failure: Error>(
+        _ spelling: Spelling, _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try turns.withLock(spelling, body)
     }
 
     /// Removes and returns what is known of the numbered variants of `name`; ``putBack(_:of:in:)`` restores it.
@@ -74,25 +119,33 @@ package final class DirectoryNames: Sendable {
 
     /// Returns the paths of other resources that equal `path` except for their spelling, including `path` itself.
     func others(than resource: String, at path: String) -> [String] {
-        state.withLock { state in
-            (state.firsts[Self.folded(path)] ?? [:]).filter { $0.value != resource.hashValue }.map(\.key)
-        }
+        others(than: resource, at: Spelling(of: path))
+    }
+
+    /// Returns the paths with this spelling that were given to other resources.
+    func others(than resource: String, at spelling: Spelling) -> [String] {
+        state.withLock { $0.given[spelling]?.paths(ofOthersThan: resource.hashValue) ?? [] }
     }
 
     /// Returns whether the path may have been given to another resource and then removed from the record.
     func mayBeForgotten(_ path: String) -> Bool {
-        state.withLock { $0.hasForgotten && $0.firsts[Self.folded(path)] == nil }
+        let spelling = Spelling(of: path)
+        return state.withLock { $0.hasForgotten && $0.given[spelling] == nil }
     }
 
     /// Records that the resource's file has the path, or is about to get it.
     func give(_ path: String, to resource: String) {
-        let key = Self.folded(path)
+        give(path, Spelling(of: path), to: resource)
+    }
+
+    /// Records that the resource's file has the path, which has this spelling.
+    func give(_ path: String, _ spelling: Spelling, to resource: String) {
         state.withLock { state in
-            if state.firsts[key] == nil { state.order.append(key) }
-            state.firsts[key, default: [:]][path] = resource.hashValue
+            if state.given[spelling] == nil { state.order.append(spelling) }
+            state.given[spelling, default: Given()].give(path, to: resource.hashValue)
             guard state.order.count > Self.capacity else { return }
             let forgotten = state.order.prefix(Self.capacity / 2)
-            for key in forgotten { state.firsts[key] = nil }
+            for spelling in forgotten { state.given[spelling] = nil }
             state.order.removeFirst(forgotten.count)
             state.hasForgotten = true
         }
@@ -100,15 +153,7 @@ package final class DirectoryNames: Sendable {
 
     /// Removes the record that the resource's file has the path.
     func withdraw(_ path: String, from resource: String) {
-        let key = Self.folded(path)
-        state.withLock { state in
-            if state.firsts[key]?[path] == resource.hashValue { state.firsts[key]?[path] = nil }
-        }
-    }
-
-    /// Returns one spelling for all paths that some volume may treat as equal.
-    private static func folded(_ path: String) -> String {
-        // Uppercase first, because some letters have no lowercase form of one letter.
-        path.uppercased().lowercased()
+        let spelling = Spelling(of: path)
+        state.withLock { $0.given[spelling]?.withdraw(path, from: resource.hashValue) }
     }
 }

@@ -10,7 +10,7 @@ extension DiskPartial {
     }
 
     private func replaceFile(_ representation: Representation) throws(FileFailure) {
-        try checkDestination()
+        try store.checkDestination(of: location, names)
         try removeCheckpointAndFile()
         let file = try PartialFile.make(names, on: store.disk)
         do throws(FileFailure) {
@@ -33,14 +33,6 @@ extension DiskPartial {
             CredentialLedger.shared.note(withState { $0.secretHeaders }, for: file.claim.token)
         }
         if representation.isWorthClaiming { claim() }
-    }
-
-    /// Throws if no file can be placed at the destination, before a byte is fetched for it.
-    private func checkDestination() throws(FileFailure) {
-        let destination = location.request.destination
-        // Either the name is chosen later, or the bytes are requested in memory.
-        guard !location.request.choosesName, !destination.isEmpty else { return }
-        try store.disk.checkReplaceable(names.place(destination))
     }
 
     /// Removes the checkpoint, then the file that it describes, each from the state as soon as it is removed.
@@ -67,6 +59,16 @@ extension DiskPartial {
             }
             if isOurs { store.disk.close(file.handle) }
         }
+    }
+}
+
+extension DiskStore {
+    /// Throws if no file can be placed at the destination, before a byte is fetched for it (rule 44).
+    func checkDestination(of location: PartialLocation, _ names: PartialNames) throws(FileFailure) {
+        let destination = location.request.destination
+        // Either the name is chosen later, or the bytes are requested in memory.
+        guard !location.request.choosesName, !destination.isEmpty else { return }
+        try disk.checkReplaceable(names.place(destination))
     }
 }
 

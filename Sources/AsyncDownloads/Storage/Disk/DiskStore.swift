@@ -9,42 +9,68 @@ package struct DiskStore: PartialStore {
     let durability: Durability
     /// The identifier of the current boot of the machine, or nil if the system does not provide one.
     let bootID: String?
+    /// The length up to which the bytes of a new file are kept in memory until it is complete.
+    let bufferedLength: Int64
+    private let directorySyncs = SharedSyncs()
 
     /// Creates a store that uses the operating system's files.
-    package init(durability: Durability = .powerLoss) {
-        self.init(disk: POSIXFileSystem(), durability: durability, bootID: POSIXFileSystem.bootID())
+    package init(durability: Durability = .powerLoss, bufferedLength: Int64 = BufferedPartial.maximumLength) {
+        self.init(
+            disk: POSIXFileSystem(), durability: durability, bootID: POSIXFileSystem.bootID(),
+            bufferedLength: bufferedLength)
     }
 
     /// Creates a store that uses any file system.
     ///
     /// Without a `bootID`, bytes survive from checkpoint to checkpoint only.
-    package init(disk: any FileSystem, durability: Durability, bootID: String?) {
+    package init(disk: any FileSystem, durability: Durability, bootID: String?, bufferedLength: Int64 = 0) {
         self.disk = disk
         self.durability = durability
         self.bootID = bootID
+        self.bufferedLength = bufferedLength
     }
 
     package func open(_ location: PartialLocation) throws(DownloadError) -> any Partial {
-        try open(location, sparing: nil)
+        let opening = try beginOpening(location, sparing: nil)
+        // Without a held lock file, another process could not tell that the location is in use.
+        guard bufferedLength > 0, opening.lock.isNew, opening.lock.isHeld, opening.opened.finding == .nothing else {
+            return partial(location, opening)
+        }
+        return BufferedPartial(store: self, location: location, names: opening.names, lock: opening.lock)
     }
 
     /// Opens the partial at `location`; the file `spared` is not removed, whatever its name is.
     func open(_ location: PartialLocation, sparing spared: FileInformation?) throws(DownloadError) -> DiskPartial {
+        partial(location, try beginOpening(location, sparing: spared))
+    }
+
+    /// A location whose lock was acquired, and what was found there.
+    private typealias Opening = (names: PartialNames, lock: PartialLock, opened: PartialOpener.Opened)
+
+    private func beginOpening(
+        _ location: PartialLocation, sparing spared: FileInformation?
+    ) throws(DownloadError) -> Opening {
         let names = names(of: location)
         let lock = try acquireLock(names)
         do {
-            let opening = PartialOpener(
+            let opener = PartialOpener(
                 store: self, location: location, names: names, mayHoldFiles: !lock.isNew, spared: spared)
-            let opened = try opening.run()
-            let partial = DiskPartial(store: self, location: location, names: names, lock: lock, opened: opened)
-            if opened.hasVoidMarks, case .bytes(_, let received) = opened.finding, !partial.rollBack(to: received) {
-                partial.removeCheckpoint()
-            }
-            return partial
+            return (names, lock, try opener.run())
         } catch {
             lock.release(removing: lock.isNew)
             throw DownloadError(error)
         }
+    }
+
+    private func partial(_ location: PartialLocation, _ opening: Opening) -> DiskPartial {
+        let partial = DiskPartial(
+            store: self, location: location, names: opening.names, lock: opening.lock, opened: opening.opened)
+        if opening.opened.hasVoidMarks, case .bytes(_, let received) = opening.opened.finding,
+            !partial.rollBack(to: received)
+        {
+            partial.removeCheckpoint()
+        }
+        return partial
     }
 
     package func refusal(of path: String) -> DownloadError? {
@@ -87,8 +113,13 @@ package struct DiskStore: PartialStore {
 
     /// Syncs a directory after irreversible changes of names, waiting some seconds for a descriptor if necessary.
     ///
-    /// Descriptors become available when other downloads of this process end.
+    /// One sync serves all downloads that end at the same time. Descriptors become available when other downloads of
+    /// this process end.
     func synchronizeDirectoryRetrying(_ directory: String) throws(FileFailure) {
+        try directorySyncs.synchronize(directory) { () throws(FileFailure) in try synchronizeWaiting(directory) }
+    }
+
+    private func synchronizeWaiting(_ directory: String) throws(FileFailure) {
         for attempt in 0..<12 {
             do {
                 return try disk.synchronizeDirectory(directory)

@@ -6,20 +6,28 @@
 final class PartialLock: Sendable {
     /// Whether ``acquire(_:on:)`` created the lock file.
     let isNew: Bool
+    /// Information about the file at the lock file's path when the lock was acquired.
+    let information: FileInformation
+
     /// The device number of the volume that contains the lock file.
-    let volume: UInt64
+    var volume: UInt64 { information.device }
 
     /// Whether the lock file is held; false if the partial is used without a lock.
-    var isHeld: Bool { file.withLock { $0 != nil } }
+    var isHeld: Bool { handle != nil }
+
+    /// The lock file; nil if the partial is used without a lock, or after the lock was released.
+    var handle: OpenFile? { file.withLock { $0 } }
 
     private let path: String
     /// The lock file, or nil after the lock was released.
     private let file: Mutex<OpenFile?>
     private let disk: any FileSystem
 
-    private init(isNew: Bool, volume: UInt64, path: String, file: OpenFile?, disk: any FileSystem) {
+    private init(
+        isNew: Bool, _ information: FileInformation, path: String, file: OpenFile?, disk: any FileSystem
+    ) {
         self.isNew = isNew
-        self.volume = volume
+        self.information = information
         self.path = path
         self.file = Mutex(file)
         self.disk = disk
@@ -69,17 +77,17 @@ final class PartialLock: Sendable {
             let information = try disk.information(of: file)
             guard information.kind == .regular else {
                 disk.close(file)
-                return PartialLock(isNew: false, volume: information.device, path: path, file: nil, disk: disk)
+                return PartialLock(isNew: false, information, path: path, file: nil, disk: disk)
             }
             if !isNew, try !owner.isOwn(information) {
                 disk.close(file)
-                return PartialLock(isNew: false, volume: information.device, path: path, file: nil, disk: disk)
+                return PartialLock(isNew: false, information, path: path, file: nil, disk: disk)
             }
             guard try isLocked(file, on: disk) else {
                 throw FileFailure(.inUse, errno: 0, operation: "lock", name: file.name, reason: "another owner has it")
             }
             if try disk.information(at: path)?.isSameFile(as: information) == true {
-                return PartialLock(isNew: isNew, volume: information.device, path: path, file: file, disk: disk)
+                return PartialLock(isNew: isNew, information, path: path, file: file, disk: disk)
             }
             disk.close(file)
             return nil
@@ -95,7 +103,7 @@ final class PartialLock: Sendable {
     ) throws(FileFailure) -> PartialLock {
         guard let information = try disk.information(at: path) else { throw error }
         if information.kind == .regular, try owner.isOwn(information) { throw error }
-        return PartialLock(isNew: false, volume: information.device, path: path, file: nil, disk: disk)
+        return PartialLock(isNew: false, information, path: path, file: nil, disk: disk)
     }
 
     private static func isLocked(_ file: OpenFile, on disk: any FileSystem) throws(FileFailure) -> Bool {

@@ -1,6 +1,6 @@
 /// The names of the hidden files of one partial.
 ///
-///     .NAME.FINGERPRINT.lock                  is locked by the process that owns the partial
+///     .NAME.FINGERPRINT.lock                  is locked by the process that owns the partial; becomes a small file
 ///     .NAME.FINGERPRINT.checkpoint            describes what the partial file contains
 ///     .NAME.FINGERPRINT-TOKEN-OWNER.partial   contains the bytes
 ///     .NAME.FINGERPRINT-TOKEN-OWNER.temp      is a new checkpoint before its rename
@@ -73,7 +73,11 @@ struct PartialNames: Sendable, Hashable {
 
     /// Returns the path's last component, for messages.
     static func lastComponent(of path: String) -> String {
-        path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? "/"
+        if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            let name = path.utf8[path.utf8.index(after: slash)...]
+            if !name.isEmpty { return String(decoding: name, as: UTF8.self) }
+        }
+        return path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? "/"
     }
 
     /// Returns the absolute path of a destination that a request record may name relative to this directory.
@@ -83,13 +87,14 @@ struct PartialNames: Sendable, Hashable {
 
     /// Returns the path of `name` in `directory`.
     static func join(_ directory: String, _ name: String) -> String {
-        directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+        directory.utf8.last == UInt8(ascii: "/") ? directory + name : "\(directory)/\(name)"
     }
 
     private static func withoutSlash(_ path: String) -> String {
-        var path = path
-        while path.count > 1, path.last == "/" { path.removeLast() }
-        return path
+        let slash = UInt8(ascii: "/")
+        guard path.utf8.count > 1, path.utf8.last == slash else { return path }
+        let rest = path.utf8.lastIndex { $0 != slash }
+        return rest.map { String(decoding: path.utf8[...$0], as: UTF8.self) } ?? "/"
     }
 
     /// Returns whether `text` consists of 16 lowercase hexadecimal digits.
@@ -175,6 +180,10 @@ extension PartialNames {
     private static let baseLimit = 195
 
     private static func shortened(_ name: String) -> String {
+        // Most names are short and contain nothing that has to be replaced.
+        if !name.isEmpty, name.utf8.count <= baseLimit, name.utf8.allSatisfy({ $0 != UInt8(ascii: "/") && $0 != 0 }) {
+            return name
+        }
         let harmless = name.unicodeScalars.map { $0 == "/" || $0 == "\0" ? "_" : $0 }
         var short = ""
         for character in String(String.UnicodeScalarView(harmless)) {
@@ -189,14 +198,22 @@ extension PartialNames {
     /// Unlike Swift's hash values, it is the same in every process.
     private static func fingerprint(of location: PartialLocation, user: UInt32) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        let request = location.request
-        let texts = ["\(Checkpoint.format)", "\(user)", location.baseName, request.resource]
-        for text in texts + (request.account.map { ["account", $0] } ?? []) + request.headers.flatMap(\.self) {
-            text.utf8.forEach(add)
+        func add(_ text: String) {
+            var text = text
+            text.withUTF8 { for byte in $0 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 } }
             // No text contains this byte, so adjacent texts cannot be confused with others of the same concatenation.
-            add(0xFF)
+            hash = (hash ^ 0xFF) &* 0x100_0000_01B3
         }
+        let request = location.request
+        add("\(Checkpoint.format)")
+        add("\(user)")
+        add(location.baseName)
+        add(request.resource)
+        if let account = request.account {
+            add("account")
+            add(account)
+        }
+        for text in request.headers.joined() { add(text) }
         return hexadecimal(hash)
     }
 }

@@ -3,6 +3,8 @@ struct Placement {
     let store: DiskStore
     let names: PartialNames
     let file: PartialFile
+    /// The path of the file until it is at a target.
+    let ownPath: String
 
     /// The path or the failure of each target so far.
     private(set) var results: [Result<String, FileFailure>] = []
@@ -15,12 +17,15 @@ struct Placement {
     /// The directories of the targets, in the order of ``results``.
     private var directories: [String] = []
 
-    /// - Parameter isTaken: Whether the file is already at a target.
-    init(store: DiskStore, names: PartialNames, file: PartialFile, isTaken: Bool = false) {
+    /// - Parameters:
+    ///   - path: The path of the file; nil for that of a partial file.
+    ///   - isTaken: Whether the file is already at a target.
+    init(store: DiskStore, names: PartialNames, file: PartialFile, at path: String? = nil, isTaken: Bool = false) {
         self.isTaken = isTaken
         self.store = store
         self.names = names
         self.file = file
+        ownPath = path ?? names.path(file.claim, .partial)
     }
 
     /// Whether the partial is no longer needed.
@@ -38,7 +43,10 @@ struct Placement {
         directories.append(directory)
         do {
             try checkWay(to: target)
-            if try disk.information(at: directory) == nil { try store.makeDirectory(directory) }
+            // The file's own directory exists.
+            if isTaken || directory != names.directory, try disk.information(at: directory) == nil {
+                try store.makeDirectory(directory)
+            }
             results.append(.success(try put(in: directory, target)))
         } catch {
             results.append(.failure(error))
@@ -72,21 +80,23 @@ struct Placement {
         case .directory(_, let name, let isCallers, _):
             return try put(source, in: directory, name: name, isCallers: isCallers, for: target)
         case .path(let path, _):
-            let name = PartialNames.lastComponent(of: path)
-            return try target.names.withTurn(name, in: directory) { () throws(FileFailure) in
-                try checkSpelling(of: path, target)
+            let spelling = DirectoryNames.Spelling(of: path)
+            return try target.names.withTurn(spelling) { () throws(FileFailure) in
+                let present = try disk.information(at: path)
+                if let present { try checkSpelling(of: path, present, target) }
                 // Again, because directories may have been replaced while the bytes were synced.
                 try checkWay(to: target)
-                try replace(path, by: source)
-                target.names.give(path, to: target.resource)
+                try replace(path, present, by: source)
+                target.names.give(path, spelling, to: target.resource)
                 return path
             }
         }
     }
 
     /// Throws if the volume treats the path and that of another download of this process as one name.
-    private func checkSpelling(of path: String, _ target: PlacementTarget) throws(FileFailure) {
-        guard let present = try disk.information(at: path) else { return }
+    private func checkSpelling(
+        of path: String, _ present: FileInformation, _ target: PlacementTarget
+    ) throws(FileFailure) {
         for other in target.names.others(than: target.resource, at: path) where !other.hasSameBytes(as: path) {
             guard try disk.information(at: other)?.isSameFile(as: present) == true else { continue }
             throw FileFailure(
@@ -117,7 +127,13 @@ struct Placement {
 
     /// Replaces the file at `path` atomically.
     mutating func replace(_ path: String, by source: String) throws(FileFailure) {
-        try disk.checkReplaceable(path)
+        try replace(path, try disk.information(at: path), by: source)
+    }
+
+    private mutating func replace(
+        _ path: String, _ present: FileInformation?, by source: String
+    ) throws(FileFailure) {
+        try present?.checkReplaceable(at: path)
         do {
             try disk.rename(source, to: path)
         } catch let error where error.kind == .missing {
@@ -132,9 +148,6 @@ struct Placement {
     mutating func noteTaken(_ source: String) {
         if source == ownPath { isTaken = true }
     }
-
-    /// The path of the partial file.
-    var ownPath: String { names.path(file.claim, .partial) }
 
     var disk: any FileSystem { store.disk }
 
@@ -193,11 +206,18 @@ struct Placement {
 extension FileSystem {
     /// Throws if a rename to `destination` would replace something other than a file or a symbolic link.
     func checkReplaceable(_ destination: String) throws(FileFailure) {
-        switch try information(at: destination)?.kind {
-        case nil, .regular, .symbolicLink: break
+        try information(at: destination)?.checkReplaceable(at: destination)
+    }
+}
+
+extension FileInformation {
+    /// Throws if a rename to `path` would replace something other than a file or a symbolic link.
+    fileprivate func checkReplaceable(at path: String) throws(FileFailure) {
+        switch kind {
+        case .regular, .symbolicLink: break
         case .directory, .other:
             throw FileFailure(
-                .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: destination),
+                .unusablePath, errno: 0, operation: "replace", name: PartialNames.lastComponent(of: path),
                 reason: "it exists and is not a regular file")
         }
     }

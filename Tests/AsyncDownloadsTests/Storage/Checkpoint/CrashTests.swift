@@ -14,11 +14,11 @@ struct CrashTests {
     static let destination = "/location/file.zip"
     static let destinations = [destination, "/location/copy.zip", "/other/copy.zip"]
 
-    @Test(arguments: scripts, [Durability.powerLoss, .processCrash])
+    @Test(arguments: scripts, StoreOptions.all)
     func `rules 38 to 42, 46, and 54: promised bytes survive every crash, and no wrong bytes are claimed`(
-        script: StorageScript, durability: Durability
+        script: StorageScript, options: StoreOptions
     ) async throws {
-        var run = StorageRun(script, durability: durability, disk: SimulatedFileSystem(Self.freshDisk()))
+        var run = StorageRun(script, options, disk: SimulatedFileSystem(Self.freshDisk()))
         try run.run()
         var seen: Set<Situation> = []
         for (index, disk) in run.disk.history.enumerated() {
@@ -38,11 +38,11 @@ struct CrashTests {
     /// Without an order of names, bytes may be lost but never wrong.
     ///
     /// A checkpoint may be removed before a destination exists, and a file may have two names.
-    @Test(arguments: scripts, [Durability.powerLoss, .processCrash])
+    @Test(arguments: scripts, StoreOptions.all.filter { !$0.isBuffered })
     func `no wrong bytes are claimed where directory entries reach the disk in any order`(
-        script: StorageScript, durability: Durability
+        script: StorageScript, options: StoreOptions
     ) async throws {
-        var run = StorageRun(script, durability: durability, disk: SimulatedFileSystem(Self.freshDisk()))
+        var run = StorageRun(script, options, disk: SimulatedFileSystem(Self.freshDisk()))
         try run.run()
         var seen: Set<Situation> = []
         for (index, disk) in run.disk.history.enumerated() {
@@ -78,7 +78,7 @@ struct CrashTests {
         let system = SimulatedFileSystem(disk, behavior: .init(remembers: false))
         let store = run.store(on: system, boot: promise.boot + (isPower ? 1 : 0))
         // Without syncs, a loss of power may cost the bytes of a file that was just renamed, which the policy accepts.
-        if !isPower || run.durability == .powerLoss {
+        if !isPower || run.options.durability == .powerLoss {
             checkDestinations(disk, promise, moment)
         }
         _ = try store.unfinished(in: run.script.directory, trustsDestinations: false)

@@ -23,8 +23,11 @@ struct TwoOwnersTests {
         case discards
     }
 
-    @Test(arguments: Second.allCases)
-    func `rule 50: two owners never mix their bytes, and claim only bytes that exist`(second: Second) async throws {
+    @Test(arguments: Second.allCases, [false, true])
+    func `rule 50: two owners never mix their bytes, and claim only bytes that exist`(
+        second: Second, isBuffered: Bool
+    ) async throws {
+        let options = StoreOptions(durability: .powerLoss, isBuffered: isBuffered)
         var seen = 0
         for change in 0... {
             // Gives tests of other suites a turn.
@@ -34,9 +37,16 @@ struct TwoOwnersTests {
                 .init(
                     locks: false,
                     interruption: (
-                        change, { self.run(second, DiskStore(disk: disk, durability: .powerLoss, bootID: "boot")) }
+                        change,
+                        {
+                            self.run(
+                                second,
+                                DiskStore(
+                                    disk: disk, durability: .powerLoss, bootID: "boot",
+                                    bufferedLength: isBuffered ? 2 * SampleObject.length : 0))
+                        }
                     )))
-            var run = StorageRun(Self.first, durability: .powerLoss, disk: disk)
+            var run = StorageRun(Self.first, options, disk: disk)
             let errors = run.runOn { _ in }
             for error in errors {
                 #expect((error as? DownloadError)?.code == .partialInUse, "at change \(change)")

@@ -6,16 +6,16 @@ internal import Testing
 /// Tests in which each single change of the disk fails once, in each script (rules 38, 44, 45).
 @Suite("A disk that fails once", .serialized, .endsWhenHung(minutes: 12))
 struct FaultTests {
-    @Test(arguments: CrashTests.scripts)
+    @Test(arguments: CrashTests.scripts, [false, true])
     func `rules 38, 44, and 45: saved bytes survive every failure, and no wrong bytes are claimed`(
-        script: StorageScript
+        script: StorageScript, isBuffered: Bool
     ) async throws {
         for change in 0... {
             // Gives tests of other suites a turn.
             await Task.yield()
             let disk = SimulatedFileSystem(CrashTests.freshDisk())
             disk.behave(.init(fault: .init(change: change, kind: .other)))
-            var run = StorageRun(script, durability: .powerLoss, disk: disk)
+            var run = StorageRun(script, .init(durability: .powerLoss, isBuffered: isBuffered), disk: disk)
             let errors = try run.runOn { run in
                 for crash in [SimulatedDisk.Crash.process, .power(names: 99, data: [:])] {
                     try check(disk.disk.after(crash), run, "soon after change \(change) failed, \(crash)")
