@@ -11,8 +11,12 @@ final class TimerQueue: @unchecked Sendable {  // Dispatch sources are thread-sa
         var actions: [Int: @Sendable () -> Void] = [:]
         var lastNumber = 0
         /// The time for which the source is set; nil if it isn't set.
-        var wakeUp: Duration?
+        ///
+        /// Unlike the deadlines, it is a time of the source's clock, which stands still while the machine sleeps.
+        var wakeUp: DispatchTime?
     }
+
+    private static let tolerance = 0.001
 
     private let queue = DispatchQueue(label: "async-downloads.time", qos: .utility)
     private let source: any DispatchSourceTimer
@@ -49,26 +53,30 @@ final class TimerQueue: @unchecked Sendable {  // Dispatch sources are thread-sa
     }
 
     private func fire() {
-        let now = SystemTimeSource().now
-        let actions = state.withLock { state in
-            state.wakeUp = nil
-            var due: [@Sendable () -> Void] = []
-            while let first = state.deadlines.first, first.order <= now {
-                state.deadlines[first.key] = nil
-                if let action = state.actions.removeValue(forKey: first.key) { due.append(action) }
-            }
-            setSource(&state)
-            return due
-        }
-        for action in actions { action() }
+        state.withLock { $0.wakeUp = nil }
+        // One at a time, because an action may cancel the next one.
+        while let action = takeDue() { action() }
+        state.withLock { setSource(&$0) }
     }
 
-    /// Sets the source to the first deadline if that is earlier than the time for which it is set.
+    private func takeDue() -> (@Sendable () -> Void)? {
+        let now = SystemTimeSource().now
+        return state.withLock { state in
+            guard let first = state.deadlines.first, first.order <= now else { return nil }
+            state.deadlines[first.key] = nil
+            return state.actions.removeValue(forKey: first.key)
+        }
+    }
+
+    /// Sets the source to the first deadline, unless it is set for that time or an earlier one.
     private func setSource(_ state: inout State) {
-        guard let first = state.deadlines.first?.order, state.wakeUp.map({ first < $0 }) ?? true else { return }
-        state.wakeUp = first
+        guard let first = state.deadlines.first?.order else { return }
         // Floating point, because a 32-bit `Int`, as on some watches, overflows after two seconds in nanoseconds.
-        source.schedule(deadline: .now() + max(.zero, first - SystemTimeSource().now) / .seconds(1))
+        let time = DispatchTime.now() + max(.zero, first - SystemTimeSource().now) / .seconds(1)
+        // The two clocks differ by less than the tolerance, except after a sleep.
+        if let wakeUp = state.wakeUp, wakeUp <= time + Self.tolerance { return }
+        state.wakeUp = time
+        source.schedule(deadline: time)
     }
 
     private struct Timer: ScheduledAction {

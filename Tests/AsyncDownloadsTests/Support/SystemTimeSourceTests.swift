@@ -1,4 +1,5 @@
 import AsyncDownloads
+import Dispatch
 import TestSupport
 import Testing
 
@@ -23,18 +24,43 @@ import Testing
         #expect(count.withLock { $0 } == before)
     }
 
-    @Test func `a canceled action is released before its delay`() async {
-        let remains = Remains()
+    @Test func `what a canceled action holds is released before its delay`() {
+        weak var held: Remains?
         do {
-            let action = SystemTimeSource().schedule(after: .seconds(3600)) {}
-            remains.timer = action as AnyObject
-            action.cancel()
+            let remains = Remains()
+            held = remains
+            SystemTimeSource().schedule(after: .seconds(3600)) { withExtendedLifetime(remains) {} }.cancel()
         }
-        // Dispatch releases the timer soon; otherwise the suite's trait ends the wait.
-        while remains.timer != nil, !Task.isCancelled { await Task.yield() }
+        #expect(held == nil)
+    }
+
+    @Test func `an action runs in time behind a canceled one and before later ones`() async {
+        let time = SystemTimeSource()
+        let later = time.schedule(after: .seconds(3600)) {}
+        time.schedule(after: .milliseconds(1)) {}.cancel()
+        for _ in 0..<3 {
+            await withCheckedContinuation { continuation in
+                _ = time.schedule(after: .milliseconds(1)) { continuation.resume() }
+            }
+        }
+        later.cancel()
+    }
+
+    @Test func `an action that an earlier one cancels does not run`() async {
+        let time = SystemTimeSource()
+        let (second, count) = (Mutex<(any ScheduledAction)?>(nil), Mutex(0))
+        await withCheckedContinuation { continuation in
+            let isScheduled = DispatchSemaphore(value: 0)
+            // Blocks the thread of the time source until all of them are due.
+            time.schedule(after: .zero) { isScheduled.wait() }
+            time.schedule(after: .microseconds(1)) { second.withLock { $0 }?.cancel() }
+            let action = time.schedule(after: .microseconds(2)) { count.withLock { $0 += 1 } }
+            second.withLock { $0 = action }
+            _ = time.schedule(after: .microseconds(3)) { continuation.resume() }
+            isScheduled.signal()
+        }
+        #expect(count.withLock { $0 } == 0)
     }
 }
 
-private final class Remains {
-    weak var timer: AnyObject?
-}
+private final class Remains: Sendable {}

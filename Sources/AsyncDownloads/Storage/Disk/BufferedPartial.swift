@@ -30,6 +30,10 @@ final class BufferedPartial: Partial {
         var mark: (received: IntervalSet, epoch: Int?)?
         /// The headers that are sent but never recorded.
         var secretHeaders: HeaderFields
+        /// The headers with which the bytes were received, or for which the server has proven them.
+        var provenHeaders: HeaderFields
+        /// The reason why the file is lost to this process.
+        var failure: FileFailure?
         var isClosed = false
 
         /// The partial file, if it has the bytes.
@@ -44,40 +48,45 @@ final class BufferedPartial: Partial {
     // Held while the bytes move to a partial file: they are few and are not synced, so a write waits no longer than if
     // it had to create the file itself.
     private let state: Mutex<State>
+    /// Whether the bytes are in memory, apart from the state so that reading it does not wait for the disk.
+    private let isInMemoryNow = Mutex(true)
 
     /// Creates a partial without bytes.
     ///
-    /// - Parameter lock: A lock whose file was created for this partial.
-    init(store: DiskStore, location: PartialLocation, names: PartialNames, lock: PartialLock) {
+    /// - Parameters:
+    ///   - lock: A lock whose file was created for this partial.
+    ///   - volumeKind: The kind of the volume that contains the lock file.
+    init(
+        store: DiskStore, location: PartialLocation, names: PartialNames, lock: PartialLock, volumeKind: VolumeKind
+    ) {
         self.store = store
         self.location = location
         self.names = names
         self.lock = lock
-        volumeKind = lock.handle.map(store.disk.volumeKind) ?? .other
-        state = Mutex(State(secretHeaders: location.secretHeaders))
+        self.volumeKind = volumeKind
+        state = Mutex(State(secretHeaders: location.secretHeaders, provenHeaders: location.secretHeaders))
     }
 
     deinit {
         close()
     }
 
-    // Nothing waits for the disk as long as the bytes are in memory.
-    var volume: UInt64? { state.withLock { $0.filled }?.volume }
+    var volume: UInt64? { lock.volume }
 
     var quickVolume: UInt64? {
-        guard !store.synchronizes, volumeKind != .other else { return nil }
-        return state.withLock { $0.hasMoved || $0.isClosed ? nil : lock.volume }
+        guard !store.synchronizes, isInMemoryNow.withLock({ $0 }) else { return nil }
+        return lock.volume
     }
 
-    var allowsGaps: Bool { state.withLock { $0.filled }?.allowsGaps ?? true }
+    var allowsGaps: Bool { volumeKind != .diskWithoutGaps }
 
     func begin(_ representation: Representation) throws(DownloadError) {
         let file = try state.withLock { state throws(DownloadError) -> DiskPartial? in
+            state.mark = nil
             if let file = state.filled { return file }
             state.body = nil
             if (representation.length ?? 0) > store.bufferedLength { return try moveToFile(&state) }
             try checkOpen(state)
-            state.mark = nil
             return nil
         }
         if let file { return try file.begin(representation) }
@@ -87,7 +96,9 @@ final class BufferedPartial: Partial {
             throw DownloadError(error)
         }
         state.withLock { state in
-            if !state.isClosed { state.body = MemoryBody(representation) }
+            guard !state.isClosed else { return }
+            state.body = MemoryBody(representation)
+            state.provenHeaders = state.secretHeaders
         }
     }
 
@@ -105,7 +116,12 @@ final class BufferedPartial: Partial {
         }?.useCredentials(headers)
     }
 
-    func confirmCredentials() { state.withLock { $0.filled }?.confirmCredentials() }
+    func confirmCredentials() {
+        state.withLock { state in
+            state.provenHeaders = state.secretHeaders
+            return state.filled
+        }?.confirmCredentials()
+    }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
         let file = try state.withLock { state throws(DownloadError) -> DiskPartial? in
@@ -132,13 +148,14 @@ final class BufferedPartial: Partial {
             return (try moveToFile(&state), mark)
         }
         try file.save(received)
-        // A mark is admitted if it claims more than the checkpoint.
+        // The mark that was made before the bytes moved; it is admitted if it claims more than the checkpoint.
         if let mark { file.mark(mark.received, epoch: mark.epoch) }
     }
 
     func rollBack(to received: IntervalSet, epoch: Int?) throws(DownloadError) {
+        // Bytes are not removed, because those of a later response may already be in their place. Nothing claims them
+        // but marks and saves.
         let file = state.withLock { state in
-            state.body?.rollBack(to: received)
             state.mark = nil
             return state.filled
         }
@@ -166,26 +183,34 @@ final class BufferedPartial: Partial {
         guard let last = takeAll() else { return IntervalSet() }
         if let file = last.filled { return file.close() }
         // A partial that was not saved isn't worth keeping.
-        last.file?.discard()
-        lock.release(removing: true)
+        remove(last)
         return IntervalSet()
     }
 
     func discard() {
         guard let last = takeAll() else { return }
-        last.file?.discard()
-        lock.release(removing: true)
+        if let file = last.filled { file.discard() } else { remove(last) }
+    }
+
+    /// Releases the lock, and removes its file unless another owner has the name.
+    private func remove(_ last: State) {
+        let present = try? store.disk.information(at: names.lock)
+        lock.release(removing: present?.isSameFile(as: lock.information) == true)
+        // After a failed move it has no files.
+        last.file?.close()
     }
 
     private func takeAll() -> State? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
-            defer { state = State(secretHeaders: [:], isClosed: true) }
+            defer { state = State(secretHeaders: [:], provenHeaders: [:], isClosed: true) }
+            isInMemoryNow.withLock { $0 = false }
             return state
         }
     }
 
     private func checkOpen(_ state: State) throws(DownloadError) {
+        if let failure = state.failure { throw DownloadError(failure) }
         if state.isClosed { throw DownloadError(.noBody) }
     }
 }
@@ -200,8 +225,11 @@ extension BufferedPartial {
         do {
             try file.checkSpace(for: Int64(bytes.count), names, on: store.disk)
             try fill(file, with: bytes)
+            // The name is not random, so another owner may have it where locks do not work.
+            try file.checkOwnership(names, at: names.lock, on: store.disk)
         } catch {
-            try? store.disk.truncate(handle, to: 0)
+            emptyLockFile(file)
+            if error.kind == .inUse { state.withLock { $0.failure = error } }
             throw error
         }
         var placement = Placement(store: store, names: names, file: file, at: names.lock)
@@ -210,14 +238,20 @@ extension BufferedPartial {
             let last = takeAll()
             // Before directories are synced, which needs descriptors.
             lock.release(removing: !placement.isTaken)
-            last?.file?.discard()
+            last?.file?.close()
         } else {
-            try? store.disk.truncate(handle, to: 0)
-            try? store.disk.setPermissions(.ownerOnly, of: handle)
+            emptyLockFile(file)
         }
         _ = placement.synchronizeOtherDirectories()
         placement.synchronizeOwnDirectory()
         return placement.results.map { result in result.mapError { DownloadError($0) } }
+    }
+
+    /// Restores the lock file after bytes were written to it, unless it has become a destination.
+    private func emptyLockFile(_ file: PartialFile) {
+        guard (try? file.checkOwnership(names, at: names.lock, on: store.disk)) != nil else { return }
+        try? store.disk.truncate(file.handle, to: 0)
+        try? store.disk.setPermissions(.ownerOnly, of: file.handle)
     }
 
     private func fill(_ file: PartialFile, with bytes: Data) throws(FileFailure) {
@@ -246,13 +280,22 @@ extension BufferedPartial {
             ?? DiskPartial(
                 store: store, location: location, names: names, lock: lock, opened: .init(finding: .nothing))
         state.file = file
-        file.useCredentials(state.secretHeaders)
         if let body = state.body {
-            try file.begin(body.representation)
-            try file.append(body, from: 0)
+            // The bytes belong to the credentials with which they were received, whatever is sent now.
+            file.useCredentials(state.provenHeaders)
+            do {
+                try file.begin(body.representation)
+                try file.append(body, from: 0)
+            } catch {
+                file.removeFiles()
+                throw error
+            }
         }
+        file.useCredentials(state.secretHeaders)
         state.body = nil
+        state.mark = nil
         state.hasMoved = true
+        isInMemoryNow.withLock { $0 = false }
         return file
     }
 }

@@ -44,10 +44,10 @@ package final class DirectoryNames: Sendable {
         private let digest: HashDigest
 
         init(of path: String) {
-            // Uppercase first, because some letters have no lowercase form of one letter.
+            // Uppercase first, because some letters have no lowercase form of one letter. Equivalent characters have
+            // equal digests, because a volume may also treat those as equal.
             digest = HashDigest(
-                bytesOf: path.utf8.allSatisfy { $0 < 0x80 }
-                    ? path.asciiLowercased() : path.uppercased().lowercased())
+                path.utf8.allSatisfy { $0 < 0x80 } ? path.asciiLowercased() : path.uppercased().lowercased())
         }
     }
 
@@ -98,6 +98,9 @@ package final class DirectoryNames: Sendable {
     ) throws(Failure) -> Value {
         try turns.withLock(spelling, body)
     }
+
+    /// Returns whether no thread decides about the path, in any spelling.
+    func isFree(_ path: String) -> Bool { turns.isFree(Spelling(of: path)) }
 
     /// Removes and returns what is known of the numbered variants of `name`; ``putBack(_:of:in:)`` restores it.
     ///

@@ -35,6 +35,11 @@ extension DiskPartial {
         if representation.isWorthClaiming { claim() }
     }
 
+    /// Removes the checkpoint and the file after a failed start, and keeps the lock.
+    func removeFiles() {
+        try? removeCheckpointAndFile()
+    }
+
     /// Removes the checkpoint, then the file that it describes, each from the state as soon as it is removed.
     private func removeCheckpointAndFile() throws(FileFailure) {
         let (checkpoint, file) = try withState { state throws(FileFailure) in

@@ -32,11 +32,14 @@ package struct DiskStore: PartialStore {
 
     package func open(_ location: PartialLocation) throws(DownloadError) -> any Partial {
         let opening = try beginOpening(location, sparing: nil)
-        // Without a held lock file, another process could not tell that the location is in use.
-        guard bufferedLength > 0, opening.lock.isNew, opening.lock.isHeld, opening.opened.finding == .nothing else {
-            return partial(location, opening)
-        }
-        return BufferedPartial(store: self, location: location, names: opening.names, lock: opening.lock)
+        guard bufferedLength > 0, opening.lock.isNew, opening.opened.finding == .nothing,
+            let handle = opening.lock.handle
+        else { return partial(location, opening) }
+        // Where locks may not work, only random names tell the files of two owners apart (``DiskPartial``).
+        let volume = disk.volumeKind(of: handle)
+        guard volume != .other else { return partial(location, opening) }
+        return BufferedPartial(
+            store: self, location: location, names: opening.names, lock: opening.lock, volumeKind: volume)
     }
 
     /// Opens the partial at `location`; the file `spared` is not removed, whatever its name is.

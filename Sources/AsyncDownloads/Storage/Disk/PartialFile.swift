@@ -28,8 +28,12 @@ extension PartialFile {
     }
 
     /// Throws if the file no longer has the name that only its owner gives it.
-    func checkOwnership(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) {
-        if try disk.information(at: names.path(claim, .partial))?.isSameFile(as: information) == true { return }
+    ///
+    /// - Parameter path: The path with that name; nil for that of a partial file.
+    func checkOwnership(
+        _ names: PartialNames, at path: String? = nil, on disk: any FileSystem
+    ) throws(FileFailure) {
+        if try disk.information(at: path ?? names.path(claim, .partial))?.isSameFile(as: information) == true { return }
         guard try disk.information(at: names.directory) != nil else {
             throw FileFailure(
                 .missing, errno: 0, operation: "continue", name: handle.name, reason: "its directory no longer exists")

@@ -34,7 +34,7 @@ extension Placement {
             target.names.withdraw(path, from: target.resource)
             // Another process was faster.
             guard error.kind == .exists, try disk.information(at: path) != nil else {
-                if error.kind == .missing, source == ownPath { try file.checkOwnership(names, on: disk) }
+                if error.kind == .missing, source == ownPath { try file.checkOwnership(names, at: ownPath, on: disk) }
                 throw error
             }
             return false

@@ -138,7 +138,7 @@ struct Placement {
             try disk.rename(source, to: path)
         } catch let error where error.kind == .missing {
             // Either the source or the destination may be missing.
-            if source == ownPath { try file.checkOwnership(names, on: disk) }
+            if source == ownPath { try file.checkOwnership(names, at: ownPath, on: disk) }
             throw error
         }
         noteTaken(source)

@@ -8,37 +8,40 @@ final class SharedSyncs: Sendable {
         var users = 0
         /// The number of syncs that were begun.
         var begun = 0
-        /// The number of the last sync that succeeded.
-        var lastSuccess = 0
+        /// The result of the last sync, and its number.
+        var last: (number: Int, result: Result<Void, FileFailure>)?
     }
 
-    private let turns = KeyedLock<String>()
-    private let directories = Mutex<[String: Directory]>([:])
+    private let turns = KeyedLock<ByteText>()
+    private let directories = Mutex<[ByteText: Directory]>([:])
 
-    /// Returns after a sync of `directory` that began after this call; `sync` performs one if necessary.
+    /// Returns the result of a sync of `directory` that began after this call; `sync` performs one if necessary.
     func synchronize(_ directory: String, _ sync: () throws(FileFailure) -> Void) throws(FileFailure) {
+        let directory = ByteText(directory)
         let arrival = directories.withLock { directories in
             directories[directory, default: Directory()].users += 1
             return directories[directory, default: Directory()].begun
         }
         defer { leave(directory) }
         try turns.withLock(directory) { () throws(FileFailure) in
-            let number = directories.withLock { directories -> Int? in
-                guard var present = directories[directory], present.lastSuccess <= arrival else { return nil }
+            let (number, shared) = directories.withLock { directories in
+                var present = directories[directory] ?? Directory()
+                if let last = present.last, last.number > arrival { return (0, Optional(last.result)) }
                 present.begun += 1
                 directories[directory] = present
-                return present.begun
+                return (present.begun, nil)
             }
-            guard let number else { return }
-            try sync()
-            directories.withLock { $0[directory]?.lastSuccess = number }
+            if let shared { return try shared.get() }
+            let result = Result { () throws(FileFailure) in try sync() }
+            directories.withLock { $0[directory]?.last = (number, result) }
+            try result.get()
         }
     }
 
     /// The number of threads that sync the directory or wait for it.
-    func userCount(of directory: String) -> Int { directories.withLock { $0[directory]?.users ?? 0 } }
+    func userCount(of directory: String) -> Int { directories.withLock { $0[ByteText(directory)]?.users ?? 0 } }
 
-    private func leave(_ directory: String) {
+    private func leave(_ directory: ByteText) {
         directories.withLock { directories in
             directories[directory]?.users -= 1
             if directories[directory]?.users == 0 { directories[directory] = nil }

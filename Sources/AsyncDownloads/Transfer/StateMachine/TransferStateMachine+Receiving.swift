@@ -106,7 +106,7 @@ extension TransferStateMachine {
         exchanges.update(id) { $0.failWrite() }
         plan.failWrites(of: id)
         guard case .exchanging = state, exchanges[id]?.isReceiving == true else { return [] }
-        return drain(.fail(error), at: now)
+        return drain(error.code == .tooManyOpenFiles ? .retry(error) : .fail(error), at: now)
     }
 }
 

@@ -7,12 +7,12 @@ internal import NIOHTTP1
 /// A delegate that passes AsyncHTTPClient's callbacks to the handler of one exchange.
 ///
 /// Small parts of the body are passed on the event loop. Large ones, and those for which the handler isn't ready, are
-/// passed on its delivery queue (``PartQueue``).
+/// passed on its delivery queue (``PartQueue``). Over TLS, large ones are passed on the event loop as well: deciphering
+/// keeps the server from being faster, so that a second thread costs more than it gains.
 final class ExchangeDelegate: HTTPClientResponseDelegate {
     private struct State {
         var hasHead = false
-        var parts = PartQueue<ByteBuffer>(
-            leastLength: readLength / 2, joinedLength: readLength, capacity: capacity)
+        var parts: PartQueue<ByteBuffer>
         /// Whether the event loop waits for room in the queue.
         var isWaiting = false
         /// The promise that lets the connection be read again, if the queue is full and held back.
@@ -21,13 +21,15 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
 
     /// The number of bytes that are read from a connection at a time.
     static let readLength = 256 << 10
+    /// The number of bytes that are read from a connection with TLS, where each read takes more time.
+    static let secureReadLength = 1 << 20
     /// The number of queued bytes at which a connection isn't read.
     private static let capacity = 3 * readLength
 
     private let handler: any ExchangeHandler
     private let loop: DeliveryLoop
     private let whenEnded: @Sendable () -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let room = DispatchSemaphore(value: 0)
     /// Measures the time in which parts of this exchange are queued.
     private let queueClock = CallbackClock()
@@ -36,9 +38,17 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     ///
     /// - Parameters:
     ///   - handler: The handler of the exchange.
+    ///   - isSecure: Whether the exchange is over TLS.
     ///   - loop: The event loop on which the callbacks arrive, with its delivery queue.
     ///   - whenEnded: A closure that is called once, before the end is reported to the handler.
-    init(handler: any ExchangeHandler, loop: DeliveryLoop, whenEnded: @escaping @Sendable () -> Void) {
+    init(
+        handler: any ExchangeHandler, isSecure: Bool, loop: DeliveryLoop, whenEnded: @escaping @Sendable () -> Void
+    ) {
+        state = Mutex(
+            State(
+                parts: PartQueue(
+                    leastLength: isSecure ? .max : Self.readLength / 2, joinedLength: Self.readLength,
+                    capacity: Self.capacity)))
         self.handler = handler
         self.loop = loop
         self.whenEnded = whenEnded

@@ -63,7 +63,9 @@ package final class HTTPClientTransport: Transport {
             // Large reads make the engine fast: fewer system calls, and one write for each part. Only one read is done
             // at a time: each read takes memory, and bytes that are read together with the end of the connection may
             // not be delivered.
-            let allocator = FixedSizeRecvByteBufferAllocator(capacity: ExchangeDelegate.readLength)
+            let isSecure = (try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)) != nil
+            let allocator = FixedSizeRecvByteBufferAllocator(
+                capacity: isSecure ? ExchangeDelegate.secureReadLength : ExchangeDelegate.readLength)
             return channel.setOption(.recvAllocator, value: allocator)
                 .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
@@ -87,7 +89,9 @@ package final class HTTPClientTransport: Transport {
             let origin = Origin(request.url)
             let host = "\(origin?.host ?? ""):\(origin?.port ?? 0)"
             let client = try client(for: host)
-            let delegate = ExchangeDelegate(handler: handler, loop: client.loop) { [self] in ended(at: host) }
+            let delegate = ExchangeDelegate(
+                handler: handler, isSecure: origin?.scheme == "https", loop: client.loop
+            ) { [self] in ended(at: host) }
             return HTTPClientExchange(
                 task: client.client.execute(request: clientRequest, delegate: delegate), delegate: delegate)
         } catch {

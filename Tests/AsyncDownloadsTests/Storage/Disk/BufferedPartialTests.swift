@@ -162,4 +162,100 @@ struct BufferedPartialTests {
         #expect(durable.quickVolume == nil)
         durable.discard()
     }
+
+    @Test func `a lock file of another owner is neither placed nor emptied`() throws {
+        let partial = try open()
+        try partial.begin(representation(length: 1000))
+        try partial.write(.first, 0..<1000)
+        try FileManager.default.removeItem(atPath: directory.names.lock)
+        let other = try open()
+        try other.begin(representation(length: 1000))
+        let error = #expect(throws: DownloadError.self) {
+            try partial.place(at: [directory.destination], length: 1000)[0].get()
+        }
+        #expect(error?.code == .partialInUse)
+        #expect(throws: DownloadError.self) { try partial.save(IntervalSet(0..<1000)) }
+        #expect(partial.close().isEmpty)
+        try other.finish(.first, IntervalSet(), at: directory.destination)
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+        #expect(try directory.contents == ["file.zip"])
+    }
+
+    @Test func `bytes move with the credentials with which they were received`() throws {
+        var location = directory.location
+        location.secretHeaders = ["Authorization": "first"]
+        let partial = try store.open(location)
+        try partial.begin(representation(length: 1000))
+        try partial.write(.first, 0..<400)
+        partial.useCredentials(["Authorization": "second"])
+        try partial.save(IntervalSet(0..<400))
+        partial.close()
+        for (value, isUnverified) in [("first", false), ("second", true)] {
+            location.secretHeaders = ["Authorization": value]
+            let later = try store.open(location)
+            if case .bytes(let representation, _) = later.finding {
+                #expect(representation.hasUnverifiedCredentials == isUnverified, "\(value)")
+            } else {
+                Issue.record("no bytes were found")
+            }
+            later.close()
+        }
+    }
+
+    @Test func `a late rollback removes no bytes of a later response`() throws {
+        let partial = try open()
+        try partial.begin(representation(length: 1000))
+        try partial.write(.first, 0..<600)
+        try partial.rollBack(to: IntervalSet(0..<300))
+        try partial.write(.first, 600..<1000)
+        try partial.place(at: [directory.destination], length: 1000)[0].get()
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+    }
+
+    @Test func `a mark of an earlier representation is not written for a later one`() throws {
+        let partial = try open()
+        try partial.begin(representation(length: nil))
+        try partial.write(.first, 0..<1000)
+        partial.mark(IntervalSet(0..<1000))
+        try partial.write(.first, 1000..<1100)
+        try partial.begin(SampleObject.second.representation)
+        try partial.write(.second, 0..<100)
+        try partial.save(IntervalSet(0..<100))
+        #expect(partial.close() == IntervalSet(0..<100))
+    }
+
+    @Test func `where locks may not work, bytes are in a partial file with a random name`() throws {
+        let files = PretendingFileSystem(locks: .pretended, volume: .other)
+        let store = DiskStore(disk: files, durability: .processCrash, bootID: "boot", bufferedLength: 1000)
+        let partial = try store.open(directory.location)
+        try partial.begin(representation(length: 1000))
+        #expect(try directory.contents.count { $0.hasSuffix(".partial") } == 1)
+        partial.discard()
+    }
+
+    @Test func `a full disk keeps the bytes in memory`() throws {
+        let disk = SimulatedFileSystem(CrashTests.freshDisk())
+        let store = DiskStore(disk: disk, durability: .processCrash, bootID: "boot", bufferedLength: 1000)
+        let partial = try store.open(.sample(in: "/location"))
+        try partial.begin(representation(length: 1000))
+        try partial.write(.first, 0..<1000)
+        disk.behave(.init(fault: .init(change: 1, kind: .noSpace)))
+        #expect(throws: DownloadError.self) { try partial.save(IntervalSet(0..<1000)) }
+        #expect(try disk.names(in: "/location").count { $0.hasPrefix(".") } == 1)
+        try partial.place(at: [CrashTests.destination], length: 1000)[0].get()
+        #expect(disk.disk.bytes(at: CrashTests.destination) == SampleObject.first.bytes())
+        #expect(try disk.names(in: "/location").allSatisfy { !$0.hasPrefix(".") })
+    }
+
+    @Test func `spellings that a volume may treat as equal are one spelling`() {
+        let names = DirectoryNames()
+        names.give("/d/\u{E9}.zip", to: "a")
+        #expect(names.others(than: "b", at: "/d/e\u{301}.zip") == ["/d/\u{E9}.zip"])
+        #expect(names.others(than: "b", at: "/D/\u{C9}.ZIP") == ["/d/\u{E9}.zip"])
+        #expect(names.others(than: "a", at: "/d/\u{E9}.zip").isEmpty)
+        names.give("/d/e\u{301}.zip", to: "b")
+        #expect(names.others(than: "c", at: "/d/\u{E9}.zip").count == 2)
+        names.withdraw("/d/\u{E9}.zip", from: "a")
+        #expect(names.others(than: "c", at: "/d/\u{E9}.zip") == ["/d/e\u{301}.zip"])
+    }
 }
