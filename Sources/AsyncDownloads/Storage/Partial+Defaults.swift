@@ -49,6 +49,4 @@ extension Partial {
     package func moveToDisk() {}
 
     package var volume: UInt64? { nil }
-
-    package var quickVolume: UInt64? { nil }
 }

@@ -3,8 +3,8 @@ package import struct Foundation.Data
 /// The port to the partial files of unfinished downloads.
 ///
 /// The production adapter is the disk store; the tests contain a fake. Every function may block on the disk and is
-/// called on a thread that may block, except ``Partial/write(_:at:)``, ``Partial/mark(_:)``, and, for a partial with a
-/// ``Partial/quickVolume``, ``Partial/place(at:length:)``, which the engine's thread calls.
+/// called on a thread that may block, except ``Partial/write(_:at:)`` and ``Partial/mark(_:)``, which the engine's
+/// thread calls.
 package protocol PartialStore: Sendable {
     /// Opens the partial at `location`, or creates a new one, and becomes its only owner across all processes.
     ///
@@ -258,9 +258,6 @@ package protocol Partial: AnyObject, Sendable {
 
     /// The device number of the volume that holds the bytes, or nil if they are in memory.
     var volume: UInt64? { get }
-
-    /// The device number of the volume on which the file can be placed without reading or syncing it; nil if it cannot.
-    var quickVolume: UInt64? { get }
 
     /// Places the finished file of `length` bytes at all targets and removes all files of the partial.
     ///

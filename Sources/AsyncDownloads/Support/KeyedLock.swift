@@ -14,9 +14,6 @@ final class KeyedLock<Key: Hashable & Sendable>: Sendable {
         return try body()
     }
 
-    /// Returns whether no thread holds the lock for `key`.
-    func isFree(_ key: Key) -> Bool { waiting.withLock { $0[key] == nil } }
-
     private func acquire(_ key: Key) {
         let turn = waiting.withLock { waiting -> DispatchSemaphore? in
             guard waiting[key] != nil else {

@@ -1,3 +1,5 @@
+internal import Dispatch
+
 extension Transfer {
     /// The resources and the state of a transfer that has left the queue.
     final class ActiveTransfer {
@@ -16,13 +18,13 @@ extension Transfer {
         let location: PartialLocation
         /// The limit of this transfer alone.
         let bandwidth: BandwidthLimiter
-        /// The queue of the store's operations.
-        let queue = StoreQueue()
+        let queue: DispatchQueue
 
         init(key: TransferKey, location: PartialLocation, bandwidth: BandwidthLimiter) {
             self.key = key
             self.location = location
             self.bandwidth = bandwidth
+            queue = DispatchQueue(label: "async-downloads.store", target: Transfer.storeQueue)
         }
     }
 }

@@ -4,8 +4,7 @@ internal import Foundation
 extension Transfer {
     /// Verifies the file and delivers it, also to subscribers that attach in the meantime.
     func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
-        let isQuick = isQuickToPlace
-        onPartial(isQuick: isQuick) { [self] partial in
+        onPartial { [self] partial in
             let work = work
             let (fetched, digests) = withState { ($0.machine.progress.fetchedByteCount, $0.digests) }
             var delivery = FileDelivery(
@@ -16,40 +15,12 @@ extension Transfer {
             } catch {
                 return finished(.failure(error))
             }
-            serve(delivery, of: representation, quickVolume: isQuick ? partial.quickVolume : nil)
-        }
-    }
-
-    /// Serves the subscribers in rounds, until each one has a result.
-    ///
-    /// - Parameter quickVolume: The volume of the file if the calling thread must not block; it serves one round only.
-    private func serve(_ delivery: FileDelivery, of representation: Representation, quickVolume: UInt64?) {
-        var delivery = delivery
-        while let (recipients, digest) = nextRecipients(delivery, of: representation) {
-            if quickVolume != nil, !delivery.results.isEmpty {
-                return work.queue.async { [self, delivery] in serve(delivery, of: representation, quickVolume: nil) }
-            }
-            environment.slowDisks.measure(quickVolume, environment.time) {
+            while let (recipients, digest) = nextRecipients(delivery, of: representation) {
                 delivery.serve(recipients, serverDigest: digest) { withState { $0.machine.intent != .discard } }
             }
+            delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
+            finished(.success(delivery.results))
         }
-        delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
-        finished(.success(delivery.results))
-    }
-
-    /// Whether the file can be placed on the calling thread, as bytes are written on it.
-    ///
-    /// It is small and in memory, it gets a known name on the same volume, and no disk has to be waited for: neither
-    /// for a sync, nor for another transfer that is placing a file with that name.
-    private var isQuickToPlace: Bool {
-        let (volume, destination) = withState { state -> (UInt64?, DownloadRequest.Destination?) in
-            guard let volume = state.partial?.quickVolume, state.subscribers.activeCount == 1 else { return (nil, nil) }
-            return (volume, state.subscribers.active.first?.subscriber.request.destination)
-        }
-        guard let volume, let path = destination?.path, PartialNames.directory(of: path) == work.location.directory,
-            !environment.slowDisks.contains(volume, at: now)
-        else { return false }
-        return environment.destinations.isFree(path, for: key) && environment.names.isFree(path)
     }
 
     /// Returns the subscribers without a result, or nil if each one has a result; after that, no subscriber can attach.

@@ -2,12 +2,10 @@ internal import Foundation
 
 /// The store's operations for a transfer, which run in order on the transfer's own queue.
 extension Transfer {
-    /// - Parameter isQuick: Whether the operation may run on the calling thread, which must not block.
-    func onPartial(isQuick: Bool = false, _ body: @escaping @Sendable (any Partial) -> Void) {
-        let operation: @Sendable () -> Void = { [self] in
+    func onPartial(_ body: @escaping @Sendable (any Partial) -> Void) {
+        work.queue.async { [self] in
             if let partial = withState({ $0.partial }) { body(partial) }
         }
-        if isQuick { work.queue.runAtOnce(operation) } else { work.queue.async(operation) }
     }
 
     func openPartial() {

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 
 /// The work of fetching one resource once, on behalf of any number of subscribers.
@@ -82,6 +83,11 @@ final class Transfer: Sendable {
         active.state.machine.restore(unfinished)
         stage = Mutex(.active(active))
     }
+
+    // A separate quality-of-service class has separate worker threads, so that busy threads of URLSession cannot delay
+    // a checkpoint.
+    static let storeQueue = DispatchQueue(
+        label: "async-downloads.stores", qos: .userInitiated, attributes: .concurrent)
 
     /// Returns a value that is computed from the state under the lock.
     ///

@@ -56,7 +56,7 @@ struct EndInsideCallbackTests {
             case .pause: download.pause()
             }
             // Every effect of the end of the exchange so far is performed before this returns.
-            transfer.work.queue.wait()
+            transfer.work.queue.sync {}
         }
         exchange.answer(Self.object)
         exchange.deliver(10_000)
@@ -84,7 +84,7 @@ struct EndInsideCallbackTests {
                 isReported.signal()
             }
             isReported.wait()
-            transfer.work.queue.wait()
+            transfer.work.queue.sync {}
         }
         exchange.deliver(20_000)
         do {
@@ -133,14 +133,5 @@ struct EndInsideCallbackTests {
         }
         #expect(disk.violations == [])
         #expect(disk.openCount == 0)
-    }
-}
-
-extension StoreQueue {
-    /// Waits until all operations that were added so far have ended.
-    fileprivate func wait() {
-        let isOver = DispatchSemaphore(value: 0)
-        async { isOver.signal() }
-        isOver.wait()
     }
 }

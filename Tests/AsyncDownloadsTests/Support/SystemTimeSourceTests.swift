@@ -48,7 +48,8 @@ import Testing
 
     @Test func `an action that an earlier one cancels does not run`() async {
         let time = SystemTimeSource()
-        let (second, count) = (Mutex<(any ScheduledAction)?>(nil), Mutex(0))
+        let second = Mutex<(any ScheduledAction)?>(nil)
+        let count = Mutex(0)
         await withCheckedContinuation { continuation in
             let isScheduled = DispatchSemaphore(value: 0)
             // Blocks the thread of the time source until all of them are due.

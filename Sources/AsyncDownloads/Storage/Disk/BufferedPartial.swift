@@ -48,8 +48,6 @@ final class BufferedPartial: Partial {
     // Held while the bytes move to a partial file: they are few and are not synced, so a write waits no longer than if
     // it had to create the file itself.
     private let state: Mutex<State>
-    /// Whether the bytes are in memory, apart from the state so that reading it does not wait for the disk.
-    private let isInMemoryNow = Mutex(true)
 
     /// Creates a partial without bytes.
     ///
@@ -72,11 +70,6 @@ final class BufferedPartial: Partial {
     }
 
     var volume: UInt64? { lock.volume }
-
-    var quickVolume: UInt64? {
-        guard !store.synchronizes, isInMemoryNow.withLock({ $0 }) else { return nil }
-        return lock.volume
-    }
 
     var allowsGaps: Bool { volumeKind != .diskWithoutGaps }
 
@@ -204,7 +197,6 @@ final class BufferedPartial: Partial {
         state.withLock { state in
             guard !state.isClosed else { return nil }
             defer { state = State(secretHeaders: [:], provenHeaders: [:], isClosed: true) }
-            isInMemoryNow.withLock { $0 = false }
             return state
         }
     }
@@ -295,7 +287,6 @@ extension BufferedPartial {
         state.body = nil
         state.mark = nil
         state.hasMoved = true
-        isInMemoryNow.withLock { $0 = false }
         return file
     }
 }

@@ -99,9 +99,6 @@ package final class DirectoryNames: Sendable {
         try turns.withLock(spelling, body)
     }
 
-    /// Returns whether no thread decides about the path, in any spelling.
-    func isFree(_ path: String) -> Bool { turns.isFree(Spelling(of: path)) }
-
     /// Removes and returns what is known of the numbered variants of `name`; ``putBack(_:of:in:)`` restores it.
     ///
     /// The value is moved out because each change of a copy would copy all of it.

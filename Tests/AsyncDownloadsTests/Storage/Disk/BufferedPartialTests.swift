@@ -151,18 +151,6 @@ struct BufferedPartialTests {
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
     }
 
-    @Test func `only bytes in memory on a local disk are placed quickly, and without a sync`() throws {
-        let partial = try open()
-        try partial.begin(representation(length: 1000))
-        #expect(partial.quickVolume != nil)
-        try partial.save(IntervalSet())
-        #expect(partial.quickVolume == nil)
-        partial.discard()
-        let durable = try DiskStore(durability: .powerLoss).open(directory.location)
-        #expect(durable.quickVolume == nil)
-        durable.discard()
-    }
-
     @Test func `a lock file of another owner is neither placed nor emptied`() throws {
         let partial = try open()
         try partial.begin(representation(length: 1000))
