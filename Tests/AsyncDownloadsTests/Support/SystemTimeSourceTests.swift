@@ -53,8 +53,8 @@ import Testing
         await withCheckedContinuation { continuation in
             let isScheduled = DispatchSemaphore(value: 0)
             // Blocks the thread of the time source until all of them are due.
-            time.schedule(after: .zero) { isScheduled.wait() }
-            time.schedule(after: .microseconds(1)) { second.withLock { $0 }?.cancel() }
+            _ = time.schedule(after: .zero) { isScheduled.wait() }
+            _ = time.schedule(after: .microseconds(1)) { second.withLock { $0 }?.cancel() }
             let action = time.schedule(after: .microseconds(2)) { count.withLock { $0 += 1 } }
             second.withLock { $0 = action }
             _ = time.schedule(after: .microseconds(3)) { continuation.resume() }
