@@ -16,6 +16,24 @@ extension PermitQueue {
         case running
     }
 
+    /// The turn of the oldest request, which comes once in a number of grants.
+    struct AgeTurn: Sendable {
+        /// The interval, in grants, at which one goes by age instead of by priority.
+        static let period = 8
+
+        private var grantCount = 0
+        /// Whether the next grant goes by age.
+        var isDue = false
+        /// Whether the last grant went by age.
+        var wasByAge = false
+
+        /// Counts a grant.
+        mutating func granted() {
+            grantCount += 1
+            if grantCount % Self.period == Self.period - 1 { isDue = true }
+        }
+    }
+
     /// The position of a request: by priority, then by its place in line.
     struct Position: Comparable, Sendable {
         let rank: Int8

@@ -10,9 +10,6 @@
 ///
 /// Every operation and every single grant takes O(log n) steps for n requests in the queue.
 struct PermitQueue: Sendable {
-    /// The interval, in grants, at which one goes by age instead of by priority.
-    private static let period = 8
-
     private let limit: Int
     private let settings: HostLimit.Settings
     private var requests = SlotTable<Request>()
@@ -25,11 +22,7 @@ struct PermitQueue: Sendable {
     private var urgentHeads = Heap<Int32, Position>()
     private var oldestHeads = Heap<Int32, Position>()
     private var lastNumber = 0
-    private var permitCount = 0
-    /// Whether the next permit goes by age.
-    private var isOldestDue = false
-    /// Whether the last grant went by age.
-    private var wasByAge = false
+    private var turn = AgeTurn()
 
     /// Whether no request waits or has a permit.
     var isEmpty: Bool { requests.count == 0 }
@@ -141,16 +134,16 @@ struct PermitQueue: Sendable {
         while let host = urgentHeads.first?.key, pauses(host, at: now) {}
         guard let host = urgentHeads.first?.key, let urgent = mostUrgent(of: host) else { return nil }
         var chosen = urgent
-        if !wasByAge {
-            while isOldestDue, let host = oldestHeads.first?.key, pauses(host, at: now) {}
-            if isOldestDue, let oldest = oldestHeads.first.flatMap({ oldest(of: $0.key) }) {
-                isOldestDue = false
+        if !turn.wasByAge {
+            while turn.isDue, let host = oldestHeads.first?.key, pauses(host, at: now) {}
+            if turn.isDue, let oldest = oldestHeads.first.flatMap({ oldest(of: $0.key) }) {
+                turn.isDue = false
                 chosen = oldest
-            } else if hosts[host].passedOver >= Self.period - 1, let oldest = oldest(of: host) {
+            } else if hosts[host].passedOver >= AgeTurn.period - 1, let oldest = oldest(of: host) {
                 chosen = oldest
             }
         }
-        wasByAge = chosen != urgent
+        turn.wasByAge = chosen != urgent
         return chosen
     }
 
@@ -166,8 +159,7 @@ struct PermitQueue: Sendable {
         let host = requests[slot].host
         let isOldest = oldest(of: host) == slot
         holderCount += 1
-        permitCount += 1
-        if permitCount % Self.period == Self.period - 1 { isOldestDue = true }
+        turn.granted()
         leaveLine(slot)
         enterHost(host, at: now)
         hosts.update(host) { host in
