@@ -14,7 +14,9 @@ final class BufferedPartial: Partial {
     /// if the process ends.
     static let maximumLength: Int64 = 64 << 10
 
-    /// The names of copies for other volumes; one is enough, because each location has one owner.
+    /// The claim in the names of copies on other volumes.
+    ///
+    /// One is enough for the process, because the names also contain the location, which has one owner.
     private static let claim = PartialNames.Claim.new()
 
     let finding = PartialFinding.nothing
@@ -45,8 +47,8 @@ final class BufferedPartial: Partial {
     private let names: PartialNames
     private let lock: PartialLock
     private let volumeKind: VolumeKind
-    // Held while the bytes move to a partial file: they are few and are not synced, so a write waits no longer than if
-    // it had to create the file itself.
+    // The lock is held while the bytes move to a partial file. They are few and are not synced, so a write waits no
+    // longer than if it had to create the file itself.
     private let state: Mutex<State>
 
     /// Creates a partial without bytes.
@@ -164,7 +166,7 @@ final class BufferedPartial: Partial {
         let (body, file) = state.withLock { ($0.body, $0.filled) }
         if let file { return file.place(at: targets, length: length) }
         do throws(FileFailure) {
-            guard let body, body.byteCount >= length, let handle = lock.handle else { throw .noBody }
+            guard let body, body.byteCount >= length, let handle = lock.handle else { throw .notStarted }
             return try place(body.prefix(length), in: handle, at: targets)
         } catch {
             return targets.map { _ in .failure(DownloadError(error)) }
@@ -175,7 +177,7 @@ final class BufferedPartial: Partial {
     func close() -> IntervalSet {
         guard let last = takeAll() else { return IntervalSet() }
         if let file = last.filled { return file.close() }
-        // A partial that was not saved isn't worth keeping.
+        // Bytes that were not saved are not kept, as in a partial file without a checkpoint.
         remove(last)
         return IntervalSet()
     }
@@ -203,7 +205,7 @@ final class BufferedPartial: Partial {
 
     private func checkOpen(_ state: State) throws(DownloadError) {
         if let failure = state.failure { throw DownloadError(failure) }
-        if state.isClosed { throw DownloadError(.noBody) }
+        if state.isClosed { throw DownloadError(.notStarted) }
     }
 }
 
@@ -293,6 +295,6 @@ extension BufferedPartial {
 
 extension FileFailure {
     /// The failure when a partial is used that was not started, or was closed.
-    fileprivate static let noBody = FileFailure(
+    fileprivate static let notStarted = FileFailure(
         .other, errno: 0, operation: "use", name: "the partial file", reason: "it was not started, or is closed")
 }

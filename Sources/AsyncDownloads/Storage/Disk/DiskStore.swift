@@ -35,7 +35,7 @@ package struct DiskStore: PartialStore {
         guard bufferedLength > 0, opening.lock.isNew, opening.opened.finding == .nothing,
             let handle = opening.lock.handle
         else { return partial(location, opening) }
-        // Where locks may not work, only random names tell the files of two owners apart (``DiskPartial``).
+        // Where locks may not work, only random names distinguish the files of two owners (``DiskPartial``).
         let volume = disk.volumeKind(of: handle)
         guard volume != .other else { return partial(location, opening) }
         return BufferedPartial(

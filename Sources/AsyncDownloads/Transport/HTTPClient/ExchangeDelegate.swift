@@ -7,8 +7,8 @@ internal import NIOHTTP1
 /// A delegate that passes AsyncHTTPClient's callbacks to the handler of one exchange.
 ///
 /// Small parts of the body are passed on the event loop. Large ones, and those for which the handler isn't ready, are
-/// passed on its delivery queue (``PartQueue``). Over TLS, large ones are passed on the event loop as well: deciphering
-/// keeps the server from being faster, so that a second thread costs more than it gains.
+/// passed on its delivery queue (``PartQueue``). With TLS, large ones are passed on the event loop as well: decryption limits
+/// the rate, and a second thread gained nothing on two processors, but took 10 MiB of memory.
 final class ExchangeDelegate: HTTPClientResponseDelegate {
     private struct State {
         var hasHead = false
@@ -38,7 +38,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     ///
     /// - Parameters:
     ///   - handler: The handler of the exchange.
-    ///   - isSecure: Whether the exchange is over TLS.
+    ///   - isSecure: Whether the exchange uses TLS.
     ///   - loop: The event loop on which the callbacks arrive, with its delivery queue.
     ///   - whenEnded: A closure that is called once, before the end is reported to the handler.
     init(
