@@ -15,7 +15,11 @@ struct URLNormalFormTests {
         let url = try #require(URL(string: text))
         #expect(url.absoluteStringInNormalForm == text)
         #expect(TransferKey.normalForm(of: url) == text)
-        #expect(Origin(url) != nil)
+        let origin = try #require(url.originInNormalForm)
+        let components = try #require(URLComponents(url: url, resolvingAgainstBaseURL: true))
+        #expect(origin.scheme == components.scheme)
+        #expect(origin.host == components.host)
+        #expect(origin.port == components.port ?? Origin.defaultPorts[origin.scheme])
     }
 
     @Test(arguments: [
@@ -29,6 +33,7 @@ struct URLNormalFormTests {
     func `a URL that is not evidently in normal form is read by its components`(_ text: String) throws {
         let url = try #require(URL(string: text))
         #expect(url.absoluteStringInNormalForm == nil)
+        #expect(url.originInNormalForm == nil)
     }
 
     @Test(arguments: [

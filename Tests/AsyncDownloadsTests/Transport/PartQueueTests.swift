@@ -38,6 +38,13 @@ import Testing
         #expect(queue.next(longest: nil)?.bytes == 99..<199)
     }
 
+    @Test mutating func `without a least length, a part is queued only behind another one or if it is too long`() {
+        queue = PartQueue(leastLength: .max, joinedLength: 200, capacity: 300)
+        #expect(arrive(0..<1000) == .pass)
+        #expect(arrive(1000..<2000, longest: 900) == .queued(isFirst: true))
+        #expect(arrive(2000..<3000) == .queued(isFirst: false))
+    }
+
     @Test mutating func `a small part does not pass a queued one, nor one that is being passed`() {
         _ = arrive(0..<200)
         _ = queue.next(longest: nil)

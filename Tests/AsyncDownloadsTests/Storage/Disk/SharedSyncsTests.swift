@@ -17,28 +17,18 @@ private final class Count: Sendable {
 @Suite("Shared syncs of directories", .endsWhenHung)
 struct SharedSyncsTests {
     private let syncs = SharedSyncs()
+    private let mayEnd = DispatchSemaphore(value: 0)
 
     @Test func `threads that come during a sync share the next one`() async throws {
         let count = Count()
-        let (isRunning, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let group = DispatchGroup()
-        run(in: group) {
-            try syncs.synchronize("/a") {
-                count.increment()
-                isRunning.signal()
-                mayEnd.wait()
-            }
-        }
-        isRunning.wait()
+        syncUntilSignaled(in: group)
         for _ in 0..<8 { run(in: group) { try syncs.synchronize("/a") { count.increment() } } }
         // Another directory doesn't wait.
         try syncs.synchronize("/b") { count.increment() }
         while syncs.userCount(of: "/a") < 9 { await Task.yield() }
-        mayEnd.signal()
-        await withCheckedContinuation { continuation in
-            group.notify(queue: .global()) { continuation.resume() }
-        }
-        #expect(count.value == 3, "one sync of /b, the first one of /a, and one for the eight others")
+        await end(group)
+        #expect(count.value == 2, "one sync of /b, and one of /a for the eight threads")
         #expect(syncs.userCount(of: "/a") == 0)
     }
 
@@ -50,15 +40,8 @@ struct SharedSyncsTests {
 
     @Test func `the failure of a sync is that of all threads that waited for it`() async throws {
         let (count, failures) = (Count(), Count())
-        let (isRunning, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let group = DispatchGroup()
-        run(in: group) {
-            try syncs.synchronize("/a") {
-                isRunning.signal()
-                mayEnd.wait()
-            }
-        }
-        isRunning.wait()
+        syncUntilSignaled(in: group)
         for _ in 0..<4 {
             run(in: group) {
                 do throws(FileFailure) {
@@ -72,12 +55,29 @@ struct SharedSyncsTests {
             }
         }
         while syncs.userCount(of: "/a") < 5 { await Task.yield() }
+        await end(group)
+        #expect(count.value == 1)
+        #expect(failures.value == 4)
+    }
+
+    /// Begins a sync of `/a`, which lasts until ``end(_:)`` is called.
+    private func syncUntilSignaled(in group: DispatchGroup) {
+        let isRunning = DispatchSemaphore(value: 0)
+        run(in: group) {
+            try syncs.synchronize("/a") {
+                isRunning.signal()
+                mayEnd.wait()
+            }
+        }
+        isRunning.wait()
+    }
+
+    /// Ends the first sync, and waits until no thread waits any more.
+    private func end(_ group: DispatchGroup) async {
         mayEnd.signal()
         await withCheckedContinuation { continuation in
             group.notify(queue: .global()) { continuation.resume() }
         }
-        #expect(count.value == 1)
-        #expect(failures.value == 4)
     }
 
     private func run(in group: DispatchGroup, _ body: @escaping @Sendable () throws -> Void) {

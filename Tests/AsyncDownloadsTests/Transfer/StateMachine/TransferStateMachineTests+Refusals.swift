@@ -72,6 +72,15 @@ struct TransferRefusalTests {
     }
 
     @Test
+    func `a write without a free descriptor is attempted again, and earlier bytes are kept`() {
+        var harness = StateMachineHarness.receiving()
+        harness.feed(harness.machine.writeFailed(DownloadError(.tooManyOpenFiles), exchange: 1, at: .zero))
+        #expect(harness.failure == nil)
+        #expect(harness.log.last == "retrying 1 tooManyOpenFiles")
+        #expect(harness.machine.bytes.count == 50)
+    }
+
+    @Test
     func `rule 44: an error has the number of retained bytes, not of received bytes`() {
         var harness = StateMachineHarness.receiving()
         harness.kept = IntervalSet(0..<20)
