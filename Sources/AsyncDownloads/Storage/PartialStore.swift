@@ -195,7 +195,8 @@ package protocol Partial: AnyObject, Sendable {
     ///
     /// The old checkpoint is removed before the first byte of the new representation is written, so that after a crash
     /// no checkpoint describes bytes of another representation. Throws if the destination cannot be replaced by a file
-    /// or, when the length is known, if there is not enough free space. After an error the partial accepts no bytes
+    /// or, when the length is known and the bytes are written to the disk as they arrive, if there is not enough free
+    /// space. After an error the partial accepts no bytes
     /// until another call of this method succeeds.
     func begin(_ representation: Representation) throws(DownloadError)
 
@@ -203,6 +204,9 @@ package protocol Partial: AnyObject, Sendable {
     func updateRepresentation(_ representation: Representation)
 
     /// Sets the secret headers that are sent from now on, if they differ from those of the location.
+    ///
+    /// Unless the bytes are confirmed for them, a later opening requires a proof of the bytes, with whatever headers,
+    /// because bytes of both may follow each other where only a checksum verifies them.
     func useCredentials(_ headers: HeaderFields)
 
     /// Records that the server has proven the bytes for the credentials of the current request.

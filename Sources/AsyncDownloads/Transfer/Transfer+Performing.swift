@@ -4,7 +4,7 @@ internal import Foundation
 extension Transfer {
     func perform(_ action: TransferAction) {
         switch action {
-        case .openPartial: openPartial()
+        case .openPartial(let credentials): openPartial(credentials)
         case .startPartial(let representation, let id): startPartial(representation, exchange: id)
         case .updateRepresentation(let representation): onPartial { $0.updateRepresentation(representation) }
         case .useCredentials(let headers): onPartial { $0.useCredentials(headers) }

@@ -8,13 +8,15 @@ extension Transfer {
         }
     }
 
-    func openPartial() {
+    /// Opens the partial whose bytes belong to these secret headers.
+    func openPartial(_ credentials: HeaderFields) {
         let work = work
         work.queue.async { [self] in
             if let error = refuseDestinations() {
                 return input { $0.opened(.failure(error), at: now) }
             }
             var location = work.location
+            location.secretHeaders = credentials
             location.medium = withState { $0.subscribers.wantsFile } ? .disk : .memory
             let result = Result { () throws(DownloadError) in try environment.store.open(location) }
             let isDigestDue = update { state, decision in
@@ -156,7 +158,7 @@ extension Transfer {
     }
 
     func rollBackPartial(to received: IntervalSet, epoch: Int) {
-        onPartial { [self] partial in
+        let rollBack = { @Sendable [self] (partial: any Partial) in
             // Bytes cannot be removed from a digest.
             update { state, _ in state.digests = TransferDigests() }
             do throws(DownloadError) {
@@ -164,6 +166,12 @@ extension Transfer {
             } catch {
                 environment.log.notice("the checkpoint still claims bytes that were rolled back: \(error)")
             }
+        }
+        // A body in memory has no epochs: it must not receive bytes of a later response before.
+        if let partial = withState({ $0.partial }), partial.isInMemory {
+            rollBack(partial)
+        } else {
+            onPartial(rollBack)
         }
     }
 }

@@ -174,7 +174,12 @@ final class DiskPartial: Partial {
     }
 
     func useCredentials(_ headers: HeaderFields) {
-        withState { $0.secretHeaders = headers }
+        let file = withState { state in
+            defer { state.secretHeaders = headers }
+            return state.secretHeaders == headers ? nil : state.file
+        }
+        // Bytes of both may follow each other where only a checksum verifies them.
+        if let file { CredentialLedger.shared.forget(file.claim.token) }
     }
 
     func confirmCredentials() {

@@ -17,6 +17,8 @@ final class MemoryPartial: Partial {
         var version = 0
         /// The headers that are sent but never recorded.
         var secretHeaders: HeaderFields
+        /// The headers with which the bytes were received, or for which the server has proven them.
+        var provenHeaders: HeaderFields
         /// The reason why the body could not move to disk; no more bytes are accepted after it.
         var failure: DownloadError?
         var isClosed = false
@@ -38,7 +40,9 @@ final class MemoryPartial: Partial {
         self.store = store
         self.location = location
         finding = body.map { .bytes($0.representation, $0.received) } ?? .nothing
-        state = Mutex(State(body: body, secretHeaders: location.secretHeaders))
+        state = Mutex(
+            State(
+                body: body, secretHeaders: location.secretHeaders, provenHeaders: location.secretHeaders))
         medium = Mutex(Medium(isInMemory: true))
     }
 
@@ -47,7 +51,9 @@ final class MemoryPartial: Partial {
         self.store = store
         self.location = location
         self.finding = finding
-        state = Mutex(State(disk: disk, secretHeaders: location.secretHeaders))
+        state = Mutex(
+            State(
+                disk: disk, secretHeaders: location.secretHeaders, provenHeaders: location.secretHeaders))
         medium = Mutex(Medium(isInMemory: false, volume: disk.volume))
     }
 
@@ -65,7 +71,6 @@ final class MemoryPartial: Partial {
         guard state.withLock({ $0.disk == nil && !$0.isClosed }) else { return }
         do throws(DownloadError) {
             let partial = try store.disk.open(location.onDisk)
-            partial.useCredentials(state.withLock { $0.secretHeaders })
             do throws(DownloadError) {
                 while try !move(to: partial) {}
             } catch {
@@ -86,12 +91,15 @@ final class MemoryPartial: Partial {
     ///
     /// - Returns: Whether the copy is complete; false if the representation changed meanwhile.
     private func move(to partial: any Partial) throws(DownloadError) -> Bool {
-        let (body, version) = state.withLock { ($0.body, $0.version) }
+        let (body, version, headers) = state.withLock { ($0.body, $0.version, $0.provenHeaders) }
+        // The bytes belong to the credentials with which they were received, whatever is sent now.
+        partial.useCredentials(headers)
         if let body { try partial.fill(from: body) }
         return try state.withLock { state throws(DownloadError) in
             guard !state.isClosed else { return true }
             guard state.version == version else { return false }
             if let newer = state.body { try partial.append(newer, from: body?.received.upperBound ?? 0) }
+            partial.useCredentials(state.secretHeaders)
             state.disk = partial
             state.body = nil
             state.failure = nil
@@ -102,6 +110,7 @@ final class MemoryPartial: Partial {
     func begin(_ representation: Representation) throws(DownloadError) {
         try inMemory { state in
             state.body = MemoryBody(representation)
+            state.provenHeaders = state.secretHeaders
             state.version += 1
         }?.begin(representation)
     }
@@ -123,7 +132,11 @@ final class MemoryPartial: Partial {
     }
 
     func confirmCredentials() {
-        state.withLock { $0.disk }?.confirmCredentials()
+        state.withLock { state in
+            state.provenHeaders = state.secretHeaders
+            state.version += 1
+            return state.disk
+        }?.confirmCredentials()
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
@@ -178,10 +191,13 @@ final class MemoryPartial: Partial {
     func close() -> IntervalSet {
         guard let last = takeAll() else { return IntervalSet() }
         if let disk = last.disk { return disk.close() }
-        guard let body = last.body, body.isResumable else { return IntervalSet() }
-        // The headers with which the bytes were received, which may differ from those of the location.
+        guard var body = last.body, body.isResumable else { return IntervalSet() }
         var location = location
-        location.secretHeaders = last.secretHeaders
+        location.secretHeaders = last.provenHeaders
+        // Bytes of both may follow each other where only a checksum verifies them.
+        if location.request.account == nil, last.secretHeaders != last.provenHeaders {
+            body.representation.hasUnverifiedCredentials = true
+        }
         store.bodies.keep(body, of: location, on: store.disk)
         return body.received
     }
@@ -194,7 +210,7 @@ final class MemoryPartial: Partial {
         state.withLock { state in
             guard !state.isClosed else { return nil }
             let last = state
-            state = State(secretHeaders: last.secretHeaders, isClosed: true)
+            state = State(secretHeaders: [:], provenHeaders: [:], isClosed: true)
             return last
         }
     }

@@ -4,6 +4,8 @@ struct ReceivedBytes: Sendable {
     private(set) var representation: Representation?
     /// The bytes of ``representation`` that are on disk.
     private(set) var intervals = IntervalSet()
+    /// The secret headers with which the bytes were received, or with which the server has proven them.
+    private(set) var credentials: HeaderFields
     /// Whether the partial file holds bytes, of any representation.
     private(set) var isPartialFilled = false
     /// The comparison that has to succeed before bytes are continued that were received with other credentials.
@@ -18,6 +20,11 @@ struct ReceivedBytes: Sendable {
     private(set) var combinesUnproven = false
     /// How often bytes were removed while others were kept, so that a mark shows which bytes it knows of.
     private(set) var epoch = 0
+
+    /// Creates the record of a transfer without bytes, which looks for those that were received with these headers.
+    init(credentials: HeaderFields = [:]) {
+        self.credentials = credentials
+    }
 
     /// The number of bytes.
     var count: Int64 { intervals.count }
@@ -63,6 +70,7 @@ extension ReceivedBytes {
     mutating func foundNothing() {
         representation = nil
         intervals = IntervalSet()
+        (comparison, reliesOnChecksum) = (nil, false)
     }
 
     /// Records what closing the partial file has kept, which may be more than a restart had left or less than was
@@ -111,7 +119,8 @@ extension ReceivedBytes {
     }
 
     /// Records that the present credentials get the same bytes.
-    mutating func credentialsVerified() {
+    mutating func credentialsVerified(_ credentials: HeaderFields) {
+        self.credentials = credentials
         comparison = nil
         representation?.hasUnverifiedCredentials = false
     }
@@ -126,8 +135,9 @@ extension ReceivedBytes {
     }
 
     /// Starts another representation, of which no byte has arrived.
-    mutating func started(_ representation: Representation) {
+    mutating func started(_ representation: Representation, credentials: HeaderFields) {
         self.representation = representation
+        self.credentials = credentials
     }
 
     /// Records that the partial file was emptied for the representation.

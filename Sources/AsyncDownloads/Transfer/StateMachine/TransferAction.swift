@@ -14,7 +14,7 @@ enum TransferAction: Sendable {
     // The store, on a thread that may block.
 
     /// Open the partial file; answered by `opened`.
-    case openPartial
+    case openPartial(credentials: HeaderFields)
     /// Empty the partial file for this representation; answered by `partialStarted` with the exchange's identifier.
     case startPartial(Representation, exchange: ExchangeID)
     /// Record what the server says of the same representation now.

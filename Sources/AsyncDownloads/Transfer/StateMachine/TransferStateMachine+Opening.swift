@@ -54,7 +54,8 @@ extension TransferStateMachine {
 
     mutating func openPartial(_ purpose: Opening = .transferring) -> [TransferAction] {
         state = .opening(purpose)
-        return [.openPartial]
+        recordedCredentials = bytes.credentials
+        return [.openPartial(credentials: recordedCredentials)]
     }
 
     /// Handles the result of opening the partial file.
@@ -67,7 +68,6 @@ extension TransferStateMachine {
             return openingFailed(error, at: now)
         case (.success(let finding), _):
             isPartialOpen = true
-            hasRecordedCredentials = false
             isPollingOwner = false
             checkpoints = CheckpointSchedule()
             let report = take(finding, at: now)
@@ -124,6 +124,7 @@ extension TransferStateMachine {
     /// Records the bytes that are on disk, and what has to verify them.
     mutating func found(_ representation: Representation, _ received: IntervalSet) {
         bytes.found(representation, received, isChecksumExpected: settings.checksum != nil)
+        requireProofOfCredentials()
         if representation.cameFromDifferentURL { address.requireVerification() }
     }
 }

@@ -171,7 +171,7 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         if let error = tooLarge(new.length ?? end) { return drain(.fail(error), at: now) }
         var actions = restart(reason ?? .contentChanged)
-        bytes.started(new)
+        bytes.started(new, credentials: credentials)
         let replacesBytes = bytes.isPartialFilled
         exchanges.update(id) { $0.acceptWhole(end: end, preparation: replacesBytes ? .store : .starting(new)) }
         acceptFirst(id, end: end, at: now)

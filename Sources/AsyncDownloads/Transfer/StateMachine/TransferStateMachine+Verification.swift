@@ -90,12 +90,22 @@ extension TransferStateMachine {
 /// An exchange that compares writes nothing. No byte is appended before the comparison has succeeded, and none is
 /// removed before it has failed.
 extension TransferStateMachine {
-    /// Records in the partial file which secret headers are sent, where they are not those of the request.
+    /// The secret headers that are sent.
+    var credentials: HeaderFields { address.headers.secretFields.sortedByName }
+
+    /// Requires a comparison if the bytes were received with other secret headers than those that are sent.
+    mutating func requireProofOfCredentials() {
+        // An account says that the headers are of the same user.
+        guard settings.account == nil, credentials != bytes.credentials else { return }
+        bytes.credentialsChanged(isChecksumExpected: settings.checksum != nil)
+    }
+
+    /// Records in the partial file which secret headers are sent, unless it knows them.
     mutating func recordCredentials() -> [TransferAction] {
-        let secrets = address.headers.secretFields.sortedByName
-        guard !hasRecordedCredentials, secrets != settings.headers.secretFields.sortedByName else { return [] }
-        hasRecordedCredentials = true
-        return [.useCredentials(secrets)]
+        let credentials = credentials
+        guard recordedCredentials != credentials else { return [] }
+        recordedCredentials = credentials
+        return [.useCredentials(credentials)]
     }
 
     /// Requests the next bytes to compare; nil if nothing is to be compared.
@@ -159,7 +169,7 @@ extension TransferStateMachine {
     }
 
     private mutating func credentialsVerified() -> [TransferAction] {
-        bytes.credentialsVerified()
+        bytes.credentialsVerified(credentials)
         return (bytes.representation.map { [.updateRepresentation($0)] } ?? []) + [.confirmCredentials]
     }
 }

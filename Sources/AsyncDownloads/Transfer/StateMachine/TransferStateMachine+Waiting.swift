@@ -104,15 +104,11 @@ extension TransferStateMachine {
     }
 
     mutating func replace(by replacement: SourceAddress.Replacement) {
-        let secretsBefore = address.headers.secretFields.sortedByName
         let hostBefore = RedirectChain.host(of: address.origin)
         address.replace(by: replacement)
         strategy.addressChanged()
         if RedirectChain.host(of: address.origin) != hostBefore { extras.hostChanged() }
-        guard address.headers.secretFields.sortedByName != secretsBefore else { return }
-        hasRecordedCredentials = false
-        // Without an account, nothing says that the headers are of the same user.
-        if settings.account == nil { bytes.credentialsChanged(isChecksumExpected: settings.checksum != nil) }
+        requireProofOfCredentials()
     }
 
     /// Requests a fresh URL; no exchange runs.

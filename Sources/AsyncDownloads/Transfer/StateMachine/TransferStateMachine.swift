@@ -100,7 +100,7 @@ struct TransferStateMachine: Sendable {
     var state = State.ready
     var intent = Intent.run
 
-    var bytes = ReceivedBytes()
+    var bytes: ReceivedBytes
     var address: SourceAddress
     var exchanges = ExchangeSet()
     var plan = SegmentPlan()
@@ -124,8 +124,8 @@ struct TransferStateMachine: Sendable {
     var allowsGaps = true
     /// Whether another process owns the partial file, so that opening it is tried again and again.
     var isPollingOwner = false
-    /// Whether the partial file knows the secret headers that are sent.
-    var hasRecordedCredentials = false
+    /// The secret headers that the partial file knows to be sent.
+    var recordedCredentials = HeaderFields()
     /// Whether an imported file is to be removed when a server has confirmed its bytes.
     var awaitsImportConfirmation = false
     var hasEmittedStart = false
@@ -139,6 +139,7 @@ struct TransferStateMachine: Sendable {
         strategy = RequestStrategy(windowLength: settings.windowLength)
         budget = RetryBudget(seed: seed)
         meter = ProgressMeter(interval: settings.progressInterval)
+        bytes = ReceivedBytes(credentials: settings.headers.secretFields.sortedByName)
     }
 }
 

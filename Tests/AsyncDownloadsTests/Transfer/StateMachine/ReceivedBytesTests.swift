@@ -43,7 +43,7 @@ struct ReceivedBytesTests {
         #expect(bytes.compared(to: 20) == false)
         #expect(bytes.comparison?.next == 20..<50)
         #expect(bytes.compared(to: 50) == true)
-        bytes.credentialsVerified()
+        bytes.credentialsVerified(["Authorization": "b"])
         #expect(bytes.comparison == nil && bytes.representation?.hasUnverifiedCredentials == false)
         let checked = found(representation, isChecksumExpected: true)
         #expect(checked.comparison == nil && checked.reliesOnChecksum && checked.mayRestartUnverified)
