@@ -87,6 +87,7 @@ final class PartialLock: Sendable {
                 throw FileFailure(.inUse, errno: 0, operation: "lock", name: file.name, reason: "another owner has it")
             }
             if try disk.information(at: path)?.isSameFile(as: information) == true {
+                if !isNew, information.size > 0 { empty(file, information, on: disk) }
                 return PartialLock(isNew: isNew, information, path: path, file: file, disk: disk)
             }
             disk.close(file)
@@ -95,6 +96,15 @@ final class PartialLock: Sendable {
             disk.close(file)
             throw error
         }
+    }
+
+    /// Removes the bytes that a process was about to place when it ended (``BufferedPartial``).
+    ///
+    /// A file with another name is not ours alone.
+    private static func empty(_ file: OpenFile, _ information: FileInformation, on disk: any FileSystem) {
+        guard information.linkCount == 1 else { return }
+        try? disk.truncate(file, to: 0)
+        try? disk.setPermissions(.ownerOnly, of: file)
     }
 
     /// Proceeds without a lock if the lock file cannot be opened because it isn't a regular file of this user.

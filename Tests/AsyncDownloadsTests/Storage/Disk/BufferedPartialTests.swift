@@ -142,13 +142,71 @@ struct BufferedPartialTests {
 
     @Test func `a lock file with bytes of a killed process is used again`() throws {
         try directory.put(SampleObject.second.bytes(), at: directory.names.lock)
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.names.lock)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: directory.names.lock)
         let partial = try open()
+        let attributes = try FileManager.default.attributesOfItem(atPath: directory.names.lock)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
         #expect(partial.finding == .nothing)
+        #expect(directory.bytes(at: directory.names.lock) == [], "no one needs the bytes")
         try partial.begin(representation(length: 1000))
         try partial.finish(.first, IntervalSet(), at: directory.destination)
         #expect(try directory.contents == ["file.zip"])
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+    }
+
+    @Test func `a lock file with another name keeps its bytes`() throws {
+        let mine = directory.path + "/mine.txt"
+        try directory.put(SampleObject.second.bytes(), at: mine)
+        try FileManager.default.linkItem(atPath: mine, toPath: directory.names.lock)
+        try open().close()
+        #expect(directory.bytes(at: mine) == SampleObject.second.bytes())
+    }
+
+    @Test func `bytes whose lock file was removed are placed`() throws {
+        let partial = try open()
+        try partial.begin(representation(length: 1000))
+        try partial.write(.first, 0..<1000)
+        try FileManager.default.removeItem(atPath: directory.names.lock)
+        try partial.place(at: [directory.destination], length: 1000)[0].get()
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+        #expect(try directory.contents == ["file.zip"])
+    }
+
+    @Test func `bytes of unknown length that can be continued survive a kill`() throws {
+        var representation = representation(length: nil)
+        representation.validator = .entityTag(try #require(EntityTag("\"1\"")))
+        let partial = try open()
+        try partial.begin(representation)
+        try partial.write(.first, 0..<400)
+        partial.mark(IntervalSet(0..<400))
+        _ = Unmanaged.passRetained(partial as AnyObject)
+        #expect(try reopen().finding.received == IntervalSet(0..<400))
+    }
+
+    @Test func `a mark that was decided before a rollback is ignored`() throws {
+        let partial = try open()
+        try partial.begin(representation(length: 1000))
+        try partial.write(.first, 0..<400)
+        partial.mark(IntervalSet(0..<400), epoch: 0)
+        try partial.rollBack(to: IntervalSet(0..<200), epoch: 1)
+        partial.mark(IntervalSet(0..<400), epoch: 0)
+        try partial.save(IntervalSet(0..<200))
+        partial.mark(IntervalSet(0..<400), epoch: 0)
+        _ = Unmanaged.passRetained(partial as AnyObject)
+        #expect(try reopen().finding.received == IntervalSet(0..<200))
+    }
+
+    @Test func `a mark moves with the bytes`() throws {
+        let store = DiskStore(durability: .processCrash, bufferedLength: 500)
+        let partial = try store.open(directory.location)
+        try partial.begin(representation(length: 500))
+        try partial.write(.first, 0..<400)
+        partial.mark(IntervalSet(0..<400), epoch: 0)
+        // More bytes than were announced.
+        try partial.write(.first, 400..<600)
+        try partial.save(IntervalSet(0..<100))
+        _ = Unmanaged.passRetained(partial as AnyObject)
+        #expect(try reopen().finding.received == IntervalSet(0..<400))
     }
 
     @Test func `a lock file of another owner is neither placed nor emptied`() throws {
@@ -169,16 +227,19 @@ struct BufferedPartialTests {
         #expect(try directory.contents == ["file.zip"])
     }
 
-    @Test func `bytes move with the credentials with which they were received`() throws {
+    @Test(arguments: [false, true])
+    func `bytes move with the credentials with which they were received or proven`(_ isConfirmed: Bool) throws {
         var location = directory.location
         location.secretHeaders = ["Authorization": "first"]
         let partial = try store.open(location)
         try partial.begin(representation(length: 1000))
         try partial.write(.first, 0..<400)
         partial.useCredentials(["Authorization": "second"])
+        if isConfirmed { partial.confirmCredentials() }
         try partial.save(IntervalSet(0..<400))
         partial.close()
-        for (value, isUnverified) in [("first", false), ("second", true)] {
+        // Without a confirmation, bytes of the second user may follow, so the first one needs a proof as well.
+        for (value, isUnverified) in [("second", !isConfirmed), ("first", true)] {
             location.secretHeaders = ["Authorization": value]
             let later = try store.open(location)
             if case .bytes(let representation, _) = later.finding {
