@@ -29,7 +29,7 @@ extension Downloader {
         guard background == nil else {
             throw DownloadError(.unsupported, "the downloads of a background session are in its journal")
         }
-        let (store, path) = (environment.store, directory.path)
+        let (store, path) = (environment.store, directory.filePath)
         let isConfigured =
             configuration.partialsDirectory.map { $0.standardizedFileURL.path == directory.standardizedFileURL.path }
             ?? false
@@ -72,7 +72,7 @@ extension Downloader {
     public func removeLeftovers(
         in directory: URL, olderThan age: Duration = .seconds(86_400)
     ) async throws(DownloadError) -> RemovedLeftovers {
-        let (store, path) = (environment.store, directory.path)
+        let (store, path) = (environment.store, directory.filePath)
         let limit = HTTPDate(
             secondsSinceEpoch: environment.time.date.secondsSinceEpoch - max(0, age.components.seconds))
         let removed = await withCheckedContinuation { continuation in

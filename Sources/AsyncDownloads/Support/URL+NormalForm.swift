@@ -19,9 +19,13 @@ extension URL {
 }
 
 extension URL {
+    /// The path of a file URL without empty components and without `.`, so that a file in an existing directory has one
+    /// path, apart from symbolic links and `..`.
+    var filePath: String { plainFilePath ?? path.omittingEmptyComponents }
+
     /// The path of a file if the URL is evidently one in its plain form, otherwise nil.
     ///
-    /// Such a URL is `file://` and an absolute path without escapes, which doesn't end with a slash or a dot segment.
+    /// Such a URL is `file://` and an absolute path without escapes, empty components, and dot segments.
     /// Most destinations are of this kind, and Foundation's properties take many times as long as this check.
     var plainFilePath: String? {
         var text = absoluteString
@@ -40,10 +44,19 @@ extension URL {
 extension UnsafeBufferPointer<UInt8> {
     fileprivate var isPlainFileURL: Bool {
         guard self.starts(with: "file:///".utf8) else { return false }
-        let path = self["file://".utf8.count...]
-        let name = path[(path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)...].dropFirst()
-        return !name.isEmpty && !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8)
-            && path.allSatisfy(\.isUnchangedInFilePath)
+        // The bytes of the present component; a component of dots only is not plain.
+        var (length, hasOnlyDots) = (0, true)
+        for byte in self["file:///".utf8.count...] {
+            if byte == UInt8(ascii: "/") {
+                if hasOnlyDots { return false }
+                (length, hasOnlyDots) = (0, true)
+            } else {
+                guard byte.isUnchangedInFilePath else { return false }
+                length += 1
+                if byte != UInt8(ascii: ".") { hasOnlyDots = false }
+            }
+        }
+        return length > 0 && !hasOnlyDots
     }
 
     fileprivate var isURLInNormalForm: Bool {
@@ -80,6 +93,16 @@ extension UnsafeBufferPointer<UInt8> {
             port = port * 10 + Int(digit - UInt8(ascii: "0"))
         }
         return port <= 65_535 ? port : nil
+    }
+}
+
+extension String {
+    /// The path without empty components and without `.`.
+    fileprivate var omittingEmptyComponents: String {
+        let slash = UInt8(ascii: "/")
+        let components = utf8.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }
+        let path = components.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+        return utf8.first == slash ? "/" + path : path
     }
 }
 

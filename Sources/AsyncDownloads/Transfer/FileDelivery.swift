@@ -186,11 +186,11 @@ struct FileDelivery {
         case .memory:
             return nil
         case .file(let url):
-            place = .path(request.destination.path ?? url.path, below: request.confiningDirectory(of: url))
+            place = .path(url.filePath, below: request.confiningDirectory(of: url))
         case .directory(let url):
             let fromURL = URL(string: key.url).flatMap { FileName.fromURLPath($0.path(percentEncoded: true)) }
             place = .directory(
-                url.path, name: representation.suggestedName ?? fromURL ?? "download",
+                url.filePath, name: representation.suggestedName ?? fromURL ?? "download",
                 isCallers: representation.suggestedName == nil, below: request.confiningDirectory(of: url))
         }
         let (destinations, digest) = (environment.destinations, digest)

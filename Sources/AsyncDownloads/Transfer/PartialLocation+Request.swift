@@ -18,20 +18,17 @@ extension PartialLocation {
         switch request.destination {
         case .memory:
             isInMemory = true
-            home = spillDirectory.path
+            home = spillDirectory.filePath
             name = PartialLocation.spilledName
         case .file(let file):
-            if let path = file.plainFilePath {
-                (home, name) = (PartialNames.directory(of: path), PartialNames.lastComponent(of: path))
-            } else {
-                (home, name) = (file.deletingLastPathComponent().path, file.lastPathComponent)
-            }
+            let path = file.filePath
+            (home, name) = (PartialNames.directory(of: path), PartialNames.lastComponent(of: path))
         case .directory(let directory):
-            home = directory.path
+            home = directory.filePath
             let fromURL = FileName.fromURLPath(request.url.path(percentEncoded: true))
             name = request.identity.flatMap(FileName.sanitized) ?? fromURL
         }
-        let directory = place?.directory ?? (isInMemory ? nil : partialsDirectory?.path) ?? home
+        let directory = place?.directory ?? (isInMemory ? nil : partialsDirectory?.filePath) ?? home
         let record = RequestRecord(
             url: key.url,
             headers: key.headers.map { [$0.name, $0.value] },
@@ -51,7 +48,7 @@ extension PartialLocation {
 extension DownloadRequest.Destination {
     /// The path that is reserved for the file, if the request names one.
     var path: String? {
-        if case .file(let url) = self { return url.plainFilePath ?? url.path }
+        if case .file(let url) = self { return url.filePath }
         return nil
     }
 
@@ -66,7 +63,7 @@ extension DownloadRequest.Destination {
     fileprivate func record(relativeTo directory: String, _ containers: AppContainers?) -> String {
         switch self {
         case .file(let url), .directory(let url):
-            RecordedDestination(path ?? url.path, relativeTo: directory, containers).text
+            RecordedDestination(url.filePath, relativeTo: directory, containers).text
         case .memory: ""
         }
     }
@@ -118,6 +115,7 @@ extension DownloadRequest {
     func confiningDirectory(of file: URL) -> String? {
         guard let directory = origin.directory else { return nil }
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"
-        return file.path == directory || file.path.utf8.starts(with: prefix.utf8) ? directory : nil
+        let path = file.filePath
+        return path == directory || path.utf8.starts(with: prefix.utf8) ? directory : nil
     }
 }

@@ -110,4 +110,26 @@ struct RequestTests {
             }
         }
     }
+
+    @Test(arguments: ["//tmp", "/./tmp", "//./tmp"])
+    func `a destination with empty components is that without them, also when it is restored`(
+        _ ending: String
+    ) async throws {
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
+                Resource(content, entityTag: "\"a\"", script: [[.cut(after: 20_000)]]), at: "/one")
+            // Without its empty component, the last part would be the path of a directory.
+            let destination = URL(fileURLWithPath: environment.directory.path + ending)
+            var request = DownloadRequest(from: environment.server.url("/one"), to: destination)
+            request.retryPolicy = .never
+            #expect(await EventLog(of: environment.downloader.start(request)).error?.retainedByteCount == 20_000)
+            let restored = try await environment.downloader.restore(in: environment.directory)
+            #expect(restored.count == 1)
+            restored.first?.resume()
+            let file = try await #require(restored.first).file
+            #expect(file.fetchedByteCount == content.length - 20_000)
+            #expect(try environment.holds(content, at: "tmp"))
+            #expect(try environment.leftovers == ["tmp"])
+        }
+    }
 }

@@ -37,20 +37,30 @@ struct URLNormalFormTests {
     }
 
     @Test(arguments: [
-        "/a", "/tmp/x/y.bin", "/a//b", "/a/../b", "/a/./.b", "/...", "/A-b_c~d/@e+f,g=h", "/a:b", "/a&b",
+        "/a", "/tmp/x/y.bin", "/a/.b", "/..a/b..", "/A-b_c~d/@e+f,g=h", "/a:b", "/a&b",
     ])
     func `a plain file path is that of the URL`(_ path: String) {
         let url = URL(fileURLWithPath: path, isDirectory: false)
         #expect(url.plainFilePath == url.path)
+        #expect(url.filePath == path)
         #expect(DownloadRequest(from: source, to: url).validationError == nil)
     }
 
     @Test(arguments: [
         "file:///a%20b", "file:///a/", "file:///", "file:///a/.", "file:///a/..", "file://host/a", "file:/a",
         "file:///a?b", "file:///a#b", "file:///a;b", "FILE:///a", "http://a.example/b", "/a", "a",
+        "file:////a", "file:///a//b", "file:///a/./b", "file:///a/../b", "file:///a/.../b",
     ])
     func `another URL has no plain file path`(_ text: String) throws {
         #expect(try #require(URL(string: text)).plainFilePath == nil)
+    }
+
+    @Test(arguments: [
+        ("/a//b", "/a/b"), ("//a/b", "/a/b"), ("/a/./b", "/a/b"), ("/./a", "/a"), ("/a/../b", "/a/../b"),
+        ("/a/.../b", "/a/.../b"), ("/a b//c", "/a b/c"), ("/", "/"), ("/.", "/"), ("/a/\u{301}b", "/a/\u{301}b"),
+    ])
+    func `a file has one path`(_ path: String, _ expected: String) {
+        #expect(URL(fileURLWithPath: path).filePath.hasSameBytes(as: expected))
     }
 
     @Test
@@ -67,7 +77,7 @@ struct URLNormalFormTests {
             {
                 guard let plain = url.plainFilePath else { continue }
                 plainCount += 1
-                #expect(plain == url.path)
+                #expect(plain == url.path && plain == url.filePath)
                 #expect(!url.hasDirectoryPath && !["", ".", ".."].contains(url.lastPathComponent))
             }
         }

@@ -15,7 +15,7 @@ struct Placement {
     /// A closure that is called with the chosen name before the file gets it.
     var willTakeName: (String) -> Void = { _ in }
     /// The directories of the targets, in the order of ``results``.
-    private var directories: [String] = []
+    private var directories: [ByteText] = []
 
     /// - Parameters:
     ///   - path: The path of the file; nil for that of a partial file.
@@ -40,11 +40,11 @@ struct Placement {
             case .path(let path, _): PartialNames.directory(of: path)
             case .directory(let path, _, _, _): path
             }
-        directories.append(directory)
+        directories.append(ByteText(directory))
         do {
             try checkWay(to: target)
             // The file's own directory exists.
-            if isTaken || directory != names.directory, try disk.information(at: directory) == nil {
+            if isTaken || !directory.hasSameBytes(as: names.directory), try disk.information(at: directory) == nil {
                 try store.makeDirectory(directory)
             }
             results.append(.success(try put(in: directory, target)))
@@ -153,23 +153,25 @@ struct Placement {
 
     /// Syncs the target directories other than the partial's own; returns false if one cannot be synced.
     mutating func synchronizeOtherDirectories() -> Bool {
-        Set(directories).subtracting([names.directory]).reduce(true) { synchronize($1) && $0 }
+        Set(directories).subtracting([ByteText(names.directory)]).reduce(true) { synchronize($1) && $0 }
     }
 
     /// Syncs the partial's own directory if a target is in it, or if `hasChanged` is true.
     mutating func synchronizeOwnDirectory(hasChanged: Bool = false) {
-        if hasChanged || directories.contains(names.directory) { synchronize(names.directory) }
+        let own = ByteText(names.directory)
+        if hasChanged || directories.contains(own) { synchronize(own) }
     }
 
     /// Syncs a directory; a failure applies to each target in it, because its new name may be lost (rule 45).
     @discardableResult
-    private mutating func synchronize(_ directory: String) -> Bool {
+    private mutating func synchronize(_ directory: ByteText) -> Bool {
         let served = results.indices.filter { index in
             if case .success = results[index] { directories[index] == directory } else { false }
         }
-        guard store.synchronizes(file), !served.isEmpty || directory == names.directory else { return true }
+        let isNeeded = !served.isEmpty || directory == ByteText(names.directory)
+        guard store.synchronizes(file), isNeeded else { return true }
         do {
-            try store.synchronizeDirectoryRetrying(directory)
+            try store.synchronizeDirectoryRetrying(directory.text)
             return true
         } catch {
             for index in served { results[index] = .failure(error) }

@@ -10,7 +10,7 @@ extension BackgroundWorker {
         guard let opened, transfer.isActive(subscriber) else { return [] }
         let group = opened.core.journal.current.options.sharedContainerIdentifier
         guard let (url, choosesName) = request.destination.fileURL,
-            let destination = ContainerPath(url.path, in: environment.containers, group: group)
+            let destination = ContainerPath(url.filePath, in: environment.containers, group: group)
         else {
             transfer.end(subscriber, DownloadError(.destinationUnusable, "its path cannot be recorded"))
             return []

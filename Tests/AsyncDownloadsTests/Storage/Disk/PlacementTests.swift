@@ -90,6 +90,15 @@ struct PlacementTests {
         for path in paths { #expect(directory.bytes(at: path) == SampleObject.first.bytes()) }
     }
 
+    @Test func `a directory with an equivalent name is another one`() throws {
+        let own = "\(directory.path)/\u{E9}"
+        try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: false)
+        let partial = try DiskStore().open(.sample(in: own))
+        try partial.begin(SampleObject.first.representation)
+        try partial.finish(.first, IntervalSet(), at: "\(directory.path)/e\u{301}/file")
+        #expect(directory.bytes(at: "\(directory.path)/e\u{301}/file") == SampleObject.first.bytes())
+    }
+
     @Test func `a symbolic link at the destination is replaced, and its target is unchanged`() throws {
         let victim = "\(directory.path)/victim"
         try directory.put("victim".utf8, at: victim)
