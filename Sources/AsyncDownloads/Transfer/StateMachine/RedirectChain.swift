@@ -32,7 +32,7 @@ struct RedirectChain: Sendable {
 
     /// The host that a request for `url` goes to.
     static func host(of url: URL) -> String {
-        url.originInNormalForm?.host ?? url.host(percentEncoded: true)?.lowercased() ?? ""
+        Origin(url)?.host ?? ""
     }
 
     /// Uses another URL from now on.

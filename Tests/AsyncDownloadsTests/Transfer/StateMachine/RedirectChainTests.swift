@@ -13,6 +13,19 @@ struct RedirectChainTests {
 
     private func redirects() -> RedirectChain { RedirectChain(origin: .sample("https://a.example/file")) }
 
+    @Test(arguments: [
+        ("https://b\u{FC}cher.example/x(1)", "xn--bcher-kva.example"),
+        ("https://b\u{FC}cher.example/x", "xn--bcher-kva.example"), ("http://A.example/x(1)", "a.example"),
+        ("http://[::1]:80/x", "[::1]"),
+    ])
+    func `rule 58: a host has one name`(_ text: String, _ host: String) throws {
+        let url = try #require(URL(string: text))
+        #expect(RedirectChain.host(of: url) == host)
+        // The URL that a transfer requests is that of its key.
+        let key = TransferKey(DownloadRequest(from: url))
+        #expect(RedirectChain.host(of: try #require(URL(string: key.url))) == host)
+    }
+
     @Test
     func `rule 6: every request asks for the identity coding and names the user agent`() {
         let headers = redirects().headers([:], adding: [:])
