@@ -10,12 +10,17 @@ struct CheckpointSchedule: Sendable {
     private var isSaving = false
     private var unsaved: Int64 = 0
     private var savedAt: Duration?
+    /// The time of the first bytes, before the first checkpoint.
+    private var begunAt: Duration?
 
     /// Counts written bytes, and returns whether a checkpoint is due.
     mutating func wrote(_ count: Int, at now: Duration) -> Bool {
         unsaved += Int64(count)
         guard !isSaving else { return false }
-        let isDue = savedAt.map { unsaved >= Self.size || now - $0 >= Self.age } ?? (unsaved >= Self.firstSize)
+        let size = savedAt == nil ? Self.firstSize : Self.size
+        let last = savedAt ?? begunAt ?? now
+        begunAt = last
+        let isDue = unsaved >= size || now - last >= Self.age
         if isDue { start(at: now) }
         return isDue
     }
@@ -33,7 +38,7 @@ struct CheckpointSchedule: Sendable {
     /// Starts again for a new representation, of which nothing is saved.
     mutating func reset() {
         unsaved = 0
-        savedAt = nil
+        (savedAt, begunAt) = (nil, nil)
     }
 
     private mutating func start(at now: Duration) {

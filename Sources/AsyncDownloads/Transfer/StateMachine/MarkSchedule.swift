@@ -1,7 +1,7 @@
 /// Decides when to mark the written bytes: after each mebibyte, and a tenth of a second after the first unmarked byte.
 ///
 /// A mark costs two system calls, and engines deliver parts as small as 16 KiB. A kill therefore loses at most the
-/// bytes between two marks, and never a byte that was reported to a subscriber.
+/// bytes between two marks, and never a byte that was reported to a subscriber, if the partial file has a checkpoint.
 struct MarkSchedule: Sendable {
     static let size: Int64 = 1 << 20
     static let age = Duration.milliseconds(100)

@@ -89,7 +89,7 @@ extension TransferStateMachine {
         var actions: [TransferAction] = []
         if bytes.isResumable, checkpoints.wrote(count, at: now) { actions.append(.savePartial(bytes.intervals)) }
         let emitsProgress = meter.shouldEmit(at: now)
-        // Bytes that are reported to a subscriber survive a kill.
+        // Bytes that are reported to a subscriber survive a kill, if the partial file has a checkpoint.
         switch marks.wrote(count, at: now, isReported: emitsProgress) {
         case .now: actions.append(.markPartial(bytes.intervals, epoch: bytes.epoch))
         case .after(let delay): actions.append(.scheduleMark(delay))

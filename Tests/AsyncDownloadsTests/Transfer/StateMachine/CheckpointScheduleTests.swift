@@ -23,6 +23,21 @@ struct CheckpointScheduleTests {
     }
 
     @Test
+    func `rule 54: the first checkpoint of a slow download is due after five seconds`() {
+        var schedule = CheckpointSchedule()
+        #expect(schedule.wrote(1000, at: .seconds(10)) == false)
+        #expect(schedule.wrote(1000, at: .seconds(14)) == false)
+        #expect(schedule.wrote(1000, at: .seconds(15)) == true)
+        schedule.saved()
+        #expect(schedule.wrote(1000, at: .seconds(19)) == false)
+        #expect(schedule.wrote(1000, at: .seconds(20)) == true)
+        schedule.saved()
+        schedule.reset()
+        #expect(schedule.wrote(1000, at: .seconds(60)) == false)
+        #expect(schedule.wrote(1000, at: .seconds(65)) == true)
+    }
+
+    @Test
     func `a checkpoint of an earlier run makes the next one less urgent`() {
         var schedule = CheckpointSchedule()
         schedule.found(at: .seconds(10))
