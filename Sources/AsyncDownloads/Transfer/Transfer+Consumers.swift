@@ -23,7 +23,7 @@ extension Transfer {
         return update { state, decision in
             // If the task is canceled already, its cancellation handler was called and found no waiter.
             if Task.isCancelled { return .now(.failure(detachIfUnread(id, &state, &decision))) }
-            if let outcome = state.subscribers.all[id]?.outcome { return .now(outcome) }
+            if let outcome = state.subscribers[id]?.outcome { return .now(outcome) }
             _ = state.subscribers.update(id) { $0.waiters[waiter] = resume }
             return .later
         }
@@ -43,7 +43,7 @@ extension Transfer {
     private func detachIfUnread(
         _ id: SubscriberID, _ state: inout State, _ decision: inout Decision
     ) -> DownloadError {
-        if state.subscribers.all[id]?.hasConsumers == false {
+        if state.subscribers[id]?.hasConsumers == false {
             let now = environment.time.now
             detach(id, DownloadError(.cancelled), &state, &decision, at: now)
         }
@@ -63,7 +63,7 @@ extension Transfer {
 extension Transfer.State {
     /// Returns the error for a consumer of subscriber `number` whose task was canceled.
     func cancellation(of id: SubscriberID) -> DownloadError {
-        if case .failure(let error)? = subscribers.all[id]?.outcome, error.code == .cancelled { return error }
+        if case .failure(let error)? = subscribers[id]?.outcome, error.code == .cancelled { return error }
         return DownloadError(.cancelled, retainedByteCount: machine.bytes.count)
     }
 }
@@ -104,7 +104,7 @@ extension Transfer {
     ///   other consumers.
     func closeStream(_ id: SubscriberID, stream: StreamID, cancelled: Bool) {
         update { state, decision in
-            let buffer = state.subscribers.update(id) { $0.buffers.removeValue(forKey: stream) }
+            let buffer = state.subscribers.update(id) { $0.buffers.remove(stream) }
             guard var buffer = buffer ?? nil else { return }
             let leaves = cancelled && !buffer.isObserver
             let error = leaves ? detachIfUnread(id, &state, &decision) : state.cancellation(of: id)

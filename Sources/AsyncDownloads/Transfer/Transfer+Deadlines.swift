@@ -19,7 +19,7 @@ extension Transfer {
         let now = now
         update { state, decision in
             guard let left = state.subscribers.timeLeft(of: id, at: now),
-                let clock = state.subscribers.all[id]?.deadline
+                let clock = state.subscribers[id]?.deadline
             else { return }
             guard left <= .zero else {
                 // The timer was scheduled before a pause.

@@ -63,7 +63,7 @@ extension Transfer.State {
             phase: machine.phase, isWaitingForConnectivity: machine.isWaitingForConnectivity)
         let isAnyone = present != lastObservedState
         lastObservedState = present
-        let numbers = isAnyone ? subscribers.active.map(\.id) + changed : changed
+        let numbers = isAnyone ? subscribers.activeIDs + changed : changed
         return numbers.flatMap { id in
             let (state, progress) = (publicState(of: id), machine.progress)
             return subscribers.update(id) { $0.show(state, progress) } ?? []
@@ -72,7 +72,7 @@ extension Transfer.State {
 
     /// Returns the state as one subscriber sees it.
     func publicState(of id: SubscriberID) -> DownloadState {
-        guard let subscriber = subscribers.all[id] else { return .failed }
+        guard let subscriber = subscribers[id] else { return .failed }
         switch subscriber.outcome {
         case .success: return .completed
         case .failure(let error): return error.code == .cancelled ? .cancelled : .failed

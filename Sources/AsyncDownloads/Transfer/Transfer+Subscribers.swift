@@ -24,7 +24,7 @@ extension Transfer {
         return decideLater { state, decision -> SubscriberID? in
             guard state.isJoinable else { return nil }
             if isSuperseding {
-                for (id, _) in state.subscribers.active {
+                for id in state.subscribers.activeIDs {
                     _ = end(id, DownloadError(.superseded), keepingBytes: true, &state, &decision)
                 }
             }
@@ -120,7 +120,7 @@ extension Transfer {
         _ decision: inout Decision
     ) -> Bool {
         // After the end of the transfer, no subscriber can be detached any more: its outcome is about to be emitted.
-        guard state.machine.phase != .ended, let subscriber = state.subscribers.all[id], subscriber.outcome == nil
+        guard state.machine.phase != .ended, let subscriber = state.subscribers[id], subscriber.outcome == nil
         else { return false }
         var error = error
         error.url = subscriber.request.url
@@ -211,7 +211,7 @@ extension Transfer {
         let now = environment.time.now
         update { state, decision in
             guard state.subscribers.setPaused(false, id, at: now) else { return }
-            if state.subscribers.all[id]?.deadline != nil {
+            if state.subscribers[id]?.deadline != nil {
                 decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }
             if state.machine.intent == .run {
@@ -227,7 +227,7 @@ extension Transfer {
     /// Calls `body` with the number of each active subscriber.
     func forEachSubscriber(_ body: (SubscriberID) -> Void) {
         let queued = updateQueued { queued, _ in queued.ending == nil ? [SubscriberID.first] : [] }
-        for id in queued ?? withState({ $0.subscribers.active.map(\.id) }) { body(id) }
+        for id in queued ?? withState({ $0.subscribers.activeIDs }) { body(id) }
     }
 
     /// Ends every subscriber with `error` and stops with all bytes kept, regardless of the ``AbandonmentPolicy``.
@@ -235,7 +235,7 @@ extension Transfer {
         if endInQueue(error.code) { return }
         let now = environment.time.now
         update { state, decision in
-            for (id, _) in state.subscribers.active {
+            for id in state.subscribers.activeIDs {
                 _ = end(id, error, keepingBytes: true, &state, &decision)
             }
             decision.actions += state.machine.stop(.abandon, at: now)

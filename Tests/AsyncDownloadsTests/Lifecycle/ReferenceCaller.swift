@@ -89,9 +89,9 @@ extension Download {
     fileprivate func isAwaited(by count: Int) -> Bool {
         guard case .transfer(let transfer, let caller) = source else { return true }
         return transfer.withState { state in
-            guard let subscriber = state.subscribers.all[caller], subscriber.outcome == nil else { return true }
-            let waiting = subscriber.buffers.values.filter { buffer in
-                var copy = buffer
+            guard let subscriber = state.subscribers[caller], subscriber.outcome == nil else { return true }
+            let waiting = subscriber.buffers.elements.filter { entry in
+                var copy = entry.element
                 // If the copy delivers an event to a continuation at once, a consumer waits; putting it into the copy
                 // does not resume it.
                 return !copy.put(.waiting(reason: .turn)).isEmpty

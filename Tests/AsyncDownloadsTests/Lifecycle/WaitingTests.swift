@@ -212,7 +212,7 @@ struct WaitingTests {
                 #expect(download.state == .cancelled)
             }
             let transfer = try #require(fixture.downloader.liveTransfers.first)
-            #expect(transfer.withState { $0.subscribers.all.count } == 1)
+            #expect(transfer.withState { $0.subscribers.ids.count } == 1)
             let held = fixture.downloader.start(try fixture.request(to: "held.bin"))
             let events = held.events
             held.cancel()

@@ -10,7 +10,7 @@ extension Download {
     /// Whether a task awaits the file.
     var hasWaiter: Bool {
         guard case .transfer(let transfer, let caller) = source else { return false }
-        return transfer.withState { $0.subscribers.all[caller]?.waiters.isEmpty == false }
+        return transfer.withState { $0.subscribers[caller]?.waiters.isEmpty == false }
     }
 }
 

@@ -25,7 +25,7 @@ extension BackgroundTransfer: SubscribedTransfer {
 
     func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool) {
         let isEnded = update { state, effects in
-            guard let subscriber = state.subscribers.all[id], subscriber.outcome == nil else { return false }
+            guard let subscriber = state.subscribers[id], subscriber.outcome == nil else { return false }
             var error = error
             error.url = subscriber.request.url
             error.retainedByteCount = keepingBytes ? state.progress.receivedByteCount : 0
@@ -49,7 +49,7 @@ extension BackgroundTransfer: SubscribedTransfer {
             await withCheckedContinuation { continuation in
                 let ready = update { state, _ -> Subscriber.Outcome? in
                     // If the task is canceled already, its cancellation handler was called and found no waiter.
-                    if let outcome = state.subscribers.all[id]?.outcome { return outcome }
+                    if let outcome = state.subscribers[id]?.outcome { return outcome }
                     if Task.isCancelled { return .failure(DownloadError(.cancelled)) }
                     _ = state.subscribers.update(id) { $0.waiters[waiter] = { continuation.resume(returning: $0) } }
                     return nil
@@ -71,13 +71,13 @@ extension BackgroundTransfer: SubscribedTransfer {
 
     /// Detaches a subscriber whose last consumer was canceled.
     private func detachIfUnread(_ id: SubscriberID) {
-        let hasConsumers = update { state, _ in state.subscribers.all[id]?.hasConsumers ?? true }
+        let hasConsumers = update { state, _ in state.subscribers[id]?.hasConsumers ?? true }
         if !hasConsumers { detach(id, DownloadError(.cancelled), keepingBytes: true) }
     }
 
     func whenEnded(_ id: SubscriberID, _ body: @escaping @Sendable (Subscriber.Outcome) -> Void) {
         let outcome = update { state, _ -> Subscriber.Outcome? in
-            if let outcome = state.subscribers.all[id]?.outcome { return outcome }
+            if let outcome = state.subscribers[id]?.outcome { return outcome }
             let waiter = state.subscribers.newWaiter()
             _ = state.subscribers.update(id) { $0.waiters[waiter] = body }
             return nil
@@ -110,7 +110,7 @@ extension BackgroundTransfer: SubscribedTransfer {
     }
 
     func closeStream(_ id: SubscriberID, stream: StreamID, cancelled: Bool) {
-        let buffer = update { state, _ in state.subscribers.update(id) { $0.buffers.removeValue(forKey: stream) } ?? nil
+        let buffer = update { state, _ in state.subscribers.update(id) { $0.buffers.remove(stream) } ?? nil
         }
         guard var buffer else { return }
         if cancelled, !buffer.isObserver { detachIfUnread(id) }

@@ -51,7 +51,7 @@ final class BackgroundTransfer: Sendable {
         state.withLock { state in
             var effects: [DeferredEffect] = []
             if isSuperseding {
-                for (id, _) in state.subscribers.active {
+                for id in state.subscribers.activeIDs {
                     effects += state.subscribers.end(id, .failure(DownloadError(.superseded, url: request.url)))
                 }
             }
@@ -76,7 +76,7 @@ final class BackgroundTransfer: Sendable {
 
     /// Returns whether a subscriber waits for its outcome.
     func isActive(_ id: SubscriberID) -> Bool {
-        update { state, _ in state.subscribers.all[id].map { $0.outcome == nil } ?? false }
+        update { state, _ in state.subscribers[id].map { $0.outcome == nil } ?? false }
     }
 
     /// Binds a subscriber to the delivery that serves it.
@@ -104,7 +104,7 @@ final class BackgroundTransfer: Sendable {
         update { state, effects in
             if case .stopped = event {
                 // The caller resumes the download, which requires that its handles are paused.
-                for (id, _) in state.subscribers.active { _ = state.subscribers.setPaused(true, id, at: .zero) }
+                for id in state.subscribers.activeIDs { _ = state.subscribers.setPaused(true, id, at: .zero) }
             }
             for event in state.apply(event, interval: interval, at: now) { effects += state.subscribers.emit(event) }
         }
@@ -200,7 +200,7 @@ extension BackgroundTransfer.State {
 
     /// Returns the state as one subscriber sees it.
     func publicState(of id: SubscriberID) -> DownloadState {
-        guard let subscriber = subscribers.all[id] else { return .failed }
+        guard let subscriber = subscribers[id] else { return .failed }
         switch subscriber.outcome {
         case .success: return .completed
         case .failure(let error): return error.code == .cancelled ? .cancelled : .failed
@@ -213,7 +213,7 @@ extension BackgroundTransfer.State {
         guard subscribers.hasObservers else { return [] }
         _ = subscribers.takeChanged()
         // A state that was shown already is not shown again.
-        return subscribers.all.keys.flatMap { id in
+        return subscribers.ids.flatMap { id in
             let (state, progress) = (publicState(of: id), progress)
             return subscribers.update(id) { $0.show(state, progress) } ?? []
         }

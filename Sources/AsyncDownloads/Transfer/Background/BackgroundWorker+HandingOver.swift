@@ -134,7 +134,7 @@ extension BackgroundTransfer {
     /// Pauses the subscribers without telling the session, which pauses the download itself.
     func pauseAll() {
         update { state, _ in
-            for (id, _) in state.subscribers.active { _ = state.subscribers.setPaused(true, id, at: .zero) }
+            for id in state.subscribers.activeIDs { _ = state.subscribers.setPaused(true, id, at: .zero) }
         }
     }
 }

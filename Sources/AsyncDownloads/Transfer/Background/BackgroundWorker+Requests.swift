@@ -185,5 +185,5 @@ extension BackgroundTransfer {
     }
 
     /// The subscribers that wait for their outcome.
-    var activeSubscribers: [SubscriberID] { update { state, _ in state.subscribers.active.map(\.id) } }
+    var activeSubscribers: [SubscriberID] { update { state, _ in state.subscribers.activeIDs } }
 }

@@ -10,7 +10,7 @@ struct Subscriber: Sendable {
     /// Whether the handle still exists.
     var isHeld = true
     private(set) var outcome: Outcome?
-    var buffers: [StreamID: EventBuffer]
+    var buffers = SerialTable<StreamID, EventBuffer>()
     /// The state that observers were last notified of.
     private var lastObservedState: DownloadState?
     /// The closures to call with the outcome.
@@ -26,13 +26,13 @@ struct Subscriber: Sendable {
         self.request = request
         self.terms = terms
         deadline = terms.deadline.map { DeadlineClock(limit: $0) }
-        buffers = [firstBuffer: EventBuffer()]
+        buffers.append(EventBuffer(), id: firstBuffer)
         deadline?.start(at: now)
     }
 
     /// Whether anything reads the events or awaits the outcome, not counting observers.
     var hasConsumers: Bool {
-        !waiters.isEmpty || buffers.values.contains { $0.isClaimed && !$0.isObserver }
+        !waiters.isEmpty || buffers.firstID { $0.isClaimed && !$0.isObserver } != nil
     }
 
     /// Whether the subscriber is paused and can be resumed only together with all downloads.
@@ -41,12 +41,12 @@ struct Subscriber: Sendable {
     /// Whether nothing can refer to the subscriber any more: it has its outcome, its handle was released, and nothing
     /// reads or awaits.
     var isForgettable: Bool {
-        outcome != nil && !isHeld && waiters.isEmpty && !buffers.values.contains(where: \.isClaimed)
+        outcome != nil && !isHeld && waiters.isEmpty && buffers.firstID(where: \.isClaimed) == nil
     }
 
     mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
         var effects: [DeferredEffect] = []
-        for id in buffers.keys { effects += buffers[id]?.put(event) ?? [] }
+        buffers.updateAll { _, buffer in effects += buffer.put(event) }
         return effects
     }
 
@@ -55,8 +55,8 @@ struct Subscriber: Sendable {
         guard state != lastObservedState else { return [] }
         lastObservedState = state
         var effects: [DeferredEffect] = []
-        for (id, buffer) in buffers where buffer.isObserver {
-            effects += buffers[id]?.put(.progress(progress)) ?? []
+        buffers.updateAll { _, buffer in
+            if buffer.isObserver { effects += buffer.put(.progress(progress)) }
         }
         return effects
     }
@@ -75,13 +75,10 @@ struct Subscriber: Sendable {
     mutating func end(_ outcome: Outcome) -> [DeferredEffect] {
         self.outcome = outcome
         var effects: [DeferredEffect] = []
-        for id in buffers.keys {
+        buffers.updateAll { _, buffer in
             switch outcome {
-            case .success(let file):
-                effects += buffers[id]?.put(.finished(file)) ?? []
-                effects += buffers[id]?.finish(nil) ?? []
-            case .failure(let error):
-                effects += buffers[id]?.finish(error) ?? []
+            case .success(let file): effects += buffer.put(.finished(file)) + buffer.finish(nil)
+            case .failure(let error): effects += buffer.finish(error)
             }
         }
         for waiter in waiters.values { effects.append(DeferredEffect { waiter(outcome) }) }
@@ -113,10 +110,9 @@ extension Subscriber {
     mutating func openStream(
         _ stream: StreamID, isObserver: Bool, _ presentation: (Subscriber) -> [DownloadEvent]
     ) -> [DeferredEffect] {
-        if !isObserver, let first = buffers.first(where: { !$0.value.isClaimed }) {
-            buffers[first.key] = nil
-            buffers[stream] = first.value
-            buffers[stream]?.isClaimed = true
+        if !isObserver, let first = buffers.firstID(where: { !$0.isClaimed }), var buffer = buffers.remove(first) {
+            buffer.isClaimed = true
+            buffers.append(buffer, id: stream)
             return []
         }
         var buffer = EventBuffer()
@@ -129,7 +125,7 @@ extension Subscriber {
         case .failure(let error): effects += buffer.finish(error)
         case nil: break
         }
-        buffers[stream] = buffer
+        buffers.append(buffer, id: stream)
         return effects
     }
 
@@ -138,9 +134,11 @@ extension Subscriber {
         of stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>,
         _ effects: inout [DeferredEffect]
     ) -> EventBuffer.Delivery? {
-        guard let index = buffers.index(forKey: stream) else { return .success(nil) }
-        if let delivery = buffers.values[index].take() { return delivery }
-        effects += buffers.values[index].wait(continuation)
-        return nil
+        guard buffers.contains(stream) else { return .success(nil) }
+        return buffers.update(stream) { buffer in
+            if let delivery = buffer.take() { return delivery }
+            effects += buffer.wait(continuation)
+            return nil
+        } ?? nil
     }
 }

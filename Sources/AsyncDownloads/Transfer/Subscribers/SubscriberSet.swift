@@ -8,12 +8,10 @@ internal import Foundation
 struct SubscriberSet: Sendable {
     typealias Outcome = Subscriber.Outcome
 
-    private(set) var all: [SubscriberID: Subscriber] = [:]
-    /// The identifiers of subscribers in the order of their attachment.
-    ///
-    /// Those of subscribers that have an outcome are removed from time to time.
-    private var order: [SubscriberID] = []
-    private(set) var activeCount = 0
+    /// The subscribers without an outcome.
+    private var running = SerialTable<SubscriberID, Subscriber>()
+    /// The subscribers with an outcome that something can still refer to.
+    private var ended: [SubscriberID: Subscriber] = [:]
     private var pausedCount = 0
     private var refreshableCount = 0
     private var priorities = Tally<DownloadRequest.Priority>()
@@ -39,12 +37,19 @@ struct SubscriberSet: Sendable {
     private var waiterNumbers = SerialNumbers<WaiterID>()
 
     /// The subscribers without an outcome, in the order in which they attached.
-    var active: [(id: SubscriberID, subscriber: Subscriber)] {
-        order.compactMap { id in
-            guard let subscriber = all[id], subscriber.outcome == nil else { return nil }
-            return (id, subscriber)
-        }
-    }
+    var active: [(id: SubscriberID, subscriber: Subscriber)] { running.elements.map { ($0.id, $0.element) } }
+
+    /// The identifiers of the subscribers without an outcome, in the order in which they attached.
+    var activeIDs: [SubscriberID] { running.ids }
+
+    /// The number of subscribers without an outcome.
+    var activeCount: Int { running.count }
+
+    /// The identifiers of all subscribers.
+    var ids: [SubscriberID] { running.ids + ended.keys }
+
+    /// Returns a subscriber; nil after it was removed.
+    subscript(id: SubscriberID) -> Subscriber? { running[id] ?? ended[id] }
 
     /// Whether every subscriber has its outcome.
     var isEmpty: Bool { activeCount == 0 }
@@ -97,8 +102,7 @@ struct SubscriberSet: Sendable {
 
     /// Returns the remaining time of a subscriber; nil without a deadline, during a pause, and after its end.
     func timeLeft(of id: SubscriberID, at now: Duration) -> Duration? {
-        guard let subscriber = all[id], subscriber.outcome == nil else { return nil }
-        return subscriber.deadline?.timeLeft(at: now)
+        running[id]?.deadline?.timeLeft(at: now)
     }
 
     /// Records that a subscriber has an observer.
@@ -157,9 +161,7 @@ struct SubscriberSet: Sendable {
         } else {
             isAnyUnchecked = true
         }
-        all[id] = Subscriber(request: request, terms: terms, firstBuffer: streamNumbers.next(), at: now)
-        order.append(id)
-        activeCount += 1
+        running.append(Subscriber(request: request, terms: terms, firstBuffer: streamNumbers.next(), at: now), id: id)
         if request.refreshURL != nil { refreshableCount += 1 }
         priorities.insert(request.priority)
         byteLimits.insert(request.maximumByteCount)
@@ -171,19 +173,20 @@ struct SubscriberSet: Sendable {
 
     /// Pauses or resumes one subscriber, and returns whether that changes anything.
     mutating func setPaused(_ isPaused: Bool, _ id: SubscriberID, at now: Duration) -> Bool {
-        guard let subscriber = all[id], subscriber.outcome == nil, subscriber.isPaused != isPaused else {
-            return false
+        let hasChanged = running.update(id) { subscriber in
+            guard subscriber.isPaused != isPaused else { return false }
+            subscriber.setPaused(isPaused, at: now)
+            return true
         }
+        guard hasChanged == true else { return false }
         pausedCount += isPaused ? 1 : -1
         changed.append(id)
-        all[id]?.setPaused(isPaused, at: now)
         return true
     }
 
     /// Sets the outcome of one subscriber, which is final.
     mutating func end(_ id: SubscriberID, _ outcome: Outcome) -> [DeferredEffect] {
-        guard let subscriber = all[id], subscriber.outcome == nil else { return [] }
-        activeCount -= 1
+        guard var subscriber = running.remove(id) else { return [] }
         changed.append(id)
         if subscriber.isPaused { pausedCount -= 1 }
         if subscriber.request.refreshURL != nil { refreshableCount -= 1 }
@@ -192,32 +195,25 @@ struct SubscriberSet: Sendable {
         idleTimeouts.remove(subscriber.terms.idleTimeout)
         retryPolicies.remove(subscriber.terms.retryPolicy)
         lastDetached = (id, subscriber.request)
-        let effects = all[id]?.end(outcome) ?? []
-        forgetIfPossible(id)
-        if order.count > 2 * activeCount + 16 { order.removeAll { all[$0].map { $0.outcome != nil } ?? true } }
+        let effects = subscriber.end(outcome)
+        if !subscriber.isForgettable { ended[id] = subscriber }
         return effects
     }
 
     /// Changes one subscriber, which is removed when nothing can refer to it any more.
     mutating func update<Value>(_ id: SubscriberID, _ body: (inout Subscriber) -> Value) -> Value? {
-        guard let index = all.index(forKey: id) else { return nil }
-        // In place, because changing a copy would copy its buffers.
-        let value = body(&all.values[index])
-        forgetIfPossible(id)
-        return value
-    }
-
-    private mutating func forgetIfPossible(_ id: SubscriberID) {
-        if all[id]?.isForgettable == true { all[id] = nil }
+        if running.contains(id) { return running.update(id, body) }
+        guard var subscriber = ended.removeValue(forKey: id) else { return nil }
+        defer { if !subscriber.isForgettable { ended[id] = subscriber } }
+        return body(&subscriber)
     }
 
     /// Emits an event to every subscriber without an outcome; paused ones receive no progress.
     mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
         var effects: [DeferredEffect] = []
-        for id in order {
-            guard let subscriber = all[id], subscriber.outcome == nil else { continue }
-            if subscriber.isPaused, case .progress = event { continue }
-            effects += update(id) { $0.emit(event) } ?? []
+        running.updateAll { _, subscriber in
+            if subscriber.isPaused, case .progress = event { return }
+            effects += subscriber.emit(event)
         }
         return effects
     }
@@ -225,9 +221,11 @@ struct SubscriberSet: Sendable {
     /// Emits an event to every paused subscriber without an outcome.
     mutating func emitToPaused(_ event: DownloadEvent) -> [DeferredEffect] {
         guard pausedCount > 0 else { return [] }
-        return active.filter(\.subscriber.isPaused).flatMap { active in
-            update(active.id) { $0.emit(event) } ?? []
+        var effects: [DeferredEffect] = []
+        running.updateAll { _, subscriber in
+            if subscriber.isPaused { effects += subscriber.emit(event) }
         }
+        return effects
     }
 
     /// Ends every subscriber without an outcome.
@@ -250,12 +248,20 @@ struct SubscriberSet: Sendable {
 
     /// Removes and returns the timers of all deadlines.
     mutating func takeDeadlineTimers() -> [any ScheduledAction] {
-        order.compactMap { all[$0]?.deadlineTimer == nil ? nil : all[$0]?.takeDeadlineTimer() }
+        var timers: [any ScheduledAction] = []
+        running.updateAll { _, subscriber in
+            if let timer = subscriber.takeDeadlineTimer() { timers.append(timer) }
+        }
+        return timers
     }
 
     /// Removes and returns the reserved paths of the subscribers without an outcome.
     mutating func takeReservedPaths() -> [String] {
-        order.compactMap { all[$0]?.reservedPath == nil ? nil : all[$0]?.takeReservedPath() }
+        var paths: [String] = []
+        running.updateAll { _, subscriber in
+            if let path = subscriber.takeReservedPath() { paths.append(path) }
+        }
+        return paths
     }
 }
 

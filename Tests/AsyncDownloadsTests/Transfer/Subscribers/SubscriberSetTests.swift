@@ -20,8 +20,8 @@ struct SubscriberSetTests {
     private static func received(_ subscribers: inout SubscriberSet, _ number: SubscriberID) -> [String] {
         subscribers.update(number) { subscriber in
             var received: [String] = []
-            for id in subscriber.buffers.keys {
-                while case .success(let event?)? = subscriber.buffers[id]?.take() { received.append(event.summary) }
+            subscriber.buffers.updateAll { _, buffer in
+                while case .success(let event?)? = buffer.take() { received.append(event.summary) }
             }
             return received
         } ?? []
@@ -64,7 +64,7 @@ struct SubscriberSetTests {
         _ = subscribers.end(numbers[3], .success(Self.file))
         #expect(subscribers.active.count == 19)
         #expect(!subscribers.isEmpty)
-        #expect(subscribers.all[numbers[3]] != nil)
+        #expect(subscribers[numbers[3]] != nil)
     }
 
     @Test
@@ -84,7 +84,7 @@ struct SubscriberSetTests {
         let numbers = ["a", "b", "c"].map { subscribers.add(Self.request($0)) }
         _ = subscribers.end(
             .finished([numbers[0]: .success(Self.file), numbers[1]: .failure(DownloadError(.checksumMismatch))]))
-        #expect(try subscribers.all[numbers[0]]?.outcome?.get() == Self.file)
+        #expect(try subscribers[numbers[0]]?.outcome?.get() == Self.file)
         #expect(Self.code(subscribers, numbers[1]) == .checksumMismatch)
         #expect(Self.code(subscribers, numbers[2]) == .storageFailure)
         #expect(Self.received(&subscribers, numbers[0]) == ["finished 7"])
@@ -96,7 +96,7 @@ struct SubscriberSetTests {
         let numbers = ["a", "b"].map { subscribers.add(Self.request($0)) }
         _ = subscribers.end(.failed(DownloadError(.timedOut, retainedByteCount: 9)))
         for number in numbers {
-            let subscriber = try #require(subscribers.all[number])
+            let subscriber = try #require(subscribers[number])
             guard case .failure(let error)? = subscriber.outcome else {
                 Issue.record("no error")
                 continue
@@ -134,22 +134,22 @@ struct SubscriberSetTests {
         let number = subscribers.add(Self.request("a"))
         let outcome = await withCheckedContinuation { continuation in
             _ = subscribers.update(number) { $0.waiters[99] = { continuation.resume(returning: $0) } }
-            #expect(subscribers.all[number]?.hasConsumers == true)
+            #expect(subscribers[number]?.hasConsumers == true)
             for effect in subscribers.end(.finished([number: .success(Self.file)])) { effect() }
         }
         #expect(try outcome.get() == Self.file)
-        #expect(subscribers.all[number]?.waiters.isEmpty == true)
+        #expect(subscribers[number]?.waiters.isEmpty == true)
     }
 
     @Test
     func `a subscriber has consumers while a stream is open or its outcome is awaited`() {
         var subscribers = SubscriberSet()
         let number = subscribers.add(Self.request("a"))
-        #expect(subscribers.all[number]?.hasConsumers == false)
+        #expect(subscribers[number]?.hasConsumers == false)
         _ = subscribers.update(number) { subscriber in
-            for id in subscriber.buffers.keys { subscriber.buffers[id]?.isClaimed = true }
+            subscriber.buffers.updateAll { _, buffer in buffer.isClaimed = true }
         }
-        #expect(subscribers.all[number]?.hasConsumers == true)
+        #expect(subscribers[number]?.hasConsumers == true)
     }
 
     @Test
@@ -159,7 +159,7 @@ struct SubscriberSetTests {
     }
 
     private static func code(_ subscribers: SubscriberSet, _ number: SubscriberID) -> DownloadError.Code? {
-        guard case .failure(let error)? = subscribers.all[number]?.outcome else { return nil }
+        guard case .failure(let error)? = subscribers[number]?.outcome else { return nil }
         return error.code
     }
 }

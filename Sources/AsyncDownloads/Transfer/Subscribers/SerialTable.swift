@@ -1,0 +1,79 @@
+/// Elements by identifiers that are added in ascending order, without a hash table.
+///
+/// Adding and removing an element take O(1) steps, averaged over many calls; finding one takes O(log n) steps. Elements
+/// are changed in place.
+struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
+    private struct Entry: Sendable {
+        let id: ID
+        /// The element; nil after it was removed, until the table is compacted.
+        var element: Element?
+    }
+
+    private var entries: [Entry] = []
+
+    /// The number of elements.
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    /// The identifiers in ascending order.
+    var ids: [ID] { entries.compactMap { $0.element == nil ? nil : $0.id } }
+
+    /// The elements in the order of their identifiers.
+    var elements: [(id: ID, element: Element)] {
+        entries.compactMap { entry in entry.element.map { (entry.id, $0) } }
+    }
+
+    /// Returns a copy of an element, or nil if there is none with this identifier.
+    subscript(id: ID) -> Element? { index(of: id).flatMap { entries[$0].element } }
+
+    func contains(_ id: ID) -> Bool { index(of: id).map { entries[$0].element != nil } ?? false }
+
+    /// Returns the identifier of the first element for which `isWanted` returns true.
+    func firstID(where isWanted: (Element) -> Bool) -> ID? {
+        entries.first { $0.element.map(isWanted) ?? false }?.id
+    }
+
+    /// Adds an element, whose identifier is higher than those of all others so far.
+    mutating func append(_ element: Element, id: ID) {
+        precondition(entries.last.map { $0.id.rawValue < id.rawValue } ?? true, "\(id) isn't the highest identifier")
+        entries.append(Entry(id: id, element: element))
+        count += 1
+    }
+
+    /// Removes and returns an element; nil if there is none with this identifier.
+    @discardableResult
+    mutating func remove(_ id: ID) -> Element? {
+        guard let index = index(of: id), let element = entries[index].element.take() else { return nil }
+        count -= 1
+        if count == 0 {
+            entries.removeAll(keepingCapacity: true)
+        } else if entries.count > 2 * count + 8 {
+            entries.removeAll { $0.element == nil }
+        }
+        return element
+    }
+
+    /// Changes an element, and returns what `body` returns; nil if there is no element with this identifier.
+    mutating func update<Value>(_ id: ID, _ body: (inout Element) -> Value) -> Value? {
+        guard let index = index(of: id), entries[index].element != nil else { return nil }
+        return body(&entries[index].element!)
+    }
+
+    /// Changes all elements, in the order of their identifiers.
+    mutating func updateAll(_ body: (ID, inout Element) -> Void) {
+        for index in entries.indices where entries[index].element != nil {
+            body(entries[index].id, &entries[index].element!)
+        }
+    }
+
+    /// Returns the position of the entry with this identifier, if there is one.
+    private func index(of id: ID) -> Int? {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].id.rawValue < id.rawValue { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count && entries[low].id == id ? low : nil
+    }
+}
