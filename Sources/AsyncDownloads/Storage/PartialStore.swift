@@ -194,10 +194,11 @@ package protocol Partial: AnyObject, Sendable {
     /// Discards the existing file and creates an empty one for `representation`.
     ///
     /// The old checkpoint is removed before the first byte of the new representation is written, so that after a crash
-    /// no checkpoint describes bytes of another representation. Throws if the destination cannot be replaced by a file
-    /// or, when the length is known and the bytes are written to the disk as they arrive, if there is not enough free
-    /// space. After an error the partial accepts no bytes
-    /// until another call of this method succeeds.
+    /// no checkpoint describes bytes of another representation. After an error the partial accepts no bytes until
+    /// another call of this method succeeds.
+    ///
+    /// If the bytes are written to a file as they arrive, this method throws if the destination cannot be replaced by
+    /// a file, or, when the length is known, if there is not enough free space.
     func begin(_ representation: Representation) throws(DownloadError)
 
     /// Replaces the representation by what the server now reports for the same object, and keeps the bytes.

@@ -70,7 +70,7 @@ struct FileDelivery {
     ///     long.
     mutating func serve(_ recipients: [Recipient], serverDigest: Checksum?, isWanted: () -> Bool) {
         var targets: [PlacementTarget] = []
-        var takers: [PlacementTarget.Place: [SubscriberID]] = [:]
+        var takers: [PlacementTarget.Place: [Recipient]] = [:]
         for recipient in recipients {
             let expected = recipient.request.checksum
             do throws(DownloadError) {
@@ -84,15 +84,17 @@ struct FileDelivery {
                 continue
             }
             guard let target = target(for: recipient.request) else {
-                results[recipient.id] = contents().map { file(nil, data: $0) }
+                results[recipient.id] = contents().map { file(nil, of: recipient.request, data: $0) }
                 continue
             }
             if takers[target.place] == nil { targets.append(target) }
-            takers[target.place, default: []].append(recipient.id)
+            takers[target.place, default: []].append(recipient)
         }
         guard !targets.isEmpty, isWanted() else { return }
         for (target, outcome) in zip(targets, place(at: targets)) {
-            for id in takers[target.place] ?? [] { results[id] = outcome.map { file($0) } }
+            for taker in takers[target.place] ?? [] {
+                results[taker.id] = outcome.map { file($0, of: taker.request) }
+            }
         }
     }
 
@@ -199,11 +201,17 @@ struct FileDelivery {
         }
     }
 
-    private func file(_ path: String?, data: Data? = nil) -> DownloadedFile {
+    private func file(_ path: String?, of request: DownloadRequest, data: Data? = nil) -> DownloadedFile {
+        // Most URLs are those of the request, and parsing one again takes longer than comparing it.
+        let isFinal = request.url.absoluteString.hasSameBytes(as: representation.finalURL)
         // The final URL was valid when the request for it was sent.
-        let finalURL = URL(string: representation.finalURL) ?? URL(fileURLWithPath: path ?? "/")
+        let finalURL = isFinal ? request.url : URL(string: representation.finalURL) ?? request.url
+        let url = path.map { path in
+            if case .file(let url) = request.destination, url.plainFilePath == path { return url.absoluteURL }
+            return URL(fileURLWithPath: path, isDirectory: false)
+        }
         var file = DownloadedFile(
-            url: path.map { URL(fileURLWithPath: $0) } ?? finalURL, byteCount: length, fetchedByteCount: fetched,
+            url: url ?? finalURL, byteCount: length, fetchedByteCount: fetched,
             finalURL: finalURL, contentType: representation.contentType, lastModified: representation.lastModified,
             suggestedName: representation.suggestedName, data: data)
         if case .entityTag(let tag)? = representation.validator { file.entityTag = tag.rawValue }

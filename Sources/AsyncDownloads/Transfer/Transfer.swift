@@ -215,43 +215,42 @@ final class Transfer: Sendable {
 
     private func enqueue(_ decision: inout Decision, in state: inout State) -> Turn {
         detachLate(&state, &decision)
-        var effects = decision.effects
-        var actions = decision.actions
         var next = 0
         // The scheduler may answer at once, which adds actions.
-        while next < actions.count {
+        while next < decision.actions.count {
             defer { next += 1 }
-            switch actions[next] {
+            switch decision.actions[next] {
             case .emit(let event):
                 // Logged when no lock is held, because a log handler may read the state of the download.
                 if let entry = logEntry(event) {
-                    effects.append(DeferredEffect { [environment] in entry(environment.log) })
+                    decision.effects.append(DeferredEffect { [environment] in entry(environment.log) })
                 }
-                effects += state.subscribers.emit(event)
+                decision.effects += state.subscribers.emit(event)
                 continue
             case .requestPermit(let host, let id):
                 requestPermit(host: host, id, &state)
             case .movePermit(let host, let id):
-                actions += movePermit(to: host, id, &state)
+                decision.actions += movePermit(to: host, id, &state)
             case .releasePermit:
                 _ = releasePermit(&state)
             case .startExchange(let id, let request):
                 guard let waiting = beginRequest(id, request, &state) else { break }
-                actions += waiting
-                effects.append(deliveryOfGrants)
+                decision.actions += waiting
+                decision.effects.append(deliveryOfGrants)
                 continue
             default:
                 break
             }
-            state.pending.append(actions[next])
+            state.pending.append(decision.actions[next])
         }
         if let retry = state.retry, !state.machine.awaitsTimer {
             // A timer that is no longer awaited would keep the transfer in memory until it fires.
             state.retry = nil
-            effects.append(DeferredEffect { retry.cancel() })
+            decision.effects.append(DeferredEffect { retry.cancel() })
         }
-        effects += state.takeRestWaiters()
-        return Turn(effects: effects + state.notifyObservers(), actions: state.beginPerforming())
+        decision.effects += state.takeRestWaiters()
+        decision.effects += state.notifyObservers()
+        return Turn(effects: decision.effects, actions: state.beginPerforming())
     }
 
     private func perform(_ turn: Turn) {

@@ -78,19 +78,11 @@ final class BufferedPartial: Partial {
             let isShort = representation.length.map { $0 <= store.bufferedLength } ?? !representation.isProvable
             guard isShort else { return try moveToFile(&state) }
             try checkOpen(state)
-            return nil
-        }
-        if let file { return try file.begin(representation) }
-        do {
-            try store.checkDestination(of: location, names)
-        } catch {
-            throw DownloadError(error)
-        }
-        state.withLock { state in
-            guard !state.isClosed else { return }
             state.body = MemoryBody(representation)
             state.provenHeaders = state.secretHeaders
+            return nil
         }
+        try file?.begin(representation)
     }
 
     func updateRepresentation(_ representation: Representation) {

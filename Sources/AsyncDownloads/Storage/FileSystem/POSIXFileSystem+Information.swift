@@ -15,6 +15,9 @@ extension POSIXFileSystem {
 
     package func information(at path: String) throws(FileFailure) -> FileInformation? {
         var status = stat()
+        if lstat(path, &status) == 0 { return FileInformation(status) }
+        // Most often a file is missing, and the description of a failure takes longer than the call.
+        if errno == ENOENT { return nil }
         do {
             _ = try call("examine", path) { lstat(path, &status) }
         } catch let error where error.kind == .missing {

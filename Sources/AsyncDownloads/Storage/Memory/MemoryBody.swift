@@ -26,7 +26,9 @@ struct MemoryBody: Sendable {
         if start < end {
             bytes.replaceSubrange(start..<end, with: UnsafeRawBufferPointer(rebasing: source[..<(end - start)]))
         }
-        bytes.append(contentsOf: source[(end - start)...])
+        UnsafeRawBufferPointer(rebasing: source[(end - start)...]).withMemoryRebound(to: UInt8.self) { rest in
+            bytes.append(rest)
+        }
         received.insert(offset..<offset + Int64(source.count))
     }
 

@@ -10,7 +10,9 @@ struct RedirectChain: Sendable {
 
     /// The requested URL, or the one that has replaced it.
     private(set) var origin: URL
-    private(set) var current: URL
+    private(set) var current: URL { didSet { host = Self.host(of: current) } }
+    /// The host that the next request goes to.
+    private(set) var host: String
     private var hops = 0
     private var hasLeftOrigin = false
     /// The origin to which the credentials are sent.
@@ -24,11 +26,9 @@ struct RedirectChain: Sendable {
     init(origin: URL) {
         self.origin = origin
         current = origin
+        host = Self.host(of: origin)
         trusted = Origin(origin)
     }
-
-    /// The host that the next request goes to.
-    var host: String { Self.host(of: current) }
 
     /// The host that a request for `url` goes to.
     static func host(of url: URL) -> String {

@@ -56,15 +56,19 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
 
     /// Changes an element, and returns what `body` returns; nil if there is no element with this identifier.
     mutating func update<Value>(_ id: ID, _ body: (inout Element) -> Value) -> Value? {
-        guard let index = index(of: id), entries[index].element != nil else { return nil }
-        return body(&entries[index].element!)
+        index(of: id).flatMap { update(at: $0, body) }
     }
 
     /// Changes all elements, in the order of their identifiers.
-    mutating func updateAll(_ body: (ID, inout Element) -> Void) {
-        for index in entries.indices where entries[index].element != nil {
-            body(entries[index].id, &entries[index].element!)
-        }
+    mutating func updateAll(_ body: (inout Element) -> Void) {
+        for index in entries.indices { _ = update(at: index, body) }
+    }
+
+    private mutating func update<Value>(at index: Int, _ body: (inout Element) -> Value) -> Value? {
+        // The element is moved out of the table, so that it is uniquely referenced and can be changed in place.
+        guard var element = entries[index].element.take() else { return nil }
+        defer { entries[index].element = element }
+        return body(&element)
     }
 
     /// Returns the position of the entry with this identifier, if there is one.

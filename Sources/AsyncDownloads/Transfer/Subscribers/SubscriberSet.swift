@@ -211,7 +211,7 @@ struct SubscriberSet: Sendable {
     /// Emits an event to every subscriber without an outcome; paused ones receive no progress.
     mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
         var effects: [DeferredEffect] = []
-        running.updateAll { _, subscriber in
+        running.updateAll { subscriber in
             if subscriber.isPaused, case .progress = event { return }
             effects += subscriber.emit(event)
         }
@@ -222,7 +222,7 @@ struct SubscriberSet: Sendable {
     mutating func emitToPaused(_ event: DownloadEvent) -> [DeferredEffect] {
         guard pausedCount > 0 else { return [] }
         var effects: [DeferredEffect] = []
-        running.updateAll { _, subscriber in
+        running.updateAll { subscriber in
             if subscriber.isPaused { effects += subscriber.emit(event) }
         }
         return effects
@@ -249,7 +249,7 @@ struct SubscriberSet: Sendable {
     /// Removes and returns the timers of all deadlines.
     mutating func takeDeadlineTimers() -> [any ScheduledAction] {
         var timers: [any ScheduledAction] = []
-        running.updateAll { _, subscriber in
+        running.updateAll { subscriber in
             if let timer = subscriber.takeDeadlineTimer() { timers.append(timer) }
         }
         return timers
@@ -258,7 +258,7 @@ struct SubscriberSet: Sendable {
     /// Removes and returns the reserved paths of the subscribers without an outcome.
     mutating func takeReservedPaths() -> [String] {
         var paths: [String] = []
-        running.updateAll { _, subscriber in
+        running.updateAll { subscriber in
             if let path = subscriber.takeReservedPath() { paths.append(path) }
         }
         return paths
