@@ -66,6 +66,7 @@ struct WorkloadTests {
             #expect(options(.library, workload) != plain)
         }
         #expect(options(.library, .latency) == FetchOptions(), "the defaults of the library")
+        #expect(options(.processCrash, .latency) == FetchOptions(durability: .processCrash))
         #expect(options(.bare, .small).isBare)
     }
 

@@ -54,7 +54,7 @@ extension Program {
 
     /// Returns the options with which this package's own executable does a workload.
     func fetchOptions(_ workload: Workload, rootFile: String?, sha256: String) -> FetchOptions {
-        if workload == .latency { return FetchOptions() }
+        if workload == .latency { return FetchOptions(durability: self == .processCrash ? .processCrash : nil) }
         var options = FetchOptions(
             jobs: WorkloadSize.jobs, durability: .processCrash, rootFile: rootFile, isBare: self == .bare)
         // The variants of the library are without what the workload adds.

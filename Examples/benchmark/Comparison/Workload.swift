@@ -40,7 +40,8 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         case .small: small
         case .smallPowerLoss: "\(small), durable after a power loss"
         case .smallTLS: "\(small), with TLS"
-        case .latency: "\(size.delayedFiles) files of 4 KiB, \(WorkloadSize.delay) ms before each response"
+        case .latency:
+            "\(size.delayedFiles) files of 4 KiB, \(WorkloadSize.delay) ms before each response, default options"
         case .rateLimit: "\(size.limitedMebibytes) MiB, limited to \(WorkloadSize.limit) MiB/s"
         case .subscribers: "\(size.mebibytes) MiB, 100 handles of one transfer"
         case .unreadEvents: "\(size.mebibytes) MiB, with a handle that never reads its events"
@@ -60,7 +61,7 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         case .small: [.library, .curl, .bare, .wget2, .aria2c]
         case .smallPowerLoss: [.library, .curl, .bare, .processCrash]
         case .smallTLS: [.library, .curl, .bare]
-        case .latency: [.library, .curl]
+        case .latency: [.library, .curl, .processCrash]
         case .rateLimit: [.library, .exactRate, .curl]
         case .subscribers, .unreadEvents: [.library, .oneHandle]
         }

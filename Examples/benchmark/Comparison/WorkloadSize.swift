@@ -11,7 +11,7 @@ struct WorkloadSize: Sendable, Hashable, Codable {
     var limitedSeconds: Int
 
     /// The sizes of a whole measurement.
-    static let full = Self(files: 10_000, mebibytes: 1024, delayedFiles: 1000, limitedSeconds: 10)
+    static let full = Self(files: 10_000, mebibytes: 1024, delayedFiles: 10_000, limitedSeconds: 10)
     /// The sizes of a measurement that takes less than three minutes on two processors.
     static let quick = Self(files: 2000, mebibytes: 256, delayedFiles: 300, limitedSeconds: 3)
 

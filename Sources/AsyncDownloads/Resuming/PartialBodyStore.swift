@@ -128,7 +128,11 @@ public final class PartialBodyStore: Sendable {
 
     @discardableResult
     private func spill(_ entry: Entry) -> Bool {
-        guard entry.location.mayBeOnDisk, let partial = try? entry.disk.open(entry.location) else { return false }
+        // Bytes of another user's headers may follow those of the location.
+        let isUnverified = entry.body.representation.hasUnverifiedCredentials && entry.location.request.account == nil
+        guard entry.location.mayBeOnDisk, !isUnverified, let partial = try? entry.disk.open(entry.location) else {
+            return false
+        }
         do throws(DownloadError) {
             try partial.fill(from: entry.body)
             partial.close()

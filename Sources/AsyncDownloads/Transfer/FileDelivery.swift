@@ -205,7 +205,7 @@ struct FileDelivery {
         // Most URLs are those of the request, and parsing one again takes longer than comparing it.
         let isFinal = request.url.absoluteString.hasSameBytes(as: representation.finalURL)
         // The final URL was valid when the request for it was sent.
-        let finalURL = isFinal ? request.url : URL(string: representation.finalURL) ?? request.url
+        let finalURL = isFinal ? request.url.absoluteURL : URL(string: representation.finalURL) ?? request.url
         let url = path.map { path in
             if case .file(let url) = request.destination, url.plainFilePath == path { return url.absoluteURL }
             return URL(fileURLWithPath: path, isDirectory: false)

@@ -36,10 +36,7 @@ extension Transfer {
             // If the last subscriber discarded while the bytes were verified, no one wants a file of them.
             let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
             // Its path stays reserved until the file is placed.
-            var kept: String?
-            if isForNobody, case .file(let file)? = state.subscribers.lastDetached?.request.destination {
-                kept = file.path
-            }
+            let kept = isForNobody ? state.subscribers.lastDetached?.request.destination.path : nil
             releaseClosingPaths(&state, except: kept)
             if isForNobody, let last = state.subscribers.lastDetached {
                 recipients = [FileDelivery.Recipient(id: last.id, request: last.request)]

@@ -170,6 +170,8 @@ extension Transfer {
         // A body in memory has no epochs: it must not receive bytes of a later response before.
         if let partial = withState({ $0.partial }), partial.isInMemory {
             rollBack(partial)
+            // A turn on the queue may be computing digests of the bytes.
+            onPartial { [self] _ in update { state, _ in state.digests = TransferDigests() } }
         } else {
             onPartial(rollBack)
         }

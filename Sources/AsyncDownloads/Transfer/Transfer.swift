@@ -160,6 +160,13 @@ final class Transfer: Sendable {
         return active?.location ?? environment.location(of: request, TransferKey(request))
     }
 
+    /// The location of the partial file, with the secret headers to which its bytes belong.
+    var locationOfBytes: PartialLocation {
+        var location = location
+        if isActive { location.secretHeaders = withState { $0.machine.bytes.credentials } }
+        return location
+    }
+
     /// Whether the transfer has a state machine.
     var isActive: Bool {
         stage.withLock { stage in

@@ -103,8 +103,10 @@ extension BufferedPartial {
         if let body = state.body {
             // The bytes belong to the credentials with which they were received, whatever is sent now.
             file.useCredentials(state.provenHeaders)
+            var representation = body.representation
+            if state.isMixed, location.request.account == nil { representation.hasUnverifiedCredentials = true }
             do {
-                try file.begin(body.representation)
+                try file.begin(representation)
                 try file.append(body, from: 0)
             } catch {
                 file.removeFiles()

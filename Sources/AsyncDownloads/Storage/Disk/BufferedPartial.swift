@@ -29,6 +29,8 @@ final class BufferedPartial: Partial {
         var secretHeaders: HeaderFields
         /// The headers with which the bytes were received, or for which the server has proven them.
         var provenHeaders: HeaderFields
+        /// Whether other headers were sent since the bytes were received or proven.
+        var isMixed = false
         /// The reason why the file is lost to this process.
         var failure: FileFailure?
         var isClosed = false
@@ -79,7 +81,7 @@ final class BufferedPartial: Partial {
             guard isShort else { return try moveToFile(&state) }
             try checkOpen(state)
             state.body = MemoryBody(representation)
-            state.provenHeaders = state.secretHeaders
+            (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
             return nil
         }
         try file?.begin(representation)
@@ -94,6 +96,7 @@ final class BufferedPartial: Partial {
 
     func useCredentials(_ headers: HeaderFields) {
         state.withLock { state in
+            if state.secretHeaders != headers { state.isMixed = true }
             state.secretHeaders = headers
             return state.filled
         }?.useCredentials(headers)
@@ -101,7 +104,7 @@ final class BufferedPartial: Partial {
 
     func confirmCredentials() {
         state.withLock { state in
-            state.provenHeaders = state.secretHeaders
+            (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
             return state.filled
         }?.confirmCredentials()
     }

@@ -30,7 +30,7 @@ package final class DirectoryNames: Sendable {
     }
 
     private struct State {
-        var numberings: [String: Numbering] = [:]
+        var numberings: [ByteText: Numbering] = [:]
         /// The paths that were given to resources, grouped by their folded spelling.
         var given: [Spelling: Given] = [:]
         /// The keys of ``given``, oldest first.
@@ -103,7 +103,8 @@ package final class DirectoryNames: Sendable {
     ///
     /// The value is moved out because each change of a copy would copy all of it.
     func takeNumbering(of name: String, in directory: String) -> Numbering {
-        state.withLock { $0.numberings.removeValue(forKey: PartialNames.join(directory, name)) ?? Numbering() }
+        let path = ByteText(PartialNames.join(directory, name))
+        return state.withLock { $0.numberings.removeValue(forKey: path) ?? Numbering() }
     }
 
     /// Restores the value that ``takeNumbering(of:in:)`` returned.
@@ -113,7 +114,7 @@ package final class DirectoryNames: Sendable {
         state.withLock { state in
             // Removed entries are found again on disk, because a numbered name never replaces a file.
             if state.numberings.count >= Self.capacity { state.numberings = [:] }
-            state.numberings[PartialNames.join(directory, name)] = value
+            state.numberings[ByteText(PartialNames.join(directory, name))] = value
         }
     }
 

@@ -104,6 +104,6 @@ extension DiskStore {
 extension PlacementTarget {
     fileprivate func isExactly(_ path: String) -> Bool {
         guard case .path(let own, _) = place else { return false }
-        return own == path
+        return own.hasSameBytes(as: path)
     }
 }

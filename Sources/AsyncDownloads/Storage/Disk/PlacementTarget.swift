@@ -37,6 +37,32 @@ package struct PlacementTarget: Sendable {
     }
 }
 
+extension PlacementTarget.Place {
+    /// Compares bytes, because two names of equivalent characters may be those of two files.
+    package static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.path(let left, let leftTop), .path(let right, let rightTop)):
+            left.hasSameBytes(as: right) && leftTop.map(ByteText.init) == rightTop.map(ByteText.init)
+        case (
+            .directory(let left, let leftName, let isLeftCallers, let leftTop),
+            .directory(let right, let rightName, let isRightCallers, let rightTop)
+        ):
+            left.hasSameBytes(as: right) && leftName.hasSameBytes(as: rightName) && isLeftCallers == isRightCallers
+                && leftTop.map(ByteText.init) == rightTop.map(ByteText.init)
+        default: false
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .path(let path, _): hasher.combine(ByteText(path))
+        case .directory(let path, let name, _, _):
+            hasher.combine(ByteText(path))
+            hasher.combine(ByteText(name))
+        }
+    }
+}
+
 extension Partial {
     /// Places the finished file at exactly each of `paths`; see ``place(at:length:)-(_,_)``.
     package func place(at paths: [String], length: Int64) -> [Result<Void, DownloadError>] {

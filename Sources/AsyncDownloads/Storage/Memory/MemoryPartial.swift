@@ -19,6 +19,10 @@ final class MemoryPartial: Partial {
         var secretHeaders: HeaderFields
         /// The headers with which the bytes were received, or for which the server has proven them.
         var provenHeaders: HeaderFields
+        /// Whether other headers were sent since the bytes were received or proven.
+        ///
+        /// Bytes of several users may then follow each other, where only a checksum verifies them.
+        var isMixed = false
         /// The reason why the body could not move to disk; no more bytes are accepted after it.
         var failure: DownloadError?
         var isClosed = false
@@ -91,7 +95,10 @@ final class MemoryPartial: Partial {
     ///
     /// - Returns: Whether the copy is complete; false if the representation changed meanwhile.
     private func move(to partial: any Partial) throws(DownloadError) -> Bool {
-        let (body, version, headers) = state.withLock { ($0.body, $0.version, $0.provenHeaders) }
+        var (body, version, headers, isMixed) = state.withLock {
+            ($0.body, $0.version, $0.provenHeaders, $0.isMixed)
+        }
+        if isMixed, location.request.account == nil { body?.representation.hasUnverifiedCredentials = true }
         // The bytes belong to the credentials with which they were received, whatever is sent now.
         partial.useCredentials(headers)
         if let body { try partial.fill(from: body) }
@@ -110,7 +117,7 @@ final class MemoryPartial: Partial {
     func begin(_ representation: Representation) throws(DownloadError) {
         try inMemory { state in
             state.body = MemoryBody(representation)
-            state.provenHeaders = state.secretHeaders
+            (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
             state.version += 1
         }?.begin(representation)
     }
@@ -125,6 +132,7 @@ final class MemoryPartial: Partial {
 
     func useCredentials(_ headers: HeaderFields) {
         let disk = state.withLock { state in
+            if state.secretHeaders != headers { (state.isMixed, state.version) = (true, state.version + 1) }
             state.secretHeaders = headers
             return state.disk
         }
@@ -133,7 +141,7 @@ final class MemoryPartial: Partial {
 
     func confirmCredentials() {
         state.withLock { state in
-            state.provenHeaders = state.secretHeaders
+            (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
             state.version += 1
             return state.disk
         }?.confirmCredentials()
@@ -194,10 +202,7 @@ final class MemoryPartial: Partial {
         guard var body = last.body, body.isResumable else { return IntervalSet() }
         var location = location
         location.secretHeaders = last.provenHeaders
-        // Bytes of both may follow each other where only a checksum verifies them.
-        if location.request.account == nil, last.secretHeaders != last.provenHeaders {
-            body.representation.hasUnverifiedCredentials = true
-        }
+        if location.request.account == nil, last.isMixed { body.representation.hasUnverifiedCredentials = true }
         store.bodies.keep(body, of: location, on: store.disk)
         return body.received
     }

@@ -4,7 +4,9 @@ struct ReceivedBytes: Sendable {
     private(set) var representation: Representation?
     /// The bytes of ``representation`` that are on disk.
     private(set) var intervals = IntervalSet()
-    /// The secret headers with which the bytes were received, or with which the server has proven them.
+    /// The secret headers with which the first bytes were received, or with which the server has proven the bytes.
+    ///
+    /// With an account or a checksum, bytes that were received with other ones may follow.
     private(set) var credentials: HeaderFields
     /// Whether the partial file holds bytes, of any representation.
     private(set) var isPartialFilled = false

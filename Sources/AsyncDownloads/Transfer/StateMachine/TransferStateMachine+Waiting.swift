@@ -104,11 +104,17 @@ extension TransferStateMachine {
     }
 
     mutating func replace(by replacement: SourceAddress.Replacement) {
+        let credentialsBefore = credentials
         let hostBefore = RedirectChain.host(of: address.origin)
         address.replace(by: replacement)
         strategy.addressChanged()
         if RedirectChain.host(of: address.origin) != hostBefore { extras.hostChanged() }
-        requireProofOfCredentials()
+        if credentials != credentialsBefore, bytes.comparison != nil {
+            // What was compared is proven for the earlier credentials only.
+            bytes.credentialsChanged(isChecksumExpected: settings.checksum != nil)
+        } else {
+            requireProofOfCredentials()
+        }
     }
 
     /// Requests a fresh URL; no exchange runs.

@@ -1,7 +1,7 @@
 /// Elements by identifiers that are added in ascending order, without a hash table.
 ///
-/// Adding and removing an element take O(1) steps, averaged over many calls; finding one takes O(log n) steps. Elements
-/// are changed in place.
+/// Adding an element takes O(1) steps, and finding or removing one O(log n) steps, averaged over many calls. Elements are
+/// changed in place.
 struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
     private struct Entry: Sendable {
         let id: ID

@@ -251,6 +251,26 @@ struct BufferedPartialTests {
         }
     }
 
+    @Test func `bytes are unverified for their user after other headers were sent`() throws {
+        var location = directory.location
+        location.secretHeaders = ["Authorization": "first"]
+        let partial = try store.open(location)
+        try partial.begin(representation(length: 1000))
+        try partial.write(.first, 0..<400)
+        partial.useCredentials(["Authorization": "second"])
+        // The second user's bytes, which only a checksum verifies.
+        try partial.write(.second, 400..<600)
+        partial.useCredentials(["Authorization": "first"])
+        try partial.save(IntervalSet(0..<600))
+        partial.close()
+        let later = try store.open(location)
+        guard case .bytes(let representation, IntervalSet(0..<600)) = later.finding else {
+            Issue.record("\(later.finding)")
+            return
+        }
+        #expect(representation.hasUnverifiedCredentials)
+    }
+
     @Test func `a late rollback removes no bytes of a later response`() throws {
         let partial = try open()
         try partial.begin(representation(length: 1000))

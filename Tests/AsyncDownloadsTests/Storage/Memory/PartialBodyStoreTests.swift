@@ -127,4 +127,27 @@ struct PartialBodyStoreTests {
         partial.close()
         #expect(bodies.take(Self.location("a"))?.received == IntervalSet(0..<100))
     }
+
+    @Test func `boundary 5: a body is unverified after other headers were sent, and is not moved to disk`() throws {
+        let directory = try TemporaryDirectory()
+        let bodies = PartialBodyStore(byteLimit: 1 << 20)
+        let store = TieredStore(
+            disk: DiskStore(durability: .processCrash), bodies: bodies, spillDirectory: directory.path)
+        let location = Self.location("a", in: directory.path)
+        let partial = try store.open(location)
+        try partial.begin(Self.representation)
+        try Self.content.bytes(in: 0..<100).withUnsafeBytes { bytes throws in try partial.write(bytes, at: 0) }
+        partial.useCredentials(["Authorization": "other"])
+        partial.useCredentials([:])
+        #expect(partial.close() == IntervalSet(0..<100))
+        guard case .bytes(let representation, _) = try store.open(location).finding else {
+            Issue.record("the body is gone")
+            return
+        }
+        #expect(representation.hasUnverifiedCredentials)
+        // The body is in the store again after the partial was released.
+        #expect(bodies.byteCount == 100)
+        #expect(bodies.releaseAll(toDisk: true).map(\.isOnDisk) == [false])
+        #expect(try directory.contents.isEmpty)
+    }
 }

@@ -65,6 +65,35 @@ struct TransferCredentialTests {
         #expect(harness.requests.last?.headers["Range"] == nil)
     }
 
+    @Test func `rule 9: the first bytes of all are compared if they are written after the change of credentials`() {
+        var harness = StateMachineHarness.connecting()
+        harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
+        harness.automatic.remove(.cancelling)
+        guard case .write(let parts) = harness.machine.bytesArrived(50, exchange: 1, at: harness.now) else {
+            Issue.record("not written")
+            return
+        }
+        let other = SourceAddress.Replacement(
+            url: .sample("https://a.example/file"), headers: ["Authorization": "Bearer other"])
+        harness.feed(harness.machine.replaceAddress(other, at: harness.now))
+        for part in parts {
+            harness.feed(harness.machine.wrote(part.count, at: part.offset, exchange: 1, at: harness.now))
+        }
+        #expect(harness.machine.bytes.count == 50)
+        #expect(harness.machine.bytes.comparison?.next == 0..<50)
+    }
+
+    @Test func `rule 9: what was compared for other credentials is compared again`() {
+        var harness = Self.comparing()
+        Self.answer(&harness)
+        #expect(harness.machine.bytes.comparison?.next == Self.probes[1])
+        for headers: CallerHeaders in [["Authorization": "Bearer other"], [:]] {
+            let other = SourceAddress.Replacement(url: .sample("https://a.example/file"), headers: headers)
+            harness.feed(harness.machine.replaceAddress(other, at: harness.now))
+            #expect(harness.machine.bytes.comparison?.next == Self.probes[0])
+        }
+    }
+
     @Test func `rule 9: bytes that are written after the change of credentials are compared too`() {
         var harness = StateMachineHarness.divided(2)
         harness.accept(2)
