@@ -80,11 +80,19 @@ final class BufferedPartial: Partial {
             let isShort = representation.length.map { $0 <= store.bufferedLength } ?? !representation.isProvable
             guard isShort else { return try moveToFile(&state) }
             try checkOpen(state)
-            state.body = MemoryBody(representation)
-            (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
             return nil
         }
-        try file?.begin(representation)
+        if let file { return try file.begin(representation) }
+        do {
+            try store.checkDestination(of: location, names)
+        } catch {
+            throw DownloadError(error)
+        }
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.body = MemoryBody(representation)
+            (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
+        }
     }
 
     func updateRepresentation(_ representation: Representation) {
