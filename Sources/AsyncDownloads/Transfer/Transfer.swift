@@ -269,23 +269,6 @@ final class Transfer: Sendable {
         }
     }
 
-    private func logEntry(_ event: DownloadEvent) -> (@Sendable (Log) -> Void)? {
-        switch event {
-        case .restarted(let reason, let discarded):
-            return { [redactedURL] log in
-                log.notice("restarted, \(reason), \(discarded) bytes discarded [\(redactedURL)]")
-            }
-        case .retrying(let attempt, let delay, let error):
-            return { [redactedURL] log in
-                log.debug("retry \(attempt) in \(delay) after \(error) [\(redactedURL)]")
-            }
-        default:
-            return nil
-        }
-    }
-
-    private var redactedURL: String { request.url.redacted }
-
     /// Ends the transfer for every subscriber, after the last of its actions.
     ///
     /// Subscribers receive their outcomes when the transfer no longer holds any resources, so that a request that

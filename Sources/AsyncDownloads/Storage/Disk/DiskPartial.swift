@@ -173,23 +173,6 @@ final class DiskPartial: Partial {
         withState { if !$0.isClosed { $0.representation = representation } }
     }
 
-    func useCredentials(_ headers: HeaderFields) {
-        let file = withState { state in
-            defer { state.secretHeaders = headers }
-            return state.secretHeaders == headers ? nil : state.file
-        }
-        // Bytes of both may follow each other where only a checksum verifies them.
-        if let file { CredentialLedger.shared.forget(file.claim.token) }
-    }
-
-    func confirmCredentials() {
-        let (file, headers) = withState { state in
-            state.hasSecretBytes = !state.secretHeaders.isEmpty
-            return (state.file, state.secretHeaders)
-        }
-        if let file { CredentialLedger.shared.note(headers, for: file.claim.token) }
-    }
-
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
         do {
             try withFile { file throws(FileFailure) in

@@ -1,0 +1,19 @@
+/// The secret headers with which the bytes were received.
+extension DiskPartial {
+    func useCredentials(_ headers: HeaderFields) {
+        let file = withState { state in
+            defer { state.secretHeaders = headers }
+            return state.secretHeaders == headers ? nil : state.file
+        }
+        // Where only a checksum verifies the file, it may contain bytes of both.
+        if let file { CredentialLedger.shared.forget(file.claim.token) }
+    }
+
+    func confirmCredentials() {
+        let (file, headers) = withState { state in
+            state.hasSecretBytes = !state.secretHeaders.isEmpty
+            return (state.file, state.secretHeaders)
+        }
+        if let file { CredentialLedger.shared.note(headers, for: file.claim.token) }
+    }
+}
