@@ -128,7 +128,7 @@ public final class PartialBodyStore: Sendable {
 
     @discardableResult
     private func spill(_ entry: Entry) -> Bool {
-        // Bytes of another user's headers may follow those of the location.
+        // The body may contain bytes of another user than that of the location.
         let isUnverified = entry.body.representation.hasUnverifiedCredentials && entry.location.request.account == nil
         guard entry.location.mayBeOnDisk, !isUnverified, let partial = try? entry.disk.open(entry.location) else {
             return false

@@ -206,8 +206,8 @@ package protocol Partial: AnyObject, Sendable {
 
     /// Sets the secret headers that are sent from now on, if they differ from those of the location.
     ///
-    /// Unless the bytes are confirmed for them, a later opening requires a proof of the bytes, with whatever headers,
-    /// because bytes of both may follow each other where only a checksum verifies them.
+    /// Until ``confirmCredentials()`` is called, a later opening requires a proof of the bytes, whatever its headers are:
+    /// where only a checksum verifies the file, it may contain bytes of both.
     func useCredentials(_ headers: HeaderFields)
 
     /// Records that the server has proven the bytes for the credentials of the current request.

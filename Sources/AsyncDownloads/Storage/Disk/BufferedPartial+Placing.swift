@@ -98,11 +98,10 @@ extension BufferedPartial {
             ?? DiskPartial(
                 store: store, location: location, names: names, lock: lock, opened: .init(finding: .nothing))
         state.file = file
+        file.useCredentials(state.secretHeaders)
         // Without a checkpoint, this only makes later marks of earlier epochs void.
         if state.epoch > 0 { try file.rollBack(to: IntervalSet(), epoch: state.epoch) }
         if let body = state.body {
-            // The bytes belong to the credentials with which they were received, whatever is sent now.
-            file.useCredentials(state.provenHeaders)
             var representation = body.representation
             if state.isMixed, location.request.account == nil { representation.hasUnverifiedCredentials = true }
             do {
@@ -113,7 +112,6 @@ extension BufferedPartial {
                 throw error
             }
         }
-        file.useCredentials(state.secretHeaders)
         if let mark = state.mark { file.mark(mark.received, epoch: mark.epoch) }
         state.body = nil
         state.mark = nil

@@ -27,8 +27,6 @@ final class BufferedPartial: Partial {
         var epoch = 0
         /// The headers that are sent but never recorded.
         var secretHeaders: HeaderFields
-        /// The headers with which the bytes were received, or for which the server has proven them.
-        var provenHeaders: HeaderFields
         /// Whether other headers were sent since the bytes were received or proven.
         var isMixed = false
         /// The reason why the file is lost to this process.
@@ -61,7 +59,7 @@ final class BufferedPartial: Partial {
         self.names = names
         self.lock = lock
         self.volumeKind = volumeKind
-        state = Mutex(State(secretHeaders: location.secretHeaders, provenHeaders: location.secretHeaders))
+        state = Mutex(State(secretHeaders: location.secretHeaders))
     }
 
     deinit {
@@ -91,7 +89,7 @@ final class BufferedPartial: Partial {
         state.withLock { state in
             guard !state.isClosed else { return }
             state.body = MemoryBody(representation)
-            (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
+            state.isMixed = false
         }
     }
 
@@ -112,7 +110,7 @@ final class BufferedPartial: Partial {
 
     func confirmCredentials() {
         state.withLock { state in
-            (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
+            state.isMixed = false
             return state.filled
         }?.confirmCredentials()
     }
@@ -185,7 +183,7 @@ final class BufferedPartial: Partial {
     func takeAll() -> State? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
-            defer { state = State(secretHeaders: [:], provenHeaders: [:], isClosed: true) }
+            defer { state = State(secretHeaders: [:], isClosed: true) }
             return state
         }
     }

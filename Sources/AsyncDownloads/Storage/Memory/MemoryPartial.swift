@@ -21,7 +21,7 @@ final class MemoryPartial: Partial {
         var provenHeaders: HeaderFields
         /// Whether other headers were sent since the bytes were received or proven.
         ///
-        /// Bytes of several users may then follow each other, where only a checksum verifies them.
+        /// Where only a checksum verifies the body, it may then contain bytes of several users.
         var isMixed = false
         /// The reason why the body could not move to disk; no more bytes are accepted after it.
         var failure: DownloadError?

@@ -9,19 +9,21 @@ struct CheckpointSchedule: Sendable {
 
     private var isSaving = false
     private var unsaved: Int64 = 0
-    private var savedAt: Duration?
-    /// The time of the first bytes, before the first checkpoint.
-    private var begunAt: Duration?
+    private var hasSaved = false
+    /// The time of the last checkpoint or, before the first one, of the first bytes.
+    private var start: Duration?
 
     /// Counts written bytes, and returns whether a checkpoint is due.
     mutating func wrote(_ count: Int, at now: Duration) -> Bool {
         unsaved += Int64(count)
+        let start = start ?? now
+        self.start = start
         guard !isSaving else { return false }
-        let size = savedAt == nil ? Self.firstSize : Self.size
-        let last = savedAt ?? begunAt ?? now
-        begunAt = last
-        let isDue = unsaved >= size || now - last >= Self.age
-        if isDue { start(at: now) }
+        let isDue = unsaved >= (hasSaved ? Self.size : Self.firstSize) || now - start >= Self.age
+        if isDue {
+            (isSaving, unsaved) = (true, 0)
+            found(at: now)
+        }
         return isDue
     }
 
@@ -32,18 +34,12 @@ struct CheckpointSchedule: Sendable {
 
     /// Records that a checkpoint of an earlier run exists, so that the next one isn't urgent.
     mutating func found(at now: Duration) {
-        savedAt = now
+        (hasSaved, start) = (true, now)
     }
 
     /// Starts again for a new representation, of which nothing is saved.
     mutating func reset() {
         unsaved = 0
-        (savedAt, begunAt) = (nil, nil)
-    }
-
-    private mutating func start(at now: Duration) {
-        isSaving = true
-        unsaved = 0
-        savedAt = now
+        (hasSaved, start) = (false, nil)
     }
 }

@@ -72,7 +72,7 @@ extension TransferStateMachine {
         guard let exchange = exchanges[id] else { return [] }
         bytes.wrote(offset..<offset + Int64(count), counts: !exchange.hasFailed)
         // The first bytes of all may be written after the change of credentials that has canceled their exchange.
-        if case .exchanging = state {} else if bytes.comparison == nil { requireProofOfCredentials() }
+        if case .draining = state, bytes.comparison == nil { requireProofOfCredentials() }
         // Bytes that an engine has delivered although it was asked to wait are written first.
         if exchange.isWriting { return [] }
         if exchange.exceedsPromise { return exceeded(exchange, at: now) }
