@@ -7,20 +7,20 @@ internal import Testing
 /// Tests of new partials whose bytes are in memory as long as they are few.
 @Suite("A buffered partial", .endsWhenHung)
 struct BufferedPartialTests {
-    private static let lockName = PartialNames.lastComponent(of: PartialNames(.sample(in: "/")).lock)
+    static let lockName = PartialNames.lastComponent(of: PartialNames(.sample(in: "/")).lock)
 
-    private let directory: TemporaryDirectory
-    private let store = DiskStore(durability: .processCrash, bufferedLength: SampleObject.length)
+    let directory: TemporaryDirectory
+    let store = DiskStore(durability: .processCrash, bufferedLength: SampleObject.length)
 
     init() throws { directory = try TemporaryDirectory() }
 
-    private func representation(length: Int64?) -> Representation {
+    func representation(length: Int64?) -> Representation {
         var representation = SampleObject.first.representation
         representation.length = length
         return representation
     }
 
-    private func open() throws -> any Partial { try store.open(directory.location) }
+    func open() throws -> any Partial { try store.open(directory.location) }
 
     @Test(arguments: [SampleObject.length, nil])
     func `only the lock file exists until the bytes are placed, and it becomes the file`(length: Int64?) throws {
@@ -140,38 +140,6 @@ struct BufferedPartialTests {
         #expect(try disk.names(in: "/location").allSatisfy { !$0.hasPrefix(".") })
     }
 
-    @Test func `a lock file with bytes of a killed process is used again`() throws {
-        try directory.put(SampleObject.second.bytes(), at: directory.names.lock)
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: directory.names.lock)
-        let partial = try open()
-        let attributes = try FileManager.default.attributesOfItem(atPath: directory.names.lock)
-        #expect(attributes[.posixPermissions] as? Int == 0o600)
-        #expect(partial.finding == .nothing)
-        #expect(directory.bytes(at: directory.names.lock) == [], "no one needs the bytes")
-        try partial.begin(representation(length: 1000))
-        try partial.finish(.first, IntervalSet(), at: directory.destination)
-        #expect(try directory.contents == ["file.zip"])
-        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
-    }
-
-    @Test func `a lock file with another name keeps its bytes`() throws {
-        let mine = directory.path + "/mine.txt"
-        try directory.put(SampleObject.second.bytes(), at: mine)
-        try FileManager.default.linkItem(atPath: mine, toPath: directory.names.lock)
-        try open().close()
-        #expect(directory.bytes(at: mine) == SampleObject.second.bytes())
-    }
-
-    @Test func `bytes whose lock file was removed are placed`() throws {
-        let partial = try open()
-        try partial.begin(representation(length: 1000))
-        try partial.write(.first, 0..<1000)
-        try FileManager.default.removeItem(atPath: directory.names.lock)
-        try partial.place(at: [directory.destination], length: 1000)[0].get()
-        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
-        #expect(try directory.contents == ["file.zip"])
-    }
-
     @Test func `bytes of unknown length that can be continued survive a kill`() throws {
         var representation = representation(length: nil)
         representation.validator = .entityTag(try #require(EntityTag("\"1\"")))
@@ -209,68 +177,6 @@ struct BufferedPartialTests {
         #expect(try reopen().finding.received == IntervalSet(0..<400))
     }
 
-    @Test func `a lock file of another owner is neither placed nor emptied`() throws {
-        let partial = try open()
-        try partial.begin(representation(length: 1000))
-        try partial.write(.first, 0..<1000)
-        try FileManager.default.removeItem(atPath: directory.names.lock)
-        let other = try open()
-        try other.begin(representation(length: 1000))
-        let error = #expect(throws: DownloadError.self) {
-            try partial.place(at: [directory.destination], length: 1000)[0].get()
-        }
-        #expect(error?.code == .partialInUse)
-        #expect(throws: DownloadError.self) { try partial.save(IntervalSet(0..<1000)) }
-        #expect(partial.close().isEmpty)
-        try other.finish(.first, IntervalSet(), at: directory.destination)
-        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
-        #expect(try directory.contents == ["file.zip"])
-    }
-
-    @Test(arguments: [false, true])
-    func `bytes move with the credentials with which they were received or proven`(_ isConfirmed: Bool) throws {
-        var location = directory.location
-        location.secretHeaders = ["Authorization": "first"]
-        let partial = try store.open(location)
-        try partial.begin(representation(length: 1000))
-        try partial.write(.first, 0..<400)
-        partial.useCredentials(["Authorization": "second"])
-        if isConfirmed { partial.confirmCredentials() }
-        try partial.save(IntervalSet(0..<400))
-        partial.close()
-        // Without a confirmation, bytes of the second user may follow, so the first one needs a proof as well.
-        for (value, isUnverified) in [("second", !isConfirmed), ("first", true)] {
-            location.secretHeaders = ["Authorization": value]
-            let later = try store.open(location)
-            if case .bytes(let representation, _) = later.finding {
-                #expect(representation.hasUnverifiedCredentials == isUnverified, "\(value)")
-            } else {
-                Issue.record("no bytes were found")
-            }
-            later.close()
-        }
-    }
-
-    @Test func `bytes are unverified for their user after other headers were sent`() throws {
-        var location = directory.location
-        location.secretHeaders = ["Authorization": "first"]
-        let partial = try store.open(location)
-        try partial.begin(representation(length: 1000))
-        try partial.write(.first, 0..<400)
-        partial.useCredentials(["Authorization": "second"])
-        // The second user's bytes, which only a checksum verifies.
-        try partial.write(.second, 400..<600)
-        partial.useCredentials(["Authorization": "first"])
-        try partial.save(IntervalSet(0..<600))
-        partial.close()
-        let later = try store.open(location)
-        guard case .bytes(let representation, IntervalSet(0..<600)) = later.finding else {
-            Issue.record("\(later.finding)")
-            return
-        }
-        #expect(representation.hasUnverifiedCredentials)
-    }
-
     @Test func `a late rollback removes no bytes of a later response`() throws {
         let partial = try open()
         try partial.begin(representation(length: 1000))
@@ -293,15 +199,6 @@ struct BufferedPartialTests {
         #expect(partial.close() == IntervalSet(0..<100))
     }
 
-    @Test func `where locks may not work, bytes are in a partial file with a random name`() throws {
-        let files = PretendingFileSystem(locks: .pretended, volume: .other)
-        let store = DiskStore(disk: files, durability: .processCrash, bootID: "boot", bufferedLength: 1000)
-        let partial = try store.open(directory.location)
-        try partial.begin(representation(length: 1000))
-        #expect(try directory.contents.count { $0.hasSuffix(".partial") } == 1)
-        partial.discard()
-    }
-
     @Test func `a full disk keeps the bytes in memory`() throws {
         let disk = SimulatedFileSystem(CrashTests.freshDisk())
         let store = DiskStore(disk: disk, durability: .processCrash, bootID: "boot", bufferedLength: 1000)
@@ -314,17 +211,5 @@ struct BufferedPartialTests {
         try partial.place(at: [CrashTests.destination], length: 1000)[0].get()
         #expect(disk.disk.bytes(at: CrashTests.destination) == SampleObject.first.bytes())
         #expect(try disk.names(in: "/location").allSatisfy { !$0.hasPrefix(".") })
-    }
-
-    @Test func `spellings that a volume may treat as equal are one spelling`() {
-        let names = DirectoryNames()
-        names.give("/d/\u{E9}.zip", to: "a")
-        #expect(names.others(than: "b", at: "/d/e\u{301}.zip") == ["/d/\u{E9}.zip"])
-        #expect(names.others(than: "b", at: "/D/\u{C9}.ZIP") == ["/d/\u{E9}.zip"])
-        #expect(names.others(than: "a", at: "/d/\u{E9}.zip").isEmpty)
-        names.give("/d/e\u{301}.zip", to: "b")
-        #expect(names.others(than: "c", at: "/d/\u{E9}.zip").count == 2)
-        names.withdraw("/d/\u{E9}.zip", from: "a")
-        #expect(names.others(than: "c", at: "/d/\u{E9}.zip") == ["/d/e\u{301}.zip"])
     }
 }

@@ -99,6 +99,23 @@ struct PlacementTests {
         #expect(directory.bytes(at: "\(directory.path)/e\u{301}/file") == SampleObject.first.bytes())
     }
 
+    @Test func `files with equivalent names are different ones`() throws {
+        // macOS treats the names as one.
+        #if os(Linux)
+        let paths = ["\(directory.path)/\u{E9}", "\(directory.path)/e\u{301}"]
+        for result in try whole().place(at: paths, length: 1000) { try result.get() }
+        for path in paths { #expect(directory.bytes(at: path) == SampleObject.first.bytes()) }
+        #endif
+        let places: [PlacementTarget.Place] = [
+            .path("/d/\u{E9}", below: nil), .path("/d/e\u{301}", below: nil), .path("/d/\u{E9}", below: "/d"),
+            .directory("/\u{E9}", name: "a", isCallers: false), .directory("/e\u{301}", name: "a", isCallers: false),
+            .directory("/\u{E9}", name: "a", isCallers: true), .directory("/\u{E9}", name: "b", isCallers: false),
+            .directory("/\u{E9}", name: "a", isCallers: false, below: "/"),
+        ]
+        #expect(Set(places).count == places.count)
+        #expect(Set(places + places).count == places.count)
+    }
+
     @Test func `a symbolic link at the destination is replaced, and its target is unchanged`() throws {
         let victim = "\(directory.path)/victim"
         try directory.put("victim".utf8, at: victim)

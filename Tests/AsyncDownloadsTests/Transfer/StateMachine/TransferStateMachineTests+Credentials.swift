@@ -43,6 +43,28 @@ struct TransferCredentialTests {
         if isEqual { harness.end(of: id) }
     }
 
+    private static func changeHeaders(
+        _ harness: inout StateMachineHarness, to headers: CallerHeaders = ["Authorization": "Bearer other"]
+    ) {
+        let other = SourceAddress.Replacement(url: .sample("https://a.example/file"), headers: headers)
+        harness.feed(harness.machine.replaceAddress(other, at: harness.now))
+    }
+
+    /// Changes the headers while `count` bytes of an exchange are being written; the exchange doesn't end.
+    private static func changeHeaders(
+        _ harness: inout StateMachineHarness, whileWriting count: Int, of id: ExchangeID
+    ) {
+        harness.automatic.remove(.cancelling)
+        guard case .write(let parts) = harness.machine.bytesArrived(count, exchange: id, at: harness.now) else {
+            Issue.record("not written")
+            return
+        }
+        changeHeaders(&harness)
+        for part in parts {
+            harness.feed(harness.machine.wrote(part.count, at: part.offset, exchange: id, at: harness.now))
+        }
+    }
+
     private static func range(_ request: ExchangeRequest?) -> String? { request?.headers["Range"] }
 
     @Test func `rule 9: both ends of every range are compared before anything is continued`() {
@@ -68,17 +90,7 @@ struct TransferCredentialTests {
     @Test func `rule 9: the first bytes of all are compared if they are written after the change of credentials`() {
         var harness = StateMachineHarness.connecting()
         harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
-        harness.automatic.remove(.cancelling)
-        guard case .write(let parts) = harness.machine.bytesArrived(50, exchange: 1, at: harness.now) else {
-            Issue.record("not written")
-            return
-        }
-        let other = SourceAddress.Replacement(
-            url: .sample("https://a.example/file"), headers: ["Authorization": "Bearer other"])
-        harness.feed(harness.machine.replaceAddress(other, at: harness.now))
-        for part in parts {
-            harness.feed(harness.machine.wrote(part.count, at: part.offset, exchange: 1, at: harness.now))
-        }
+        Self.changeHeaders(&harness, whileWriting: 50, of: 1)
         #expect(harness.machine.bytes.count == 50)
         #expect(harness.machine.bytes.comparison?.next == 0..<50)
     }
@@ -88,8 +100,7 @@ struct TransferCredentialTests {
         Self.answer(&harness)
         #expect(harness.machine.bytes.comparison?.next == Self.probes[1])
         for headers: CallerHeaders in [["Authorization": "Bearer other"], [:]] {
-            let other = SourceAddress.Replacement(url: .sample("https://a.example/file"), headers: headers)
-            harness.feed(harness.machine.replaceAddress(other, at: harness.now))
+            Self.changeHeaders(&harness, to: headers)
             #expect(harness.machine.bytes.comparison?.next == Self.probes[0])
         }
     }
@@ -97,17 +108,7 @@ struct TransferCredentialTests {
     @Test func `rule 9: bytes that are written after the change of credentials are compared too`() {
         var harness = StateMachineHarness.divided(2)
         harness.accept(2)
-        harness.automatic.remove(.cancelling)
-        guard case .write(let parts) = harness.machine.bytesArrived(5000, exchange: 2, at: harness.now) else {
-            Issue.record("not written")
-            return
-        }
-        let other = SourceAddress.Replacement(
-            url: .sample("https://a.example/file"), headers: ["Authorization": "Bearer other"])
-        harness.feed(harness.machine.replaceAddress(other, at: harness.now))
-        for part in parts {
-            harness.feed(harness.machine.wrote(part.count, at: part.offset, exchange: 2, at: harness.now))
-        }
+        Self.changeHeaders(&harness, whileWriting: 5000, of: 2)
         harness.forget()
         for id in [1, 2] as [ExchangeID] { harness.end(.cancelled, of: id) }
         #expect(Self.range(harness.requests.last) == "bytes=0-999")
