@@ -6,29 +6,37 @@
 ///
 /// An alias of another module's type would not do: the members of a type are visible only where the module that
 /// declares them is imported (MemberImportVisibility), and the files that lock something import nothing for it.
-package struct Mutex<Value>: ~Copyable, Sendable {
+package struct Mutex<Value>: ~Copyable, @unchecked Sendable {  // The value is touched only while the lock is held.
     private let storage: Storage
 
     /// Protects `value`.
     package init(_ value: consuming sending Value) {
-        storage = Storage(value)
+        storage = Storage.make(value)
     }
 
     /// Calls `body` with the value while the lock is held; `body` must not lock the same mutex.
     package borrowing func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        storage.lock.lock()
-        defer { storage.lock.unlock() }
-        return try body(&storage.value)
+        let storage = storage
+        defer { withExtendedLifetime(storage) {} }
+        let (value, lock) = storage.withUnsafeMutablePointers { (value: $0, lock: $1) }
+        lock.lock()
+        defer { lock.unlock() }
+        return try body(&value.pointee)
     }
 
-    private final class Storage: @unchecked Sendable {  // `value` is touched only while `lock` is held.
-        let lock = SystemLock()
-        var value: Value
+    /// The value and the lock in one allocation, at addresses that do not change, as the system requires of a lock.
+    private final class Storage: ManagedBuffer<Value, SystemLock> {
+        static func make(_ value: consuming sending Value) -> Storage {
+            let value = value
+            let new = create(minimumCapacity: 1) { _ in value }
+            new.withUnsafeMutablePointerToElements { $0.initializeLock() }
+            return unsafeDowncast(new, to: Storage.self)
+        }
 
-        init(_ value: consuming sending Value) {
-            self.value = value
+        deinit {
+            withUnsafeMutablePointerToElements { $0.destroyLock() }
         }
     }
 }

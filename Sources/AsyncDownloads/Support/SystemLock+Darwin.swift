@@ -1,22 +1,16 @@
 #if canImport(Darwin)
 internal import Darwin
 
-/// The lock of the operating system, at an address that does not change, as the system requires.
-struct SystemLock: ~Copyable {
-    private let address: UnsafeMutablePointer<os_unfair_lock>
+/// The lock of the operating system, which is used only at the address at which it was initialized.
+typealias SystemLock = os_unfair_lock
 
-    init() {
-        address = .allocate(capacity: 1)
-        address.initialize(to: os_unfair_lock())
-    }
+extension UnsafeMutablePointer<SystemLock> {
+    func initializeLock() { initialize(to: os_unfair_lock()) }
 
-    borrowing func lock() { os_unfair_lock_lock(address) }
+    func lock() { os_unfair_lock_lock(self) }
 
-    borrowing func unlock() { os_unfair_lock_unlock(address) }
+    func unlock() { os_unfair_lock_unlock(self) }
 
-    deinit {
-        address.deinitialize(count: 1)
-        address.deallocate()
-    }
+    func destroyLock() { deinitialize(count: 1) }
 }
 #endif

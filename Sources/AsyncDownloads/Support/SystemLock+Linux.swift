@@ -5,22 +5,16 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The lock of the operating system, at an address that does not change, as the system requires.
-struct SystemLock: ~Copyable {
-    private let address: UnsafeMutablePointer<pthread_mutex_t>
+/// The lock of the operating system, which is used only at the address at which it was initialized.
+typealias SystemLock = pthread_mutex_t
 
-    init() {
-        address = .allocate(capacity: 1)
-        pthread_mutex_init(address, nil)
-    }
+extension UnsafeMutablePointer<SystemLock> {
+    func initializeLock() { pthread_mutex_init(self, nil) }
 
-    borrowing func lock() { pthread_mutex_lock(address) }
+    func lock() { pthread_mutex_lock(self) }
 
-    borrowing func unlock() { pthread_mutex_unlock(address) }
+    func unlock() { pthread_mutex_unlock(self) }
 
-    deinit {
-        pthread_mutex_destroy(address)
-        address.deallocate()
-    }
+    func destroyLock() { pthread_mutex_destroy(self) }
 }
 #endif
