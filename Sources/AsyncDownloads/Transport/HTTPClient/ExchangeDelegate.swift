@@ -15,6 +15,8 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         var parts: PartQueue<ByteBuffer>
         /// Whether the event loop waits for room in the queue.
         var isWaiting = false
+        /// The semaphore at which the event loop waits; nil until it waits for the first time.
+        var signal: DispatchSemaphore?
         /// The promise that lets the connection be read again, if the queue is full and held back.
         var room: EventLoopPromise<Void>?
     }
@@ -30,7 +32,6 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     private let loop: DeliveryLoop
     private let whenEnded: @Sendable () -> Void
     private let state: Mutex<State>
-    private let room = DispatchSemaphore(value: 0)
     /// Measures the time in which parts of this exchange are queued.
     private let queueClock = CallbackClock()
 
@@ -150,39 +151,41 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     private func waitForRoom() -> EventLoopFuture<Void> {
         var isSlow = false
         while true {
-            let (waits, promise) = state.withLock { state -> (Bool, EventLoopPromise<Void>?) in
-                guard state.parts.isFull else { return (false, nil) }
+            let (signal, promise) = state.withLock { state -> (DispatchSemaphore?, EventLoopPromise<Void>?) in
+                guard state.parts.isFull else { return (nil, nil) }
                 if state.parts.isHeldBack || isSlow {
                     state.room = loop.eventLoop.makePromise()
-                } else {
-                    state.isWaiting = true
+                    return (nil, state.room)
                 }
-                return (state.isWaiting, state.room)
+                state.isWaiting = true
+                let signal = state.signal ?? DispatchSemaphore(value: 0)
+                state.signal = signal
+                return (signal, nil)
             }
-            guard waits else { return promise?.futureResult ?? loop.eventLoop.makeSucceededVoidFuture() }
-            isSlow = loop.clock.measure { !wait() }
+            guard let signal else { return promise?.futureResult ?? loop.eventLoop.makeSucceededVoidFuture() }
+            isSlow = loop.clock.measure { !wait(for: signal) }
         }
     }
 
     /// Waits for the end of ``State/isWaiting``; returns false after a tenth of a second.
-    private func wait() -> Bool {
-        if room.wait(timeout: .now() + .milliseconds(100)) == .success { return true }
+    private func wait(for signal: DispatchSemaphore) -> Bool {
+        if signal.wait(timeout: .now() + .milliseconds(100)) == .success { return true }
         let isEnding = state.withLock { state in
             defer { state.isWaiting = false }
             return !state.isWaiting
         }
         // The signal that follows must not end a later wait.
-        if isEnding { room.wait() }
+        if isEnding { signal.wait() }
         return isEnding
     }
 
     /// Changes the queue, and lets the event loop look at it again if it waits.
     private func endWait<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
-        let (value, isWaiting) = state.withLock { state in
+        let (value, signal) = state.withLock { state in
             defer { state.isWaiting = false }
-            return (change(&state), state.isWaiting)
+            return (change(&state), state.isWaiting ? state.signal : nil)
         }
-        if isWaiting { room.signal() }
+        signal?.signal()
         return value
     }
 

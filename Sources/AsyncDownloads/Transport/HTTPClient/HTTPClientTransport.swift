@@ -16,11 +16,12 @@ package final class HTTPClientTransport: Transport {
     ///
     /// A connection and the callbacks of its exchanges are thus on one loop. With one client for all loops, every part
     /// of a body would be passed from one thread to another.
-    private enum Clients {
-        case notCreated
-        /// The clients exist; `running` is the number of running exchanges for each host.
-        case created([Client], running: [String: Int])
-        case shutDown
+    private struct Clients {
+        /// The clients; empty until the first exchange.
+        var clients: [Client] = []
+        /// The number of running exchanges with each origin.
+        var running: [Origin?: Int] = [:]
+        var isShutDown = false
     }
 
     private struct Client {
@@ -29,7 +30,7 @@ package final class HTTPClientTransport: Transport {
     }
 
     private let configuration: HTTPClient.Configuration
-    private let state = Mutex(Clients.notCreated)
+    private let state = Mutex(Clients())
 
     /// Creates a transport; its HTTP clients are created for the first exchange.
     ///
@@ -65,8 +66,10 @@ package final class HTTPClientTransport: Transport {
             // at a time: each read takes memory, and bytes that are read together with the end of the connection may
             // not be delivered.
             let isSecure = (try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)) != nil
-            let allocator = FixedSizeRecvByteBufferAllocator(
-                capacity: isSecure ? ExchangeDelegate.secureReadLength : ExchangeDelegate.readLength)
+            // Small bodies are read into small buffers.
+            let allocator = AdaptiveRecvByteBufferAllocator(
+                minimum: 16 << 10, initial: 16 << 10,
+                maximum: isSecure ? ExchangeDelegate.secureReadLength : ExchangeDelegate.readLength)
             return channel.setOption(.recvAllocator, value: allocator)
                 .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
@@ -75,8 +78,7 @@ package final class HTTPClientTransport: Transport {
 
     deinit {
         // No exchange is running, because every transfer retains its transport.
-        guard case .created(let clients, _) = state.withLock({ $0 }) else { return }
-        for client in clients { client.client.shutdown { _ in } }
+        for client in state.withLock(\.clients) { client.client.shutdown { _ in } }
     }
 
     package var windowLength: Int64? { nil }
@@ -88,11 +90,10 @@ package final class HTTPClientTransport: Transport {
         do {
             let clientRequest = try HTTPClient.Request(url: request.url, method: .GET, headers: headers)
             let origin = Origin(request.url)
-            let host = "\(origin?.host ?? ""):\(origin?.port ?? 0)"
-            let client = try client(for: host)
+            let client = try client(for: origin)
             let delegate = ExchangeDelegate(
                 handler: handler, isSecure: origin?.scheme == "https", loop: client.loop
-            ) { [self] in ended(at: host) }
+            ) { [self] in ended(at: origin) }
             return HTTPClientExchange(
                 task: client.client.execute(request: clientRequest, delegate: delegate), delegate: delegate)
         } catch {
@@ -103,44 +104,39 @@ package final class HTTPClientTransport: Transport {
 
     package func shutdown() async {
         let clients = state.withLock { state in
-            defer { state = .shutDown }
-            return state
+            defer { state = Clients(isShutDown: true) }
+            return state.clients
         }
-        guard case .created(let clients, _) = clients else { return }
         // An error is ignored, because a caller can't do anything about a connection that fails to close.
         for client in clients { try? await client.client.shutdown() }
     }
 
-    /// Returns a client for another exchange with `host`, and creates the clients if they don't exist.
+    /// Returns a client for another exchange with `origin`, and creates the clients if they don't exist.
     ///
     /// Successive exchanges use the same client and therefore its connections; concurrent exchanges use all clients.
-    private func client(for host: String) throws -> Client {
+    private func client(for origin: Origin?) throws -> Client {
         try state.withLock { state in
-            switch state {
-            case .created(let clients, var running):
-                let count = running[host, default: 0]
-                running[host] = count + 1
-                state = .created(clients, running: running)
-                return clients[Int((UInt(bitPattern: host.hashValue) &+ UInt(count)) % UInt(clients.count))]
-            case .shutDown: throw DownloadError(.shutDown)
-            case .notCreated: break
+            if state.isShutDown { throw DownloadError(.shutDown) }
+            if state.clients.isEmpty {
+                if let shortage = DescriptorShortage.error(opening: EventLoops.descriptorCount + 1) { throw shortage }
+                state.clients = EventLoops.all.map { loop in
+                    Client(
+                        client: HTTPClient(
+                            eventLoopGroupProvider: .shared(loop.eventLoop), configuration: configuration),
+                        loop: loop)
+                }
             }
-            if let shortage = DescriptorShortage.error(opening: EventLoops.descriptorCount + 1) { throw shortage }
-            let clients = EventLoops.all.map { loop in
-                Client(
-                    client: HTTPClient(eventLoopGroupProvider: .shared(loop.eventLoop), configuration: configuration),
-                    loop: loop)
-            }
-            state = .created(clients, running: [host: 1])
-            return clients[Int(UInt(bitPattern: host.hashValue) % UInt(clients.count))]
+            let count = state.running[origin, default: 0]
+            state.running[origin] = count + 1
+            let index = (UInt(bitPattern: origin.hashValue) &+ UInt(count)) % UInt(state.clients.count)
+            return state.clients[Int(index)]
         }
     }
 
-    private func ended(at host: String) {
+    private func ended(at origin: Origin?) {
         state.withLock { state in
-            guard case .created(let clients, var running) = state, let count = running[host] else { return }
-            running[host] = count == 1 ? nil : count - 1
-            state = .created(clients, running: running)
+            guard let count = state.running[origin] else { return }
+            state.running[origin] = count == 1 ? nil : count - 1
         }
     }
 }
