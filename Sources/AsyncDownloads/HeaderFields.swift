@@ -34,19 +34,35 @@ public struct HeaderFields: Sendable {
     /// at the end, and removes all other occurrences; setting `nil` removes every occurrence.
     public subscript(name: String) -> String? {
         get {
-            let values = values(for: name)
-            return values.isEmpty ? nil : values.joined(separator: ", ")
+            var values = lazyValues(for: name).makeIterator()
+            guard var joined = values.next() else { return nil }
+            while let value = values.next() { joined += ", " + value }
+            return joined
         }
         set {
-            let position = fields.firstIndex { $0.name.equalsIgnoringASCIICase(name) } ?? fields.endIndex
-            fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
-            if let newValue { fields.insert((name, newValue), at: position) }
+            let position = fields.firstIndex { $0.name.equalsIgnoringASCIICase(name) }
+            guard let newValue, let position else {
+                if let newValue { return fields.append((name, newValue)) }
+                return fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
+            }
+            fields[position] = (name, newValue)
+            while let other = fields.lastIndex(where: { $0.name.equalsIgnoringASCIICase(name) }), other > position {
+                fields.remove(at: other)
+            }
         }
     }
 
     /// Returns the values of all fields with this name, in order; empty if there are none.
-    public func values(for name: String) -> [String] {
-        fields.compactMap { $0.name.equalsIgnoringASCIICase(name) ? $0.value : nil }
+    public func values(for name: String) -> [String] { Array(lazyValues(for: name)) }
+
+    /// The values of all fields with this name, in order.
+    func lazyValues(for name: String) -> some Sequence<String> {
+        fields.lazy.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
+    }
+
+    /// Reserves memory for this number of fields.
+    mutating func reserveCapacity(_ count: Int) {
+        fields.reserveCapacity(count)
     }
 
     /// Appends a field, and keeps existing fields with the same name.

@@ -34,6 +34,12 @@ extension URL {
         }
     }
 
+    /// Whether the URL has this plain file path.
+    func isPlainFile(at path: String) -> Bool {
+        var text = absoluteString
+        return text.withUTF8 { $0.isPlainFileURL && $0.dropFirst("file://".utf8.count).elementsEqual(path.utf8) }
+    }
+
     /// Whether the URL has a plain file path.
     var isPlainFile: Bool {
         var text = absoluteString

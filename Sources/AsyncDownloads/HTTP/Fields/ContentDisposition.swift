@@ -8,7 +8,7 @@ package struct ContentDisposition: Sendable, Hashable {
 
     /// Reads the first `Content-Disposition` field; `nil` if there is no such field.
     package init?(_ headers: HeaderFields) {
-        guard let text = headers.values(for: "Content-Disposition").first else { return nil }
+        guard let text = headers.first("Content-Disposition") else { return nil }
         self.init(text)
     }
 

@@ -9,13 +9,12 @@ package enum ContentLength: Sendable, Hashable {
 
     /// Reads the `Content-Length` fields; a number that is repeated, in several fields or in a list, counts once.
     package init(_ headers: HeaderFields) {
-        let fields = headers.values(for: "Content-Length")
         // Almost every response has one field with one number.
-        if fields.count == 1, let number = Self.number(fields[0][...]) {
+        if case .value(let field) = headers.singleton("Content-Length"), let number = Self.number(field[...]) {
             self = .value(number)
             return
         }
-        let values = fields.flatMap { value in
+        let values = headers.values(for: "Content-Length").flatMap { value in
             value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(Substring.init)
         }
         let numbers = Set(values.map(Self.number))

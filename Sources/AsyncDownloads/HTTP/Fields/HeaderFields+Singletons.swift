@@ -16,15 +16,20 @@ extension HeaderFields {
         }
     }
 
+    /// Returns the value of the first field with this name.
+    package func first(_ name: String) -> String? { lazyValues(for: name).first { _ in true } }
+
     /// Returns the single value of the fields with this name.
     ///
     /// Values are compared byte for byte, without surrounding white space.
     package func singleton(_ name: String) -> Singleton {
-        let values = values(for: name)
-        guard let first = values.first else { return .absent }
-        let isRepeated = values.dropFirst().allSatisfy {
-            $0.trimmingFieldWhitespace().hasSameBytes(as: first.trimmingFieldWhitespace())
+        var values = lazyValues(for: name).makeIterator()
+        guard let first = values.next() else { return .absent }
+        while let other = values.next() {
+            guard other.trimmingFieldWhitespace().hasSameBytes(as: first.trimmingFieldWhitespace()) else {
+                return .conflicting
+            }
         }
-        return isRepeated ? .value(first) : .conflicting
+        return .value(first)
     }
 }

@@ -13,7 +13,7 @@ package enum RetryAfter: Sendable, Hashable {
 
     /// Reads the first `Retry-After` field; `nil` if it is missing or malformed.
     package init?(_ headers: HeaderFields, now: HTTPDate? = nil) {
-        guard let text = headers.values(for: "Retry-After").first else { return nil }
+        guard let text = headers.first("Retry-After") else { return nil }
         self.init(text, now: now)
     }
 

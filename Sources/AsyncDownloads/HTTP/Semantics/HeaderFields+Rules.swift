@@ -88,4 +88,7 @@ extension HeaderFields {
             value.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingFieldWhitespace() }
         }.filter { !$0.isEmpty }
     }
+
+    /// Whether the server says that it supports no range requests (RFC 9110, 14.3).
+    var refusesRanges: Bool { self["Accept-Ranges"]?.trimmingFieldWhitespace().equalsIgnoringASCIICase("none") == true }
 }

@@ -245,7 +245,7 @@ package struct ResponseInterpreter: Sendable {
         text.flatMap { $0.utf8.count <= Self.longestText ? $0 : nil }
     }
 
-    private func contentType(_ head: ResponseHead) -> String? { head.headers.values(for: "Content-Type").first }
+    private func contentType(_ head: ResponseHead) -> String? { head.headers.first("Content-Type") }
 
     private func lastModified(_ head: ResponseHead) -> String? {
         recordable(head.headers.singleton("Last-Modified").value)

@@ -16,6 +16,8 @@ struct PartialNames: Sendable, Hashable {
     let directory: String
     /// The common prefix of all names.
     let stem: String
+    /// The path of ``stem`` in the directory.
+    private let path: String
 
     /// - Parameter user: The ID of the user who owns the files.
     init(_ location: PartialLocation, user: UInt32) {
@@ -27,10 +29,11 @@ struct PartialNames: Sendable, Hashable {
     init(directory: String, stem: String) {
         self.directory = Self.withoutSlash(directory)
         self.stem = stem
+        path = Self.join(self.directory, stem)
     }
 
-    var lock: String { Self.join(directory, stem + Self.lockSuffix) }
-    var checkpoint: String { Self.join(directory, stem + Self.checkpointSuffix) }
+    var lock: String { path + Self.lockSuffix }
+    var checkpoint: String { path + Self.checkpointSuffix }
 
     /// Returns the path of the partial file, or of a related file, in the partial's directory or in a destination's.
     func path(_ claim: Claim, _ suffix: Suffix, in directory: String? = nil) -> String {
@@ -75,7 +78,7 @@ struct PartialNames: Sendable, Hashable {
     static func lastComponent(of path: String) -> String {
         if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
             let name = path.utf8[path.utf8.index(after: slash)...]
-            if !name.isEmpty { return String(decoding: name, as: UTF8.self) }
+            if !name.isEmpty { return String(Substring(name)) }
         }
         return path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? "/"
     }
@@ -87,7 +90,12 @@ struct PartialNames: Sendable, Hashable {
 
     /// Returns the path of `name` in `directory`.
     static func join(_ directory: String, _ name: String) -> String {
-        directory.utf8.last == UInt8(ascii: "/") ? directory + name : "\(directory)/\(name)"
+        var path = ""
+        path.reserveCapacity(directory.utf8.count + 1 + name.utf8.count)
+        path += directory
+        if directory.utf8.last != UInt8(ascii: "/") { path += "/" }
+        path += name
+        return path
     }
 
     private static func withoutSlash(_ path: String) -> String {

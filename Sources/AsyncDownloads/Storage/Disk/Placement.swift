@@ -153,7 +153,9 @@ struct Placement {
 
     /// Syncs the target directories other than the partial's own; returns false if one cannot be synced.
     mutating func synchronizeOtherDirectories() -> Bool {
-        Set(directories).subtracting([ByteText(names.directory)]).reduce(true) { synchronize($1) && $0 }
+        let own = ByteText(names.directory)
+        guard directories.contains(where: { $0 != own }) else { return true }
+        return Set(directories).subtracting([own]).reduce(true) { synchronize($1) && $0 }
     }
 
     /// Syncs the partial's own directory if a target is in it, or if `hasChanged` is true.
@@ -165,11 +167,11 @@ struct Placement {
     /// Syncs a directory; a failure applies to each target in it, because its new name may be lost (rule 45).
     @discardableResult
     private mutating func synchronize(_ directory: ByteText) -> Bool {
+        guard store.synchronizes(file) else { return true }
         let served = results.indices.filter { index in
             if case .success = results[index] { directories[index] == directory } else { false }
         }
-        let isNeeded = !served.isEmpty || directory == ByteText(names.directory)
-        guard store.synchronizes(file), isNeeded else { return true }
+        guard !served.isEmpty || directory == ByteText(names.directory) else { return true }
         do {
             try store.synchronizeDirectoryRetrying(directory.text)
             return true

@@ -15,11 +15,11 @@ extension POSIXFileSystem {
 
     package func information(at path: String) throws(FileFailure) -> FileInformation? {
         var status = stat()
-        if lstat(path, &status) == 0 { return FileInformation(status) }
+        if systemStatus(path, &status) == 0 { return FileInformation(status) }
         // Most often a file is missing, and the description of a failure takes longer than the call.
         if errno == ENOENT { return nil }
         do {
-            _ = try call("examine", path) { lstat(path, &status) }
+            _ = try call("examine", path) { systemStatus(path, &status) }
         } catch let error where error.kind == .missing {
             return nil
         }

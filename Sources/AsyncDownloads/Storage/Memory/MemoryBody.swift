@@ -21,6 +21,9 @@ struct MemoryBody: Sendable {
     /// Writes all of `source` at `offset`.
     mutating func write(_ source: UnsafeRawBufferPointer, at offset: Int64) {
         let start = Int(offset)
+        defer { received.insert(offset..<offset + Int64(source.count)) }
+        // Most small bodies arrive at once.
+        if start == 0, bytes.isEmpty { return bytes = Data(source) }
         if start > bytes.count { bytes.append(Data(count: start - bytes.count)) }
         let end = min(bytes.count, start + source.count)
         if start < end {
@@ -29,7 +32,6 @@ struct MemoryBody: Sendable {
         UnsafeRawBufferPointer(rebasing: source[(end - start)...]).withMemoryRebound(to: UInt8.self) { rest in
             bytes.append(rest)
         }
-        received.insert(offset..<offset + Int64(source.count))
     }
 
     /// Discards the bytes that are not in `received`.
