@@ -155,7 +155,8 @@ struct FileDelivery {
 
     /// Places the file, or copies of it, at the targets.
     private mutating func place(at targets: [PlacementTarget]) -> [Result<String, DownloadError>] {
-        for case .path(let path, _) in targets.map(\.place) {
+        for target in targets {
+            guard case .path(let path, _) = target.place else { continue }
             environment.destinations.waitUntilFree(path, for: digest)
         }
         if let placedPath { return environment.store.place(copyOf: placedPath, at: targets, for: location) }
@@ -207,7 +208,7 @@ struct FileDelivery {
         // The final URL was valid when the request for it was sent.
         let finalURL = isFinal ? request.url.absoluteURL : URL(string: representation.finalURL) ?? request.url
         let url = path.map { path in
-            if case .file(let url) = request.destination, url.plainFilePath == path { return url.absoluteURL }
+            if case .file(let url) = request.destination, url.isPlainFile(at: path) { return url.absoluteURL }
             return URL(fileURLWithPath: path, isDirectory: false)
         }
         var file = DownloadedFile(

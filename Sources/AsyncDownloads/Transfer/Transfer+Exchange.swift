@@ -43,24 +43,17 @@ extension Transfer {
             return (state.machine.bytesArrived(bytes.count, exchange: id, at: now), state.partial, isAside)
         }
         guard let partial else { return .ready }
-        let (parts, take): ([ExchangeProgress.Part], PartHandler)
-        switch decision {
-        case .ignore: return .ready
-        case .write(let wanted): (parts, take) = (wanted, write)
-        case .compare(let wanted): (parts, take) = ([wanted], compare)
-        }
         guard isAside else {
-            for part in parts { take(part.bytes(of: bytes), part.offset, partial, id, false) }
+            take(bytes, decision, partial, id, isAside: false)
             return pace(bytes.count, receiver)
         }
+        if case .ignore = decision { return .ready }
         let copy = [UInt8](bytes)
         let end = receiver.holdEnd()
         let gate = Gate()
         let pace = pace(bytes.count, receiver)
-        work.queue.async {
-            copy.withUnsafeBytes { bytes in
-                for part in parts { take(part.bytes(of: bytes), part.offset, partial, id, true) }
-            }
+        work.queue.async { [self] in
+            copy.withUnsafeBytes { take($0, decision, partial, id, isAside: true) }
             if case .notYet(let paceGate) = pace { paceGate.onOpen { gate.open() } } else { gate.open() }
             end.release()
         }
@@ -69,23 +62,31 @@ extension Transfer {
 
     /// The largest number of bytes that an exchange should deliver at once; nil without a bandwidth limit.
     var longestPart: Int? {
-        let parts = [environment.bandwidth.longestPart, work.bandwidth.longestPart].compactMap { $0 }
-        return parts.min()
+        let (all, own) = (environment.bandwidth.longestPart, work.bandwidth.longestPart)
+        return all.map { min($0, own ?? $0) } ?? own
     }
 
     /// Counts bytes that were received, and holds back the next ones if a bandwidth limit is reached.
     private func pace(_ count: Int, _ receiver: ExchangeReceiver) -> Readiness {
-        let gates = [environment.bandwidth.received(count), work.bandwidth.received(count)].compactMap { $0 }
-        guard !gates.isEmpty, let gate = receiver.paceGate(gates) else { return .ready }
+        let (all, own) = (environment.bandwidth.received(count), work.bandwidth.received(count))
+        guard all != nil || own != nil, let gate = receiver.paceGate([all, own].compactMap { $0 }) else {
+            return .ready
+        }
         return .notYet(gate)
     }
 
-    /// Writes or compares the bytes at an offset of the partial file, possibly on the transfer's queue.
-    private typealias PartHandler =
-        @Sendable (
-            _ bytes: UnsafeRawBufferPointer, _ offset: Int64, _ partial: any Partial, _ exchange: ExchangeID,
-            _ isAside: Bool
-        ) -> Void
+    /// Writes or compares the parts of the bytes, possibly on the transfer's queue.
+    private func take(
+        _ bytes: UnsafeRawBufferPointer, _ decision: TransferStateMachine.BytesDecision, _ partial: any Partial,
+        _ id: ExchangeID, isAside: Bool
+    ) {
+        switch decision {
+        case .ignore: break
+        case .write(let parts):
+            for part in parts { write(part.bytes(of: bytes), at: part.offset, to: partial, id, isAside: isAside) }
+        case .compare(let part): compare(part.bytes(of: bytes), at: part.offset, in: partial, id)
+        }
+    }
 
     func exchangeWaits(forConnectivity isWaiting: Bool, exchange id: ExchangeID) {
         update { state, decision in
@@ -95,14 +96,14 @@ extension Transfer {
 
     func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
         update { state, decision in
-            if let receiver = state.receivers.removeValue(forKey: id) { answered(receiver, nil, state, &decision) }
+            if let receiver = state.receivers.remove(id) { answered(receiver, nil, state, &decision) }
             decision.actions += state.machine.exchangeEnded(end, exchange: id, at: now)
         }
     }
 
     /// Compares the bytes with those in the partial file.
-    @Sendable private func compare(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int64, in partial: any Partial, _ id: ExchangeID, isAside: Bool
+    private func compare(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, in partial: any Partial, _ id: ExchangeID
     ) {
         let result = timed(partial) {
             Result { () throws(DownloadError) in try partial.holds(bytes, at: offset) }
@@ -113,7 +114,7 @@ extension Transfer {
         }
     }
 
-    @Sendable private func write(
+    private func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: any Partial, _ id: ExchangeID, isAside: Bool
     ) {
         let result = timed(partial) {

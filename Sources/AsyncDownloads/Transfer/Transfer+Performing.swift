@@ -61,8 +61,9 @@ extension Transfer {
                 (state.receivers, state.machine.connectionReport, state.machine.permit.host, state.partial?.volume)
             }
             let budget = report.map { connectionBudget($0, host: host, volume: volume) }
+            let statuses = receivers.elements.map { ($0.id, $0.element.callbackStatus) }
             let lesson = update { state, decision in
-                decision.actions += state.machine.tick(at: now, receivers.mapValues(\.callbackStatus), budget)
+                decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
                 return state.machine.extras.takeLesson()
             }
             if let lesson { environment.connections.learn(lesson.lesson, about: lesson.origin, at: now) }
@@ -97,7 +98,7 @@ extension Transfer {
         let timers = update { state, decision in
             defer {
                 (state.tick, state.retry, state.mark) = (nil, nil, nil)
-                state.receivers = [:]
+                state.receivers = SerialTable()
             }
             if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
             if state.machine.extras.hasMeasured {

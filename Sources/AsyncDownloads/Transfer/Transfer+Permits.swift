@@ -54,7 +54,7 @@ extension Transfer {
             if begun == nil { state.permit.ticket = nil }
         }
         guard let begun else { return state.machine.requestHeld(id, at: now) }
-        state.receivers[id] = ExchangeReceiver(transfer: self, exchange: id, request: begun)
+        state.receivers.append(ExchangeReceiver(transfer: self, exchange: id, request: begun), id: id)
         return nil
     }
 

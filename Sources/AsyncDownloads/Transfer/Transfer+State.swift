@@ -40,6 +40,16 @@ extension Transfer.State {
         return restWaiters
     }
 
+    /// Adds actions after the pending ones; `actions` is empty afterward.
+    mutating func add(_ actions: inout [TransferAction]) {
+        if pending.isEmpty {
+            swap(&pending, &actions)
+        } else {
+            pending += actions
+            actions = []
+        }
+    }
+
     /// Returns the pending actions to a thread that performs them, unless another thread performs actions.
     mutating func beginPerforming() -> [TransferAction] {
         guard !isPerforming, !pending.isEmpty else { return [] }

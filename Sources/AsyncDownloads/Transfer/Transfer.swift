@@ -25,7 +25,7 @@ final class Transfer: Sendable {
         /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
         var isMovingToDisk = false
         /// The receivers of the exchanges that have not ended.
-        var receivers: [ExchangeID: ExchangeReceiver] = [:]
+        var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
         var permit = Permit()
         /// The reserved paths of detached subscribers at which a file may still be placed.
         var heldPaths: [HeldPath] = []
@@ -192,7 +192,7 @@ final class Transfer: Sendable {
     ) -> ActiveTransfer {
         let key = TransferKey(request)
         let machine = TransferStateMachine(
-            settings: environment.settings(of: request, key), seed: UInt64.random(in: .min ... .max))
+            settings: environment.settings(of: request, key), seed: environment.nextSeed())
         return ActiveTransfer(
             work: Work(
                 key: key, location: environment.location(of: request, key, at: place),
@@ -222,7 +222,8 @@ final class Transfer: Sendable {
 
     private func enqueue(_ decision: inout Decision, in state: inout State) -> Turn {
         detachLate(&state, &decision)
-        var next = 0
+        // The actions that are left to perform are moved to the front.
+        var (next, left) = (0, 0)
         // The scheduler may answer at once, which adds actions.
         while next < decision.actions.count {
             defer { next += 1 }
@@ -248,8 +249,11 @@ final class Transfer: Sendable {
             default:
                 break
             }
-            state.pending.append(decision.actions[next])
+            decision.actions.swapAt(left, next)
+            left += 1
         }
+        decision.actions.removeSubrange(left...)
+        state.add(&decision.actions)
         if let retry = state.retry, !state.machine.awaitsTimer {
             // A timer that is no longer awaited would keep the transfer in memory until it fires.
             state.retry = nil

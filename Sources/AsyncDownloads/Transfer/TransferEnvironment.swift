@@ -19,6 +19,7 @@ final class TransferEnvironment: Sendable {
     let defaults: RequestDefaults
     /// The containers of the app, which may move between launches; nil on systems without any.
     let containers: AppContainers?
+    private let seeds = Mutex(SplitMix64(seed: UInt64.random(in: .min ... .max)))
     /// The directory of all partial files, or nil if each one is next to its destination.
     private let partialsDirectory: URL?
     /// The directory for bodies that have to be moved from memory to disk.
@@ -50,6 +51,13 @@ final class TransferEnvironment: Sendable {
         self.spillDirectory = spillDirectory
     }
 
+    /// Returns the seed of the random delays of one transfer.
+    ///
+    /// The system's generator is called once, because each of its numbers needs a system call.
+    func nextSeed() -> UInt64 {
+        seeds.withLock { $0.next() }
+    }
+
     var abandonment: AbandonmentPolicy { defaults.abandonment }
 
     /// Returns the limits of a request.
@@ -62,7 +70,8 @@ final class TransferEnvironment: Sendable {
     /// Returns the settings of the transfer of a request.
     func settings(of request: DownloadRequest, _ key: TransferKey) -> TransferSettings {
         TransferSettings(
-            url: URL(string: key.url) ?? request.url,
+            // Most URLs are in normal form, and parsing one again takes longer than comparing it.
+            url: key.url == request.url.absoluteString ? request.url : URL(string: key.url) ?? request.url,
             headers: request.callerHeaders,
             account: request.account,
             checksum: request.checksum,

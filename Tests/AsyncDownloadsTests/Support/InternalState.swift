@@ -3,7 +3,7 @@
 // Access to internal state, for tests that have to act at a certain moment.
 extension Downloader {
     /// The number of active subscribers of all transfers.
-    var callerCount: Int { liveTransfers.reduce(0) { $0 + $1.withState { $0.subscribers.active.count } } }
+    var callerCount: Int { liveTransfers.reduce(0) { $0 + $1.withState { $0.subscribers.activeCount } } }
 }
 
 extension Download {
@@ -36,7 +36,7 @@ extension Download {
     /// Waits until no callback of an engine is in progress, so that the idle timeout counts the time from now on.
     func waitForCallbacks() async {
         guard case .transfer(let transfer, _) = source else { return }
-        while transfer.withState({ $0.receivers.values.contains { $0.callbackStatus.isInCallback } }) {
+        while transfer.withState({ $0.receivers.elements.contains { $0.element.callbackStatus.isInCallback } }) {
             await Task.yield()
         }
     }

@@ -1,3 +1,8 @@
+/// Identifies one call that waits for a disk.
+struct DiskCallID: SerialIdentifier {
+    let rawValue: Int
+}
+
 /// The volumes that take long to write to, so that no engine's thread should wait for them.
 ///
 /// Bytes are written on the thread that delivers them, which is fastest, but blocks the other exchanges of that thread.
@@ -6,13 +11,13 @@
 final class SlowDisks: Sendable {
     private struct Volume {
         /// The start times of the calls in progress.
-        var running: [Int: Duration] = [:]
+        var running = SerialTable<DiskCallID, Duration>()
         var slowUntil: Duration?
     }
 
     private struct State {
         var volumes: [UInt64: Volume] = [:]
-        var lastNumber = 0
+        var calls = SerialNumbers<DiskCallID>()
     }
 
     /// The duration from which a write counts as slow.
@@ -28,23 +33,23 @@ final class SlowDisks: Sendable {
         return state.withLock { state in
             guard let known = state.volumes[volume] else { return false }
             if let end = known.slowUntil, now < end { return true }
-            return known.running.values.contains { now - $0 >= Self.longestWrite }
+            // The first one in progress has run for the longest time.
+            return known.running.first.map { now - $0 >= Self.longestWrite } ?? false
         }
     }
 
     /// Runs `body`, which waits for the disk of `volume`, and records its duration.
     func measure<Value>(_ volume: UInt64?, _ time: any TimeSource, _ body: () -> Value) -> Value {
         guard let volume else { return body() }
-        let start = time.now
-        let number = state.withLock { state in
-            state.lastNumber += 1
-            state.volumes[volume, default: Volume()].running[state.lastNumber] = start
-            return state.lastNumber
+        let (id, start) = state.withLock { state in
+            let (id, start) = (state.calls.next(), time.now)
+            state.volumes[volume, default: Volume()].running.append(start, id: id)
+            return (id, start)
         }
         defer {
             let end = time.now
             state.withLock { state in
-                state.volumes[volume]?.running[number] = nil
+                state.volumes[volume]?.running.remove(id)
                 if end - start >= Self.longestWrite { state.volumes[volume]?.slowUntil = end + Self.memory }
             }
         }

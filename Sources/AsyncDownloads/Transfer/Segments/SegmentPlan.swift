@@ -62,9 +62,9 @@ struct SegmentPlan: Sendable, Hashable {
 
     /// Returns the exchanges that have nothing left to write, with the number of bytes that their responses still
     /// contain.
-    func exhausted(_ received: IntervalSet) -> [(exchange: ExchangeID, surplus: Int64?)] {
-        segments.filter { $0.isExhausted(received) }.map { segment in
-            (segment.exchange, segment.responseEnd.map { $0 - segment.claimed })
+    func exhausted(_ received: IntervalSet) -> some Collection<(exchange: ExchangeID, surplus: Int64?)> {
+        segments.lazy.filter { $0.isExhausted(received) }.map { segment in
+            (exchange: segment.exchange, surplus: segment.responseEnd.map { $0 - segment.claimed })
         }
     }
 }

@@ -153,12 +153,10 @@ extension ExchangeProgress {
         let skipped = min(Int64(count), skippedCount)
         skippedCount -= skipped
         var wanted = Int64(count) - skipped
-        if let limit = [end, compares ? nil : limit].compactMap({ $0 }).min() {
-            let room = max(0, limit - position)
-            if wanted > room {
-                wanted = room
-                hasOverflowed = true
-            }
+        let room = max(0, min(end ?? .max, compares ? .max : limit ?? .max) - position)
+        if wanted > room {
+            wanted = room
+            hasOverflowed = true
         }
         defer { position += wanted }
         return Part(skipped: Int(skipped), count: Int(wanted), offset: position)

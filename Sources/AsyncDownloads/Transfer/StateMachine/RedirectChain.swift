@@ -86,6 +86,7 @@ struct RedirectChain: Sendable {
     /// `fields`.
     func headers(_ own: CallerHeaders, adding fields: HeaderFields) -> HeaderFields {
         var headers = hasLeftOrigin ? own.publicFields : own.fields
+        headers.reserveCapacity(headers.count + 8)
         // Rule 6: offsets count the bytes of the representation only without a content coding.
         headers["Accept-Encoding"] = "identity"
         if headers["Accept"] == nil { headers["Accept"] = "*/*" }

@@ -62,15 +62,15 @@ extension TransferStateMachine {
     /// - The newest ones, where there are more than the controller permits.
     mutating func cancelUseless(at now: Duration) -> [TransferAction] {
         guard case .exchanging = state else { return [] }
-        var useless = bytes.isComplete ? plan.requests.keys.sorted { $0.rawValue < $1.rawValue } : []
+        var actions = bytes.isComplete ? cancelUnanswered(at: now) : []
         let longestSurplus = bytes.isComplete ? 0 : settings.segmentLimits.longestSurplus
-        useless += plan.exhausted(bytes.intervals).filter { ($0.surplus ?? 0) > longestSurplus }.map(\.exchange)
-        var actions: [TransferAction] = []
-        for id in useless { actions += cancelExchange(id, at: now) }
+        for (id, surplus) in plan.exhausted(bytes.intervals) where (surplus ?? 0) > longestSurplus {
+            actions += cancelExchange(id, at: now)
+        }
         // Where no further ones are started, those that were accepted continue.
-        guard !extras.isOff else { return actions }
+        guard !extras.isOff, plan.segments.count > extras.number else { return actions }
         let newest = plan.segments.map(\.exchange).sorted { $0.rawValue > $1.rawValue }
-        for id in newest.prefix(max(0, plan.segments.count - extras.number)) {
+        for id in newest.prefix(plan.segments.count - extras.number) {
             actions += cancelExchange(id, at: now)
         }
         return actions
@@ -145,7 +145,8 @@ extension TransferStateMachine {
 
     /// Cancels the extra exchanges without a head.
     private mutating func cancelUnanswered(at now: Duration) -> [TransferAction] {
-        plan.requests.keys.sorted { $0.rawValue < $1.rawValue }.flatMap { cancelExchange($0, at: now) }
+        guard !plan.requests.isEmpty else { return [] }
+        return plan.requests.keys.sorted { $0.rawValue < $1.rawValue }.flatMap { cancelExchange($0, at: now) }
     }
 }
 

@@ -70,12 +70,13 @@ extension TransferStateMachine {
             isPartialOpen = true
             isPollingOwner = false
             checkpoints = CheckpointSchedule()
-            let report = take(finding, at: now)
+            var actions = take(finding, at: now)
             switch purpose {
-            case .transferring: return report + applyIntent(at: now)
+            case .transferring: actions += applyIntent(at: now)
             // A subscriber that has resumed meanwhile wants the bytes, and has no permit yet.
-            case .purging: return report + close(intent == .run ? .keeping : .purging, at: now)
+            case .purging: actions += close(intent == .run ? .keeping : .purging, at: now)
             }
+            return actions
         }
     }
 

@@ -78,13 +78,16 @@ extension TransferStateMachine {
         if exchange.exceedsPromise { return exceeded(exchange, at: now) }
         // The race of a write with a stop: the bytes count, and nothing more happens here.
         guard case .exchanging = state, exchange.isReceiving else { return [] }
-        let actions = reportWritten(count, at: now)
-        guard exchange.hasOverflowed else {
+        var actions = reportWritten(count, at: now)
+        if exchange.hasOverflowed {
+            let limit = demands.byteLimit ?? bytes.count
+            actions += drain(.fail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed")), at: now)
+        } else {
             let isExhausted = plan[id]?.isExhausted(bytes.intervals) ?? false
-            return actions + (isExhausted || bytes.isComplete ? cancelUseless(at: now) : []) + startExtras(at: now)
+            if isExhausted || bytes.isComplete { actions += cancelUseless(at: now) }
+            actions += startExtras(at: now)
         }
-        let limit = demands.byteLimit ?? bytes.count
-        return actions + drain(.fail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed")), at: now)
+        return actions
     }
 
     private mutating func reportWritten(_ count: Int, at now: Duration) -> [TransferAction] {
@@ -149,13 +152,19 @@ extension TransferStateMachine {
             _ = exchanges.remove(id)
             if let error = failure(of: end) ?? shortfall(exchange) { return failed(error, at: now) }
             plan.ended(id)
-            let verification = exchange.compares ? comparisonEnded(exchange) : []
+            var actions = exchange.compares ? comparisonEnded(exchange) : []
             if exchange.isExtra, let last = exchange.request.range?.last, exchange.position <= last {
                 extras.receivedShortResponse(of: exchange.position - exchange.request.start)
             }
-            guard exchanges.isEmpty else { return verification + cancelUseless(at: now) + startExtras(at: now) }
-            if let delay = delay(after: exchange) { return verification + wait(for: delay, isPaced: true) }
-            return verification + proceed(.advance, at: now)
+            if !exchanges.isEmpty {
+                actions += cancelUseless(at: now)
+                actions += startExtras(at: now)
+            } else if let delay = delay(after: exchange) {
+                actions += wait(for: delay, isPaced: true)
+            } else {
+                actions += proceed(.advance, at: now)
+            }
+            return actions
         }
     }
 

@@ -7,7 +7,8 @@ extension TransferStateMachine {
     mutating func advance(at now: Duration) -> [TransferAction] {
         var actions = rollBackUnverified()
         if bytes.comparison == nil, bytes.isComplete, let representation = bytes.representation {
-            return actions + finish(representation, at: now)
+            actions += finish(representation, at: now)
+            return actions
         }
         // A URL that has waited for a permit may be too old by now.
         address.willRequest(at: now, freshFor: Self.longestRefreshWithPermit)
@@ -22,7 +23,8 @@ extension TransferStateMachine {
         if let comparison = startComparison(at: now) { return actions + comparison }
         if !bytes.intervals.isEmpty, !bytes.isResumable { actions += restart(.noValidator) }
         let range = strategy.range(from: bytes.intervals.prefixEnd, validator: bytes.representation?.validator)
-        return actions + startExchange(range, at: now)
+        actions += startExchange(range, at: now)
+        return actions
     }
 
     /// Starts an exchange for these bytes.
@@ -36,7 +38,9 @@ extension TransferStateMachine {
         extraAddress = ExtraAddress()
         state = .exchanging
         // The timer is set first: a check that is due while the engine returns the exchange must not be missed.
-        return keepTicking() + send(ExchangeProgress(request: range, compares: compares, at: now), at: now)
+        var actions = keepTicking()
+        actions += send(ExchangeProgress(request: range, compares: compares, at: now), at: now)
+        return actions
     }
 
     /// Handles the head of an exchange, after which its body may flow as the reply says.
@@ -60,7 +64,7 @@ extension TransferStateMachine {
             exchange.compares
             ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
             : handle(interpreter.decide(head), head, id, at: now)
-        if head.headers.tokens(for: "Accept-Ranges") == ["none"] { extras.turnOff() }
+        if head.headers.refusesRanges { extras.turnOff() }
         return (reply(to: id), actions)
     }
 
@@ -179,7 +183,8 @@ extension TransferStateMachine {
         address.answered()
         strategy.bodyStarted()
         actions += emitStart()
-        return actions + (replacesBytes ? [.startPartial(new, exchange: id)] : [])
+        if replacesBytes { actions.append(.startPartial(new, exchange: id)) }
+        return actions
     }
 
     /// Assigns the missing bytes to an exchange that was started while no other one was alive.

@@ -172,9 +172,8 @@ extension TransferStateMachine {
     }
 
     private var exchangePhase: Phase {
-        let exchanges = exchanges.all.map(\.exchange)
-        if exchanges.contains(where: \.isReceiving) { return .receiving }
-        return exchanges.contains(where: \.isHeldBack) ? .preparing : .connecting
+        if exchanges.all.contains(where: \.exchange.isReceiving) { return .receiving }
+        return exchanges.all.contains(where: \.exchange.isHeldBack) ? .preparing : .connecting
     }
 
     /// The latest progress.

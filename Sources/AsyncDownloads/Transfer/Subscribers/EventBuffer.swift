@@ -34,6 +34,8 @@ struct EventBuffer: Sendable {
             unread[unread.count - 1].event = event
         } else {
             let omittedCount = unread.count == Self.capacity ? makeRoom(for: event.kind) : 0
+            // As many as a small file has, so that the array doesn't grow step by step.
+            if unread.isEmpty { unread.reserveCapacity(6) }
             unread.append(Unread(event: event, omittedCount: omittedCount))
         }
         return []

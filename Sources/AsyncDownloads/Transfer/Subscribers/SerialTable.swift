@@ -16,12 +16,15 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
+    /// The element with the lowest identifier.
+    var first: Element? { entries.lazy.compactMap(\.element).first }
+
     /// The identifiers in ascending order.
     var ids: [ID] { entries.compactMap { $0.element == nil ? nil : $0.id } }
 
     /// The elements in the order of their identifiers.
-    var elements: [(id: ID, element: Element)] {
-        entries.compactMap { entry in entry.element.map { (entry.id, $0) } }
+    var elements: some Sequence<(id: ID, element: Element)> {
+        entries.lazy.compactMap { entry in entry.element.map { (id: entry.id, element: $0) } }
     }
 
     /// Returns a copy of an element, or nil if there is none with this identifier.
@@ -54,14 +57,23 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
         return element
     }
 
+    /// Removes the elements for which `isUnwanted` returns true.
+    mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+        entries.removeAll { $0.element.map(isUnwanted) ?? true }
+        count = entries.count
+    }
+
     /// Changes an element, and returns what `body` returns; nil if there is no element with this identifier.
     mutating func update<Value>(_ id: ID, _ body: (inout Element) -> Value) -> Value? {
         index(of: id).flatMap { update(at: $0, body) }
     }
 
     /// Changes all elements, in the order of their identifiers.
-    mutating func updateAll(_ body: (inout Element) -> Void) {
-        for index in entries.indices { _ = update(at: index, body) }
+    mutating func updateAll(_ body: (ID, inout Element) -> Void) {
+        for index in entries.indices {
+            let id = entries[index].id
+            _ = update(at: index) { body(id, &$0) }
+        }
     }
 
     private mutating func update<Value>(at index: Int, _ body: (inout Element) -> Value) -> Value? {

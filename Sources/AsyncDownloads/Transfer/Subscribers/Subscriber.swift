@@ -46,7 +46,7 @@ struct Subscriber: Sendable {
 
     mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
         var effects: [DeferredEffect] = []
-        buffers.updateAll { buffer in effects += buffer.put(event) }
+        buffers.updateAll { _, buffer in effects += buffer.put(event) }
         return effects
     }
 
@@ -55,7 +55,7 @@ struct Subscriber: Sendable {
         guard state != lastObservedState else { return [] }
         lastObservedState = state
         var effects: [DeferredEffect] = []
-        buffers.updateAll { buffer in
+        buffers.updateAll { _, buffer in
             if buffer.isObserver { effects += buffer.put(.progress(progress)) }
         }
         return effects
@@ -75,7 +75,7 @@ struct Subscriber: Sendable {
     mutating func end(_ outcome: Outcome) -> [DeferredEffect] {
         self.outcome = outcome
         var effects: [DeferredEffect] = []
-        buffers.updateAll { buffer in
+        buffers.updateAll { _, buffer in
             switch outcome {
             case .success(let file): effects += buffer.put(.finished(file)) + buffer.finish(nil)
             case .failure(let error): effects += buffer.finish(error)

@@ -37,7 +37,9 @@ struct SubscriberSet: Sendable {
     private var waiterNumbers = SerialNumbers<WaiterID>()
 
     /// The subscribers without an outcome, in the order in which they attached.
-    var active: [(id: SubscriberID, subscriber: Subscriber)] { running.elements.map { ($0.id, $0.element) } }
+    var active: some Sequence<(id: SubscriberID, subscriber: Subscriber)> {
+        running.elements.lazy.map { (id: $0.id, subscriber: $0.element) }
+    }
 
     /// The identifiers of the subscribers without an outcome, in the order in which they attached.
     var activeIDs: [SubscriberID] { running.ids }
@@ -211,7 +213,7 @@ struct SubscriberSet: Sendable {
     /// Emits an event to every subscriber without an outcome; paused ones receive no progress.
     mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
         var effects: [DeferredEffect] = []
-        running.updateAll { subscriber in
+        running.updateAll { _, subscriber in
             if subscriber.isPaused, case .progress = event { return }
             effects += subscriber.emit(event)
         }
@@ -222,7 +224,7 @@ struct SubscriberSet: Sendable {
     mutating func emitToPaused(_ event: DownloadEvent) -> [DeferredEffect] {
         guard pausedCount > 0 else { return [] }
         var effects: [DeferredEffect] = []
-        running.updateAll { subscriber in
+        running.updateAll { _, subscriber in
             if subscriber.isPaused { effects += subscriber.emit(event) }
         }
         return effects
@@ -231,7 +233,7 @@ struct SubscriberSet: Sendable {
     /// Ends every subscriber without an outcome.
     mutating func end(_ ending: TransferEnding) -> [DeferredEffect] {
         var effects: [DeferredEffect] = []
-        for (id, subscriber) in active {
+        for (id, subscriber) in Array(active) {
             let outcome: Outcome
             switch ending {
             case .finished(let results):
@@ -249,7 +251,7 @@ struct SubscriberSet: Sendable {
     /// Removes and returns the timers of all deadlines.
     mutating func takeDeadlineTimers() -> [any ScheduledAction] {
         var timers: [any ScheduledAction] = []
-        running.updateAll { subscriber in
+        running.updateAll { _, subscriber in
             if let timer = subscriber.takeDeadlineTimer() { timers.append(timer) }
         }
         return timers
@@ -258,7 +260,7 @@ struct SubscriberSet: Sendable {
     /// Removes and returns the reserved paths of the subscribers without an outcome.
     mutating func takeReservedPaths() -> [String] {
         var paths: [String] = []
-        running.updateAll { subscriber in
+        running.updateAll { _, subscriber in
             if let path = subscriber.takeReservedPath() { paths.append(path) }
         }
         return paths

@@ -10,7 +10,7 @@ struct Tally<Value: Equatable & Sendable>: Sendable {
     private var entries: [Entry] = []
 
     /// The values that occur, each once.
-    var values: some Collection<Value> & Sendable { entries.map(\.value) }
+    var values: some Collection<Value> { entries.lazy.map(\.value) }
 
     mutating func insert(_ value: Value) {
         if let index = entries.firstIndex(where: { $0.value == value }) {

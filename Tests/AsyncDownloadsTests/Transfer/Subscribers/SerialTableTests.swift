@@ -49,7 +49,7 @@ struct SerialTableTests {
                 element += "!"
                 return element.count
             } == 2)
-        table.updateAll { $0 += "?" }
+        table.updateAll { $1 += "?" }
         #expect(table.elements.map(\.element) == ["1?", "3!?"])
     }
 
