@@ -45,7 +45,7 @@ package enum RecordedDestination: Sendable, Hashable {
     ///   - containers: The containers of the app; nil on systems without any.
     init(_ path: String, relativeTo directory: String, _ containers: AppContainers?) {
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"
-        if path == directory {
+        if path.hasSameBytes(as: directory) {
             self = .below([])
         } else if path.utf8.starts(with: prefix.utf8) {
             // Bytes are compared, as the system does: a slash and a combining mark after it are one `Character`.

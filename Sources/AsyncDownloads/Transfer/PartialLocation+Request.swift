@@ -116,6 +116,6 @@ extension DownloadRequest {
         guard let directory = origin.directory else { return nil }
         let prefix = directory.hasSuffix("/") ? directory : directory + "/"
         let path = file.filePath
-        return path == directory || path.utf8.starts(with: prefix.utf8) ? directory : nil
+        return path.hasSameBytes(as: directory) || path.utf8.starts(with: prefix.utf8) ? directory : nil
     }
 }

@@ -159,10 +159,11 @@ extension Transfer {
     /// This is done between two rounds of the delivery, because another transfer may wait for one of these paths while
     /// this transfer waits for one of its paths.
     func releaseClosingPaths(_ state: inout State, except kept: String?) {
-        for held in state.heldPaths where held.isClosing && held.path != kept {
-            environment.destinations.release(held.path, for: key, wasClosing: true)
-        }
-        state.heldPaths.removeAll { $0.isClosing && $0.path != kept }
+        let kept = kept.map(ByteText.init)
+        let closing = state.heldPaths.filter { $0.isClosing && ByteText($0.path) != kept }
+        guard !closing.isEmpty else { return }
+        for held in closing { environment.destinations.release(held.path, for: key, wasClosing: true) }
+        state.heldPaths.removeAll { $0.isClosing && ByteText($0.path) != kept }
     }
 
     /// Ends the subscribers whose destination is `path` if no one can resume them.
@@ -177,8 +178,11 @@ extension Transfer {
         }
         let now = environment.time.now
         return decideLater { state, decision -> SubscriberID? in
-            let holders = state.subscribers.active.filter { $0.subscriber.reservedPath == path }
-            guard !holders.isEmpty, state.heldPaths.allSatisfy({ $0.path != path }),
+            // Bytes are compared, because two names of equivalent characters may be those of two files.
+            let holders = state.subscribers.active.filter {
+                $0.subscriber.reservedPath?.hasSameBytes(as: path) == true
+            }
+            guard !holders.isEmpty, state.heldPaths.allSatisfy({ !$0.path.hasSameBytes(as: path) }),
                 holders.allSatisfy({ $0.subscriber.isUnreachable })
             else { return nil }
             for (id, _) in holders { detach(id, DownloadError(.cancelled), &state, &decision, at: now) }

@@ -118,6 +118,23 @@ struct DestinationTests {
         }
     }
 
+    @Test func `a download keeps its destination if only an equivalent name is needed`() async throws {
+        try await LifecycleFixture.with { fixture async throws in
+            let (composed, decomposed) = ("\u{E9}.bin", "e\u{301}.bin")
+            let held = fixture.downloader.start(try fixture.request(to: composed))
+            var released: Download? = fixture.downloader.start(try fixture.request(to: decomposed))
+            try await InterruptionPoint.receiving.reach(on: fixture)
+            for download in [held, released] { download?.pause() }
+            await fixture.endCancelled()
+            released = nil
+            let other = fixture.downloader.start(try fixture.request("/other", to: decomposed))
+            await fixture.finish(other, Self.other)
+            #expect(other.state == .completed)
+            #expect(held.state == .paused)
+            held.cancel()
+        }
+    }
+
     @Test func `the destination of a transfer that finishes without subscribers is reserved until its end`()
         async throws
     {

@@ -19,6 +19,13 @@ struct RecordedDestinationTests {
         if !path.contains("A/~") { #expect(RecordedDestination(text: text) == recorded) }
     }
 
+    @Test(arguments: [
+        ("/d/\u{E9}", "/d/e\u{301}", "/d/e\u{301}"), ("/d/e\u{301}", "/d/\u{E9}", "/d/\u{E9}"),
+    ])
+    func `directories with equivalent names are different ones`(directory: String, path: String, text: String) {
+        #expect(RecordedDestination(path, relativeTo: directory, nil).text.utf8.elementsEqual(text.utf8))
+    }
+
     @Test(arguments: ["/d/", "/"])
     func `a directory with a slash at its end contains its files`(directory: String) {
         #expect(RecordedDestination("/d/a", relativeTo: directory, nil).text == (directory == "/" ? "d/a" : "a"))

@@ -61,7 +61,7 @@ package struct ContainerPath: Sendable, Hashable {
         for (base, directory) in candidates {
             let directory = Self.normalized(directory)
             guard directory != "/" else { continue }
-            if path == directory {
+            if path.hasSameBytes(as: directory) {
                 (self.base, relative) = (base, "")
                 return
             }
