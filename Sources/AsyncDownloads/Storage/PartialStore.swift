@@ -197,8 +197,8 @@ package protocol Partial: AnyObject, Sendable {
     /// no checkpoint describes bytes of another representation. After an error the partial accepts no bytes until
     /// another call of this method succeeds.
     ///
-    /// Throws if the destination cannot be replaced by a file. If the bytes are written to a file as they arrive and
-    /// the length is known, also throws if there is not enough free space.
+    /// Throws if there is not enough free space, if the bytes are written to a file as they arrive and the length is
+    /// known.
     func begin(_ representation: Representation) throws(DownloadError)
 
     /// Replaces the representation by what the server now reports for the same object, and keeps the bytes.

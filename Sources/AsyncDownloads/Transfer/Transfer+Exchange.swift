@@ -3,7 +3,7 @@ internal import Dispatch
 /// The callbacks of the engine, and the writing of the bytes that it delivers.
 extension Transfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
-        let (reply, gate, partial) = update { state, decision in
+        let (reply, gate, partial, credentials) = update { state, decision in
             answered(receiver, head, state, &decision)
             var (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
             decision.actions += actions
@@ -15,10 +15,14 @@ extension Transfer {
                 decision.actions.append(.startPartial(representation, exchange: id))
             }
             // The gate is set under the lock, before an action may open it.
-            return (reply, isAside ? receiver.shutGate() : nil, state.partial)
+            return (reply, isAside ? receiver.shutGate() : nil, state.partial, state.machine.credentials)
         }
         if let gate { return .notYet(gate) }
         if case .start(let representation) = reply, let partial {
+            // Again, because a destination may have become unusable since the request; if all have, nothing follows.
+            guard refuseDestinations() == nil else { return .ready }
+            // The queue may not have told the partial yet.
+            partial.useCredentials(credentials)
             let result = timed(partial) {
                 Result { () throws(DownloadError) in try partial.begin(representation) }
             }

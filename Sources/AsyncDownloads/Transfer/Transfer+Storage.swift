@@ -35,7 +35,7 @@ extension Transfer {
     /// Ends the subscribers whose destinations cannot receive a file, before bytes are fetched for them.
     ///
     /// - Returns: An error if no subscriber remains, so that nothing has to be opened.
-    private func refuseDestinations() -> DownloadError? {
+    func refuseDestinations() -> DownloadError? {
         let destinations = withState { state in
             state.machine.intent == .run
                 ? state.subscribers.active.map { ($0.id, $0.subscriber.request.destination.path) } : []
@@ -83,6 +83,7 @@ extension Transfer {
 
     func startPartial(_ representation: Representation, exchange id: ExchangeID) {
         onPartial { [self] partial in
+            guard refuseDestinations() == nil else { return }
             let result = Result { () throws(DownloadError) in try partial.begin(representation) }
             let allowsGaps = partial.allowsGaps
             update { state, decision in

@@ -55,7 +55,7 @@ extension BufferedPartial {
         if placement.isFinished {
             let last = takeAll()
             // Before directories are synced, which needs descriptors.
-            if placement.isTaken { lock.release(removing: false) } else { releaseLock() }
+            lock.release(removing: !placement.isTaken)
             last?.file?.close()
         } else {
             emptyLockFile(file)

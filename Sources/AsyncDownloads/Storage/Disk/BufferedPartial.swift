@@ -78,19 +78,11 @@ final class BufferedPartial: Partial {
             let isShort = representation.length.map { $0 <= store.bufferedLength } ?? !representation.isProvable
             guard isShort else { return try moveToFile(&state) }
             try checkOpen(state)
-            return nil
-        }
-        if let file { return try file.begin(representation) }
-        do {
-            try store.checkDestination(of: location, names)
-        } catch {
-            throw DownloadError(error)
-        }
-        state.withLock { state in
-            guard !state.isClosed else { return }
             state.body = MemoryBody(representation)
             state.isMixed = false
+            return nil
         }
+        try file?.begin(representation)
     }
 
     func updateRepresentation(_ representation: Representation) {
@@ -168,16 +160,10 @@ final class BufferedPartial: Partial {
         if let file = last.filled { file.discard() } else { remove(last) }
     }
 
-    /// Releases the lock, and removes its file unless another owner has the name.
     private func remove(_ last: State) {
-        releaseLock()
+        lock.release(removing: true)
         // After a failed move it has no files.
         last.file?.close()
-    }
-
-    func releaseLock() {
-        let present = try? store.disk.information(at: names.lock)
-        lock.release(removing: present?.isSameFile(as: lock.information) == true)
     }
 
     func takeAll() -> State? {

@@ -10,7 +10,6 @@ extension DiskPartial {
     }
 
     private func replaceFile(_ representation: Representation) throws(FileFailure) {
-        try store.checkDestination(of: location, names)
         try removeCheckpointAndFile()
         let file = try PartialFile.make(names, on: store.disk)
         do throws(FileFailure) {
@@ -64,16 +63,6 @@ extension DiskPartial {
             }
             if isOurs { store.disk.close(file.handle) }
         }
-    }
-}
-
-extension DiskStore {
-    /// Throws if no file can be placed at the destination, before a byte is fetched for it (rule 44).
-    func checkDestination(of location: PartialLocation, _ names: PartialNames) throws(FileFailure) {
-        let destination = location.request.destination
-        // Either the name is chosen later, or the bytes are requested in memory.
-        guard !location.request.choosesName, !destination.isEmpty else { return }
-        try disk.checkReplaceable(names.place(destination))
     }
 }
 

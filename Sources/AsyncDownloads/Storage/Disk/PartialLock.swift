@@ -50,7 +50,8 @@ final class PartialLock: Sendable {
 
     /// Releases the lock, and removes its file if no other files are kept; later calls do nothing.
     ///
-    /// They must do nothing because the name and the descriptor may already belong to the next owner.
+    /// They must do nothing because the name and the descriptor may already belong to the next owner. A file that
+    /// another owner has created because this one was removed stays.
     func release(removing: Bool) {
         let file = file.withLock { file in
             defer { file = nil }
@@ -58,7 +59,7 @@ final class PartialLock: Sendable {
         }
         guard let file else { return }
         // Removed while the lock is held: a process that opened the file meanwhile detects that the name is gone.
-        if removing { try? disk.remove(path) }
+        if removing, (try? disk.information(at: path))?.isSameFile(as: information) == true { try? disk.remove(path) }
         disk.close(file)
     }
 

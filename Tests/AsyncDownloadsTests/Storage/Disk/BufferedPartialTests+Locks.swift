@@ -38,6 +38,23 @@ extension BufferedPartialTests {
         #expect(try directory.contents == ["file.zip"])
     }
 
+    @Test func `a lock file that another owner creates meanwhile stays`() throws {
+        var files = PretendingFileSystem(locks: .working {})
+        let lock = directory.names.lock
+        files.syncing = { name in
+            if name.hasSuffix(".partial") { _ = FileManager.default.createFile(atPath: lock, contents: nil) }
+            return nil
+        }
+        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one", bufferedLength: SampleObject.length)
+        let partial = try store.open(directory.location)
+        try partial.begin(representation(length: 1000))
+        try partial.write(.first, 0..<1000)
+        try FileManager.default.removeItem(atPath: lock)
+        try partial.place(at: [directory.destination], length: 1000)[0].get()
+        #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
+        #expect(try directory.contents.sorted() == [Self.lockName, "file.zip"])
+    }
+
     @Test func `a lock file of another owner is neither placed nor emptied`() throws {
         let partial = try open()
         try partial.begin(representation(length: 1000))

