@@ -77,7 +77,7 @@ extension DiskPartial {
             let file = try state.usableFile
             guard let representation = state.representation else { throw state.notBegun }
             var request = location.request
-            request.hasSecretHeaders = state.hasSecretBytes || !state.secretHeaders.isEmpty
+            request.hasSecretHeaders = state.isSecret
             return (
                 file,
                 Checkpoint(
@@ -158,8 +158,11 @@ extension DiskPartial.State {
     }
 
     /// Writes the mark after the checkpoint; a failure costs bytes only after a crash.
+    ///
+    /// A checkpoint that says that no secret headers were sent must not claim bytes of a user. They are claimed by the
+    /// next checkpoint.
     fileprivate mutating func writeMark(of file: PartialFile, _ store: DiskStore) {
-        guard let checkpoint, let marked, let session = store.session(of: file),
+        guard let checkpoint, checkpoint.isSecret || !isSecret, let marked, let session = store.session(of: file),
             let line = CheckpointMark(
                 generation: checkpoint.generation, rollback: checkpoint.rollbackCount, session: session,
                 received: marked

@@ -90,6 +90,8 @@ final class DiskPartial: Partial {
             var known: IntervalSet
             /// The slot that the next mark is written to.
             var nextSlot = 0
+            /// Whether the checkpoint says that bytes were received with secret headers.
+            let isSecret: Bool
 
             init(_ checkpoint: Checkpoint, _ handle: OpenFile, rollbackOffset: Int64) {
                 self.handle = handle
@@ -98,6 +100,7 @@ final class DiskPartial: Partial {
                 received = checkpoint.received
                 rollbackCount = 0
                 known = checkpoint.received
+                isSecret = checkpoint.request.hasSecretHeaders
             }
 
             init(_ found: CheckpointFile) {
@@ -123,6 +126,8 @@ final class DiskPartial: Partial {
         var secretHeaders: HeaderFields = [:]
         /// Whether any of the bytes may have been received with secret headers, which later checkpoints have to record.
         var hasSecretBytes = false
+        /// Whether a checkpoint of the present bytes, and of those that follow, has to say that they are a user's.
+        var isSecret: Bool { hasSecretBytes || !secretHeaders.isEmpty }
         var allocation = BlockAllocation()
         /// Whether the volume was found to have enough space for the missing bytes.
         var hasSpace = false

@@ -192,7 +192,7 @@ extension ReceivedBytes {
     mutating func rollBack(to start: Int64) -> Int64 {
         let before = intervals.count
         intervals.truncate(to: start)
-        epoch += 1
+        rolledBack()
         return before - intervals.count
     }
 
@@ -200,8 +200,14 @@ extension ReceivedBytes {
     mutating func rollBack(_ range: IntervalSet) -> Int64 {
         let before = intervals.count
         intervals.subtract(range)
-        epoch += 1
+        rolledBack()
         return before - intervals.count
+    }
+
+    private mutating func rolledBack() {
+        epoch += 1
+        // What is left is compared: parts of the ranges before may be gone.
+        if comparison != nil { comparison = intervals.isEmpty ? nil : CredentialProof(intervals) }
     }
 
     /// Forgets the representation where no byte of it is left.

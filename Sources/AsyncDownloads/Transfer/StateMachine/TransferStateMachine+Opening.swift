@@ -55,7 +55,7 @@ extension TransferStateMachine {
     mutating func openPartial(_ purpose: Opening = .transferring) -> [TransferAction] {
         state = .opening(purpose)
         recordedCredentials = bytes.credentials
-        return [.openPartial(credentials: recordedCredentials)]
+        return [.openPartial(credentials: bytes.credentials)]
     }
 
     /// Handles the result of opening the partial file.
@@ -125,6 +125,7 @@ extension TransferStateMachine {
     /// Records the bytes that are on disk, and what has to verify them.
     mutating func found(_ representation: Representation, _ received: IntervalSet) {
         bytes.found(representation, received, isChecksumExpected: settings.checksum != nil)
+        if representation.hasUnverifiedCredentials, !credentials.isEmpty { recordedCredentials = nil }
         requireProofOfCredentials()
         if representation.cameFromDifferentURL { address.requireVerification() }
     }

@@ -124,8 +124,8 @@ struct TransferStateMachine: Sendable {
     var allowsGaps = true
     /// Whether another process owns the partial file, so that opening it is tried again and again.
     var isPollingOwner = false
-    /// The secret headers that the partial file knows to be sent.
-    var recordedCredentials = HeaderFields()
+    /// The secret headers that the partial file knows to be sent; nil if its checkpoint may say that there are none.
+    var recordedCredentials: HeaderFields?
     /// Whether an imported file is to be removed when a server has confirmed its bytes.
     var awaitsImportConfirmation = false
     var hasEmittedStart = false

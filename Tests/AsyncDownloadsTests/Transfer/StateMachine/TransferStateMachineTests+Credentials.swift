@@ -105,6 +105,31 @@ struct TransferCredentialTests {
         }
     }
 
+    @Test func `rule 9: what is left after a rollback is compared`() throws {
+        var harness = StateMachineHarness.divided(2)
+        harness.accept(2)
+        let exchange = try #require(harness.machine.exchanges[2])
+        // One byte more than the head promised, so that nothing of the exchange counts.
+        let count = Int(try #require(exchange.end) - exchange.position) + 1
+        Self.changeHeaders(&harness, whileWriting: count, of: 2)
+        let left = harness.machine.bytes.intervals
+        #expect(!left.isEmpty)
+        #expect(harness.machine.bytes.comparison == CredentialProof(left))
+    }
+
+    @Test(arguments: [false, true])
+    func `rule 9: the record says that secret headers are sent before bytes follow`(_ isChecksumExpected: Bool) {
+        var known = Representation.sample()
+        known.hasUnverifiedCredentials = true
+        var harness = StateMachineHarness { settings in
+            settings.headers = ["Authorization": "Bearer mine"]
+            if isChecksumExpected { settings.checksum = .sha256(String(repeating: "0", count: 64)) }
+        }
+        harness.finding = .success(.bytes(known, IntervalSet(0..<50)))
+        harness.run()
+        #expect(harness.done.contains("save 50"))
+    }
+
     @Test func `rule 9: bytes that are written after the change of credentials are compared too`() {
         var harness = StateMachineHarness.divided(2)
         harness.accept(2)
