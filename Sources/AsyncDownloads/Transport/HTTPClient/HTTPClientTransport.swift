@@ -66,10 +66,8 @@ package final class HTTPClientTransport: Transport {
             // at a time: each read takes memory, and bytes that are read together with the end of the connection may
             // not be delivered.
             let isSecure = (try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)) != nil
-            // Small bodies are read into small buffers.
-            let allocator = AdaptiveRecvByteBufferAllocator(
-                minimum: 16 << 10, initial: 16 << 10,
-                maximum: isSecure ? ExchangeDelegate.secureReadLength : ExchangeDelegate.readLength)
+            let allocator = ReadBufferAllocator(
+                largeLength: isSecure ? ExchangeDelegate.secureReadLength : ExchangeDelegate.readLength)
             return channel.setOption(.recvAllocator, value: allocator)
                 .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
@@ -85,8 +83,7 @@ package final class HTTPClientTransport: Transport {
     package var decodesContent: Bool { false }
 
     package func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
-        var headers = HTTPHeaders()
-        for field in request.headers { headers.add(name: field.name, value: field.value) }
+        let headers = HTTPHeaders(request.headers.map { ($0.name, $0.value) })
         do {
             let clientRequest = try HTTPClient.Request(url: request.url, method: .GET, headers: headers)
             let origin = Origin(request.url)

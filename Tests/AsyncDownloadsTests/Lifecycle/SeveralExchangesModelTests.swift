@@ -1,0 +1,24 @@
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// Random sequences of commands for downloads that share a transfer over several connections.
+@Suite(.endsWhenHung(minutes: 12))
+struct SeveralExchangesModelTests {
+    @Test(arguments: 0..<4 as Range<UInt64>)
+    func `rules 53 to 56: what has to hold for one connection holds for several`(_ share: UInt64) async throws {
+        var largestCount = 0
+        for seed in share * 15..<(share + 1) * 15 {
+            try await LifecycleFixture.with(configure: { LifecycleRun.configure(&$0, .pause) }) {
+                fixture async throws in
+                let run = SeveralExchangesRun(fixture, seed: seed)
+                try await run.run(150)
+                largestCount = max(largestCount, run.largestCount)
+                guard !run.violations.isEmpty else { return }
+                Issue.record("seed \(seed): \(run.violations)\n\(run.history.joined(separator: "\n"))")
+            }
+        }
+        #expect(largestCount == SeveralExchangesRun.connectionCount)
+    }
+}
