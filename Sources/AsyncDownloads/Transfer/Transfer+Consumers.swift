@@ -24,7 +24,7 @@ extension Transfer {
             // If the task is canceled already, its cancellation handler was called and found no waiter.
             if Task.isCancelled { return .now(.failure(detachIfUnread(id, &state, &decision))) }
             if let outcome = state.subscribers[id]?.outcome { return .now(outcome) }
-            _ = state.subscribers.update(id) { $0.waiters[waiter] = resume }
+            _ = state.subscribers.update(id) { $0.waiters.insert(resume, id: waiter) }
             return .later
         }
     }
@@ -32,7 +32,7 @@ extension Transfer {
     private func cancelWait(_ waiter: WaiterID, of id: SubscriberID) {
         if cancelWaitInQueue(waiter) { return }
         update { state, decision in
-            let waiting = state.subscribers.update(id) { $0.waiters.removeValue(forKey: waiter) }
+            let waiting = state.subscribers.update(id) { $0.waiters.remove(waiter) }
             guard let resume = waiting ?? nil else { return }
             let error = detachIfUnread(id, &state, &decision)
             decision.effects.append(DeferredEffect { resume(.failure(error)) })

@@ -105,7 +105,9 @@ extension Transfer {
                 let lesson = state.machine.extras.takeLesson()
                 decision.effects.append(DeferredEffect { [self] in leaveConnections(lesson) })
             }
-            return [state.tick, state.retry, state.mark].compactMap { $0 } + state.subscribers.takeDeadlineTimers()
+            var timers = state.subscribers.takeDeadlineTimers()
+            for case let timer? in [state.tick, state.retry, state.mark] { timers.append(timer) }
+            return timers
         }
         for timer in timers { timer.cancel() }
         end(ending)

@@ -54,7 +54,7 @@ extension Transfer {
             if begun == nil { state.permit.ticket = nil }
         }
         guard let begun else { return state.machine.requestHeld(id, at: now) }
-        state.receivers.append(ExchangeReceiver(transfer: self, exchange: id, request: begun), id: id)
+        state.receivers.insert(ExchangeReceiver(transfer: self, exchange: id, request: begun), id: id)
         return nil
     }
 

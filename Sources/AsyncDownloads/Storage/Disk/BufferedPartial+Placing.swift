@@ -28,7 +28,7 @@ extension BufferedPartial {
     /// Whether something has removed the lock file, and no other owner has created it.
     private var isLockFileMissing: Bool {
         do throws(FileFailure) {
-            return try store.disk.information(at: names.lock) == nil
+            return try store.disk.information(at: lock.path) == nil
         } catch {
             return false
         }
@@ -44,13 +44,13 @@ extension BufferedPartial {
             try file.checkSpace(for: Int64(bytes.count), names, on: store.disk)
             try fill(file, with: bytes)
             // The name is not random, so another owner may have it where locks do not work.
-            try file.checkOwnership(names, at: names.lock, on: store.disk)
+            try file.checkOwnership(names, at: lock.path, on: store.disk)
         } catch {
             emptyLockFile(file)
             if error.kind == .inUse, !isLockFileMissing { state.withLock { $0.failure = error } }
             throw error
         }
-        var placement = Placement(store: store, names: names, file: file, at: names.lock)
+        var placement = Placement(store: store, names: names, file: file, at: lock.path)
         for target in targets { placement.put(at: target) }
         if placement.isFinished {
             let last = takeAll()
@@ -67,7 +67,7 @@ extension BufferedPartial {
 
     /// Restores the lock file after bytes were written to it, unless it has become a destination.
     private func emptyLockFile(_ file: PartialFile) {
-        guard (try? file.checkOwnership(names, at: names.lock, on: store.disk)) != nil else { return }
+        guard (try? file.checkOwnership(names, at: lock.path, on: store.disk)) != nil else { return }
         try? store.disk.truncate(file.handle, to: 0)
         try? store.disk.setPermissions(.ownerOnly, of: file.handle)
     }

@@ -18,7 +18,8 @@ final class PartialLock: Sendable {
     /// The lock file; nil if the partial is used without a lock, or after the lock was released.
     var handle: OpenFile? { file.withLock { $0 } }
 
-    private let path: String
+    /// The path of the lock file.
+    let path: String
     /// The lock file, or nil after the lock was released.
     private let file: Mutex<OpenFile?>
     private let disk: any FileSystem

@@ -8,7 +8,8 @@ internal import Glibc
 
 extension POSIXFileSystem {
     package func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
-        [try freeSpace(in: directory), Self.sizeLimit()].compactMap { $0 }.min()
+        guard let free = try freeSpace(in: directory) else { return Self.sizeLimit() }
+        return min(free, Self.sizeLimit() ?? free)
     }
 
     /// Returns the process's limit on the size of a file, or nil if it is unlimited.

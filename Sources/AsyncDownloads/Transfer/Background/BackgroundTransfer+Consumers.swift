@@ -51,7 +51,9 @@ extension BackgroundTransfer: SubscribedTransfer {
                     // If the task is canceled already, its cancellation handler was called and found no waiter.
                     if let outcome = state.subscribers[id]?.outcome { return outcome }
                     if Task.isCancelled { return .failure(DownloadError(.cancelled)) }
-                    _ = state.subscribers.update(id) { $0.waiters[waiter] = { continuation.resume(returning: $0) } }
+                    _ = state.subscribers.update(id) {
+                        $0.waiters.insert({ continuation.resume(returning: $0) }, id: waiter)
+                    }
                     return nil
                 }
                 if let ready {
@@ -61,7 +63,7 @@ extension BackgroundTransfer: SubscribedTransfer {
             }
         } onCancel: {
             let waiting = update { state, _ in
-                state.subscribers.update(id) { $0.waiters.removeValue(forKey: waiter) } ?? nil
+                state.subscribers.update(id) { $0.waiters.remove(waiter) } ?? nil
             }
             guard let waiting else { return }
             detachIfUnread(id)
@@ -79,7 +81,7 @@ extension BackgroundTransfer: SubscribedTransfer {
         let outcome = update { state, _ -> Subscriber.Outcome? in
             if let outcome = state.subscribers[id]?.outcome { return outcome }
             let waiter = state.subscribers.newWaiter()
-            _ = state.subscribers.update(id) { $0.waiters[waiter] = body }
+            _ = state.subscribers.update(id) { $0.waiters.insert(body, id: waiter) }
             return nil
         }
         if let outcome { body(outcome) }

@@ -10,14 +10,26 @@ struct DiskCallID: SerialIdentifier {
 /// of their transfers.
 final class SlowDisks: Sendable {
     private struct Volume {
+        let number: UInt64
         /// The start times of the calls in progress.
         var running = SerialTable<DiskCallID, Duration>()
         var slowUntil: Duration?
     }
 
     private struct State {
-        var volumes: [UInt64: Volume] = [:]
+        /// The volumes to which anything was written. There are few, and changing an array in place allocates nothing.
+        var volumes: [Volume] = []
         var calls = SerialNumbers<DiskCallID>()
+
+        func index(of volume: UInt64) -> Int? { volumes.firstIndex { $0.number == volume } }
+
+        /// Records the start of a call, and returns its identifier and the position of its volume.
+        mutating func begin(_ volume: UInt64, at now: Duration) -> (id: DiskCallID, index: Int) {
+            if index(of: volume) == nil { volumes.append(Volume(number: volume)) }
+            let (id, index) = (calls.next(), index(of: volume) ?? 0)
+            volumes[index].running.insert(now, id: id)
+            return (id, index)
+        }
     }
 
     /// The duration from which a write counts as slow.
@@ -31,26 +43,25 @@ final class SlowDisks: Sendable {
     func contains(_ volume: UInt64?, at now: Duration) -> Bool {
         guard let volume else { return false }
         return state.withLock { state in
-            guard let known = state.volumes[volume] else { return false }
-            if let end = known.slowUntil, now < end { return true }
+            guard let index = state.index(of: volume) else { return false }
+            if let end = state.volumes[index].slowUntil, now < end { return true }
             // The first one in progress has run for the longest time.
-            return known.running.first.map { now - $0 >= Self.longestWrite } ?? false
+            return state.volumes[index].running.first.map { now - $0 >= Self.longestWrite } ?? false
         }
     }
 
     /// Runs `body`, which waits for the disk of `volume`, and records its duration.
     func measure<Value>(_ volume: UInt64?, _ time: any TimeSource, _ body: () -> Value) -> Value {
         guard let volume else { return body() }
-        let (id, start) = state.withLock { state in
-            let (id, start) = (state.calls.next(), time.now)
-            state.volumes[volume, default: Volume()].running.append(start, id: id)
-            return (id, start)
+        let (call, start) = state.withLock { state in
+            let now = time.now
+            return (state.begin(volume, at: now), now)
         }
         defer {
             let end = time.now
             state.withLock { state in
-                state.volumes[volume]?.running.remove(id)
-                if end - start >= Self.longestWrite { state.volumes[volume]?.slowUntil = end + Self.memory }
+                state.volumes[call.index].running.remove(call.id)
+                if end - start >= Self.longestWrite { state.volumes[call.index].slowUntil = end + Self.memory }
             }
         }
         return body()

@@ -268,7 +268,7 @@ extension PermitQueue {
     }
 
     private func oldest(of host: Int32) -> Int32? {
-        hosts[host].lines.compactMap(\.first).min { requests[$0].order < requests[$1].order }
+        hosts[host].lines.lazy.compactMap(\.first).min { requests[$0].order < requests[$1].order }
     }
 
     private mutating func lineUp(_ slot: Int32) {

@@ -153,7 +153,7 @@ extension QueuedTransfer {
         state.subscribers.continueNumbers(of: waiterNumbers)
         _ = state.subscribers.update(id) { subscriber in
             subscriber.isHeld = isHeld
-            if let waiter { subscriber.waiters[waiter.id] = waiter.resume }
+            if let waiter { subscriber.waiters.insert(waiter.resume, id: waiter.id) }
             if ending == nil { subscriber.reservedPath = request.destination.path }
         }
         state.permit.ticket = ticket

@@ -16,7 +16,7 @@ struct ExchangeSet: Sendable {
     /// Adds an exchange, and returns its identifier.
     mutating func add(_ exchange: ExchangeProgress) -> ExchangeID {
         let id = numbers.next()
-        exchanges.append(exchange, id: id)
+        exchanges.insert(exchange, id: id)
         return id
     }
 

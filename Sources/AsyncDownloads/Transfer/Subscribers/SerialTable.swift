@@ -1,7 +1,7 @@
-/// Elements by identifiers that are added in ascending order, without a hash table.
+/// Elements by identifiers that are added in nearly ascending order, without a hash table.
 ///
-/// Adding an element takes O(1) steps, and finding or removing one O(log n) steps, averaged over many calls. Elements are
-/// changed in place.
+/// Adding an element with the highest identifier takes O(1) steps, and finding or removing one O(log n) steps, averaged
+/// over many calls. Elements are changed in place.
 struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
     private struct Entry: Sendable {
         let id: ID
@@ -37,10 +37,11 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
         entries.first { $0.element.map(isWanted) ?? false }?.id
     }
 
-    /// Adds an element, whose identifier is higher than those of all others so far.
-    mutating func append(_ element: Element, id: ID) {
-        precondition(entries.last.map { $0.id.rawValue < id.rawValue } ?? true, "\(id) isn't the highest identifier")
-        entries.append(Entry(id: id, element: element))
+    /// Adds an element with an identifier that was not used before.
+    mutating func insert(_ element: Element, id: ID) {
+        let position = position(of: id)
+        precondition(position == entries.count || entries[position].id != id, "\(id) is already used")
+        entries.insert(Entry(id: id, element: element), at: position)
         count += 1
     }
 
@@ -85,11 +86,18 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
 
     /// Returns the position of the entry with this identifier, if there is one.
     private func index(of id: ID) -> Int? {
+        let position = position(of: id)
+        return position < entries.count && entries[position].id == id ? position : nil
+    }
+
+    /// Returns the position of the first entry whose identifier isn't lower.
+    private func position(of id: ID) -> Int {
+        guard let last = entries.last, id.rawValue <= last.id.rawValue else { return entries.count }
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
             if entries[middle].id.rawValue < id.rawValue { low = middle + 1 } else { high = middle }
         }
-        return low < entries.count && entries[low].id == id ? low : nil
+        return low
     }
 }

@@ -14,7 +14,7 @@ struct Subscriber: Sendable {
     /// The state that observers were last notified of.
     private var lastObservedState: DownloadState?
     /// The closures to call with the outcome.
-    var waiters: [WaiterID: @Sendable (Outcome) -> Void] = [:]
+    var waiters = SerialTable<WaiterID, @Sendable (Outcome) -> Void>()
     /// The path that is reserved for its file.
     var reservedPath: String?
     private(set) var deadline: DeadlineClock?
@@ -26,7 +26,7 @@ struct Subscriber: Sendable {
         self.request = request
         self.terms = terms
         deadline = terms.deadline.map { DeadlineClock(limit: $0) }
-        buffers.append(EventBuffer(), id: firstBuffer)
+        buffers.insert(EventBuffer(), id: firstBuffer)
         deadline?.start(at: now)
     }
 
@@ -77,12 +77,14 @@ struct Subscriber: Sendable {
         var effects: [DeferredEffect] = []
         buffers.updateAll { _, buffer in
             switch outcome {
-            case .success(let file): effects += buffer.put(.finished(file)) + buffer.finish(nil)
+            case .success(let file):
+                effects += buffer.put(.finished(file))
+                effects += buffer.finish(nil)
             case .failure(let error): effects += buffer.finish(error)
             }
         }
-        for waiter in waiters.values { effects.append(DeferredEffect { waiter(outcome) }) }
-        waiters = [:]
+        for (_, waiter) in waiters.elements { effects.append(DeferredEffect { waiter(outcome) }) }
+        waiters = SerialTable()
         if let timer = takeDeadlineTimer() { effects.append(DeferredEffect { timer.cancel() }) }
         return effects
     }
@@ -112,7 +114,7 @@ extension Subscriber {
     ) -> [DeferredEffect] {
         if !isObserver, let first = buffers.firstID(where: { !$0.isClaimed }), var buffer = buffers.remove(first) {
             buffer.isClaimed = true
-            buffers.append(buffer, id: stream)
+            buffers.insert(buffer, id: stream)
             return []
         }
         var buffer = EventBuffer()
@@ -125,7 +127,7 @@ extension Subscriber {
         case .failure(let error): effects += buffer.finish(error)
         case nil: break
         }
-        buffers.append(buffer, id: stream)
+        buffers.insert(buffer, id: stream)
         return effects
     }
 

@@ -14,10 +14,8 @@ struct SubscriberSet: Sendable {
     private var ended: [SubscriberID: Subscriber] = [:]
     private var pausedCount = 0
     private var refreshableCount = 0
-    private var priorities = Tally<DownloadRequest.Priority>()
-    private var byteLimits = Tally<Int64?>()
-    private var idleTimeouts = Tally<Duration?>()
-    private var retryPolicies = Tally<RetryPolicy>()
+    /// What the running subscribers demand, one by one.
+    private var tally = Tally<Demand>()
     /// The subscriber that detached last, for which the transfer may continue.
     private(set) var lastDetached: (id: SubscriberID, request: DownloadRequest)?
 
@@ -60,22 +58,24 @@ struct SubscriberSet: Sendable {
     var arePaused: Bool { activeCount > 0 && pausedCount == activeCount }
 
     /// The highest priority of the subscribers without an outcome.
-    var priority: DownloadRequest.Priority { priorities.values.max() ?? .low }
+    var priority: DownloadRequest.Priority { tally.values.lazy.map(\.priority).max() ?? .low }
 
     /// Returns what the subscribers without an outcome demand; `last` if there are none.
     func demands(after last: SubscriberDemands) -> SubscriberDemands {
         guard activeCount > 0 else { return last }
         return SubscriberDemands(
-            byteLimit: Self.most(byteLimits), idleTimeout: Self.most(idleTimeouts),
-            retryPolicy: retryPolicies.values.reduce(into: .never) { if $1.isMorePatient(than: $0) { $0 = $1 } },
+            byteLimit: most(\.byteLimit), idleTimeout: most(\.idleTimeout),
+            retryPolicy: tally.values.reduce(into: .never) {
+                if $1.retryPolicy.isMorePatient(than: $0) { $0 = $1.retryPolicy }
+            },
             isRefreshable: refreshableCount > 0, wantsFile: wantsFile)
     }
 
     /// Returns the largest value, where nil is larger than any other.
-    private static func most<Value: Comparable>(_ tally: Tally<Value?>) -> Value? {
+    private func most<Value: Comparable>(_ value: (Demand) -> Value?) -> Value? {
         var most: Value?
-        for value in tally.values {
-            guard let value else { return nil }
+        for demand in tally.values {
+            guard let value = value(demand) else { return nil }
             if most.map({ value > $0 }) ?? true { most = value }
         }
         return most
@@ -83,9 +83,9 @@ struct SubscriberSet: Sendable {
 
     /// Returns the subscribers that accept fewer than `count` bytes, if others accept more.
     func oversized(_ count: Int64) -> [(id: SubscriberID, limit: Int64)] {
-        guard byteLimits.values.count > 1, byteLimits.values.contains(where: { $0.map { $0 < count } ?? false }) else {
-            return []
-        }
+        let limits = tally.values.lazy.map(\.byteLimit)
+        guard limits.contains(where: { $0.map { $0 < count } ?? false }), limits.contains(where: { $0 != limits.first })
+        else { return [] }
         return active.compactMap { active in
             guard let limit = active.subscriber.request.maximumByteCount, limit < count else { return nil }
             return (active.id, limit)
@@ -163,12 +163,9 @@ struct SubscriberSet: Sendable {
         } else {
             isAnyUnchecked = true
         }
-        running.append(Subscriber(request: request, terms: terms, firstBuffer: streamNumbers.next(), at: now), id: id)
+        running.insert(Subscriber(request: request, terms: terms, firstBuffer: streamNumbers.next(), at: now), id: id)
         if request.refreshURL != nil { refreshableCount += 1 }
-        priorities.insert(request.priority)
-        byteLimits.insert(request.maximumByteCount)
-        idleTimeouts.insert(terms.idleTimeout)
-        retryPolicies.insert(terms.retryPolicy)
+        tally.insert(Demand(request, terms))
         if isPaused { _ = setPaused(true, id, at: now) }
         return id
     }
@@ -192,10 +189,7 @@ struct SubscriberSet: Sendable {
         changed.append(id)
         if subscriber.isPaused { pausedCount -= 1 }
         if subscriber.request.refreshURL != nil { refreshableCount -= 1 }
-        priorities.remove(subscriber.request.priority)
-        byteLimits.remove(subscriber.request.maximumByteCount)
-        idleTimeouts.remove(subscriber.terms.idleTimeout)
-        retryPolicies.remove(subscriber.terms.retryPolicy)
+        tally.remove(Demand(subscriber.request, subscriber.terms))
         lastDetached = (id, subscriber.request)
         let effects = subscriber.end(outcome)
         if !subscriber.isForgettable { ended[id] = subscriber }
@@ -264,6 +258,23 @@ struct SubscriberSet: Sendable {
             if let path = subscriber.takeReservedPath() { paths.append(path) }
         }
         return paths
+    }
+}
+
+extension SubscriberSet {
+    /// What one subscriber demands of the transfer.
+    private struct Demand: Equatable {
+        let priority: DownloadRequest.Priority
+        let byteLimit: Int64?
+        let idleTimeout: Duration?
+        let retryPolicy: RetryPolicy
+
+        init(_ request: DownloadRequest, _ terms: SubscriberTerms) {
+            priority = request.priority
+            byteLimit = request.maximumByteCount
+            idleTimeout = terms.idleTimeout
+            retryPolicy = terms.retryPolicy
+        }
     }
 }
 

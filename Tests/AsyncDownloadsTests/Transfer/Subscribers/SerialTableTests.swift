@@ -11,7 +11,7 @@ struct SerialTableTests {
 
     private func table(_ numbers: [Int]) -> Table {
         var table = Table()
-        for number in numbers { table.append("\(number)", id: id(number)) }
+        for number in numbers { table.insert("\(number)", id: id(number)) }
         return table
     }
 
@@ -37,8 +37,19 @@ struct SerialTableTests {
         #expect(table.ids == [id(1), id(7)] && table.count == 2)
         #expect(table.update(id(3)) { $0 = "x" } == nil)
         #expect(table.firstID { $0 == "3" } == nil)
-        table.append("9", id: id(9))
+        table.insert("9", id: id(9))
         #expect(table.elements.map(\.element) == ["1", "7", "9"])
+    }
+
+    @Test func `elements are in the order of their identifiers, however they were added`() {
+        var table = table([3, 1, 7, 5])
+        #expect(table.elements.map(\.element) == ["1", "3", "5", "7"])
+        #expect(table.first == "1")
+        table.remove(id(1))
+        table.removeAll { $0 == "5" }
+        #expect(table.ids == [id(3), id(7)] && table.count == 2)
+        #expect(table.first == "3")
+        #expect(table[id(7)] == "7")
     }
 
     @Test func `elements are changed in place`() {
@@ -59,7 +70,7 @@ struct SerialTableTests {
         for _ in 0..<20_000 {
             if Bool.random(using: &random) || Int.random(in: 0..<400, using: &random) == 0 {
                 last += Int.random(in: 1...3, using: &random)
-                table.append("\(last)", id: id(last))
+                table.insert("\(last)", id: id(last))
                 expected[last] = "\(last)"
             } else {
                 let number = Int.random(in: max(0, last - 300)...last, using: &random)
@@ -70,7 +81,7 @@ struct SerialTableTests {
         #expect(table.ids.map(\.rawValue) == expected.keys.sorted())
         for number in expected.keys.sorted() { #expect(table.remove(id(number)) == "\(number)") }
         #expect(table.isEmpty && table.ids.isEmpty)
-        table.append("x", id: id(last + 1))
+        table.insert("x", id: id(last + 1))
         #expect(table[id(last + 1)] == "x")
     }
 }

@@ -133,7 +133,9 @@ struct SubscriberSetTests {
         var subscribers = SubscriberSet()
         let number = subscribers.add(Self.request("a"))
         let outcome = await withCheckedContinuation { continuation in
-            _ = subscribers.update(number) { $0.waiters[99] = { continuation.resume(returning: $0) } }
+            _ = subscribers.update(number) {
+                $0.waiters.insert({ continuation.resume(returning: $0) }, id: WaiterID(rawValue: 99))
+            }
             #expect(subscribers[number]?.hasConsumers == true)
             for effect in subscribers.end(.finished([number: .success(Self.file)])) { effect() }
         }
