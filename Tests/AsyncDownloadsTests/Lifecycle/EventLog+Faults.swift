@@ -8,7 +8,12 @@ extension EventLog {
     }
 
     /// The violations of what holds for the events of every download (rules 55 and 56).
-    var faults: [String] {
+    var faults: [String] { faults(isDivided: false) }
+
+    /// Returns the violations.
+    ///
+    /// - Parameter isDivided: Whether bytes behind the offset at which the download resumes may have been received.
+    func faults(isDivided: Bool) -> [String] {
         var faults: [String] = []
         var received: Int64 = 0
         for (index, event) in events.enumerated() {
@@ -18,8 +23,10 @@ extension EventLog {
             case .progress(let progress):
                 if progress.receivedByteCount < received { faults.append("progress went backwards at \(index)") }
                 received = progress.receivedByteCount
-            case .paused(let count), .resumed(let count):
+            case .paused(let count):
                 if count < received { faults.append("bytes were lost at \(index)") }
+            case .resumed(let offset):
+                if offset < received, !isDivided { faults.append("bytes were lost at \(index)") }
             case .finished:
                 if index != events.count - 1 { faults.append("something followed the end at \(index)") }
                 if error != nil { faults.append("a finished event and an error") }

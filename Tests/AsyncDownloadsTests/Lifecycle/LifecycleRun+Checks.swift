@@ -34,7 +34,7 @@ extension LifecycleRun {
             let hasEnded = !isLive(resource)
             if hasEnded, transfer.bodyInMemory != nil, !transfer.isComplete { transfers[resource].takeBodyInMemory() }
             check(!hasEnded || transfers[resource].isComplete, "\(resource): ended with bytes missing")
-            check(hasEnded || !hasFreePermit, "\(resource): waits although a permit is available")
+            check(hasEnded || !hasFreePermit || mayBePaced, "\(resource): waits although a permit is available")
             if hasEnded { finish(resource) }
         }
         check(
@@ -49,6 +49,7 @@ extension LifecycleRun {
         let transfer = transfers[resource]
         check(exchanges.count == transfer.exchangeCount + 1, "\(resource): several exchanges at the same time")
         check(transfer.exchange == nil, "\(resource): started while another exchange has not ended")
+        check(!isCoolingDown, "\(resource): started during the host's cool-down")
         check(isWanted(resource) && !transfer.isDelayed, "\(resource): an exchange that no subscriber needs")
         if let body = transfer.bodyInMemory, new.offset == body.count, new.offset > 0 {
             transfers[resource].takeBodyInMemory()

@@ -32,10 +32,7 @@ extension LifecycleRun {
         case 0..<14:
             answerHonestly(exchange, resource)
         case 14..<16:
-            note("\(resource): response 503")
-            // A cool-down would hold back other transfers, which the reference model doesn't know.
-            exchange.refuse(503)
-            ended(resource, .delay)
+            refuse(exchange, resource)
         case 16:
             note("\(resource): response 404")
             exchange.refuse(404)
@@ -46,6 +43,16 @@ extension LifecycleRun {
         default:
             cut(exchange, resource)
         }
+    }
+
+    /// Refuses a request, possibly with a cool-down, which is over whenever the clock is moved.
+    private func refuse(_ exchange: SteppedExchange, _ resource: Int) {
+        let coolDown = sendsRetryAfter && chance(2) ? Int.random(in: 1...4, using: &generator) : nil
+        let status = chance(2) ? 503 : 429
+        note("\(resource): response \(status), Retry-After \(coolDown.map(String.init) ?? "none")")
+        if coolDown != nil { (isCoolingDown, mayBePaced) = (true, true) }
+        exchange.refuse(status, coolDown.map { ["Retry-After": "\($0)"] } ?? [:])
+        ended(resource, .delay)
     }
 
     private func answerHonestly(_ exchange: SteppedExchange, _ resource: Int) {
@@ -127,6 +134,7 @@ extension LifecycleRun {
         }
         await waitUntilIdle()
         note("\(delay) pass")
+        isCoolingDown = false
         for resource in transfers.indices {
             transfers[resource].isDelayed = false
             let idle = fixture.time.now + delay - transfers[resource].lastActivity

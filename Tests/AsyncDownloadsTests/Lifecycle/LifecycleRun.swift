@@ -18,6 +18,12 @@ final class LifecycleRun {
     var transfers = [ReferenceTransfer](repeating: ReferenceTransfer(), count: LifecycleRun.resourceCount)
     var objects: [SteppedObject]
     var callers: [ReferenceCaller] = []
+    /// Whether the server sends `Retry-After` in this run (rule 58).
+    let sendsRetryAfter: Bool
+    /// Whether the host accepts no request until time passes.
+    var isCoolingDown = false
+    /// Whether requests may wait although a permit is available, since the downloader has learned a pace of the host.
+    var mayBePaced = false
     /// A description of what happened, for failure messages.
     var history: [String] = []
     var violations: [String] = []
@@ -27,6 +33,7 @@ final class LifecycleRun {
         self.fixture = fixture
         self.policy = policy
         generator = SplitMix64(seed: seed)
+        sendsRetryAfter = seed % 8 >= 4
         objects = []
         for _ in 0..<Self.resourceCount { objects.append(newObject()) }
     }

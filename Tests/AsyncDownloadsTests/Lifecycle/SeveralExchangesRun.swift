@@ -19,6 +19,9 @@ final class SeveralExchangesRun {
     private var callers: [ReferenceCaller] = []
     /// The objects that the server has had, the present one last.
     private var objects: [SteppedObject] = []
+    /// The time until which the host accepts no request.
+    private var coolDownEnd = Duration.zero
+    private var exchangeCount = 0
     /// The largest number of exchanges that ran at the same time.
     private(set) var largestCount = 0
 
@@ -147,8 +150,7 @@ final class SeveralExchangesRun {
             note("\(exchange.offset) is cut")
             exchange.end(.failed(DownloadError(.connectionLost)))
         case 1 where exchange.object == nil:
-            note("\(exchange.offset): response 503")
-            exchange.refuse(503)
+            refuse(exchange)
         case 2 where exchange.object != nil:
             note("\(exchange.offset): reported as complete with \(exchange.remainingByteCount) bytes missing")
             exchange.end(.complete)
@@ -156,6 +158,14 @@ final class SeveralExchangesRun {
             guard exchange.object != nil else { return answer(exchange) }
             deliver(Int64.random(in: 1...Self.mebibyte, using: &generator), of: exchange)
         }
+    }
+
+    /// Refuses a request, half of the time with a cool-down (rule 58).
+    private func refuse(_ exchange: SteppedExchange) {
+        let coolDown = chance(2) ? Int.random(in: 1...4, using: &generator) : nil
+        note("\(exchange.offset): response 503, Retry-After \(coolDown.map(String.init) ?? "none")")
+        if let coolDown { coolDownEnd = max(coolDownEnd, fixture.time.now + .seconds(coolDown)) }
+        exchange.refuse(503, coolDown.map { ["Retry-After": "\($0)"] } ?? [:])
     }
 
     private func answer(_ exchange: SteppedExchange) {
@@ -203,6 +213,9 @@ final class SeveralExchangesRun {
         check(running.count <= Self.connectionCount, "\(running.count) exchanges at the same time")
         check(Set(running.map(\.offset)).count == running.count, "the same bytes are requested twice")
         check(running.isEmpty || callers.contains(where: \.wantsToRun), "an exchange that no subscriber needs")
+        let count = fixture.transport.exchanges.count
+        check(count == exchangeCount || fixture.time.now >= coolDownEnd, "a request during the host's cool-down")
+        exchangeCount = count
         let states = callers.filter(\.wantsToRun).compactMap { $0.download?.state }
         check(!states.contains(.downloading) || !open.isEmpty, "a download runs without an exchange")
         check(!states.contains(.paused), "a resumed download is paused")
