@@ -17,7 +17,9 @@ final class SlowDisks: Sendable {
     }
 
     private struct State {
-        /// The volumes to which anything was written. There are few, and changing an array in place allocates nothing.
+        /// The volumes to which anything was written.
+        ///
+        /// There are few, and changing an array in place allocates nothing.
         var volumes: [Volume] = []
         var calls = SerialNumbers<DiskCallID>()
 
