@@ -49,6 +49,9 @@ package struct Resource: Sendable, Hashable {
     /// The framing of the body, which marks its end.
     package var framing: Framing = .contentLength
 
+    /// The number of requests that are accepted within a time; `nil` for any number.
+    package var requestLimit: RequestLimit?
+
     /// The faults of the responses: each step applies to one request, in order; later requests have no faults.
     package var script: [Step] = []
 
@@ -93,6 +96,19 @@ extension Resource {
         case neverMatching
         /// Entity tags never match; dates are compared correctly.
         case datesOnly
+    }
+
+    /// A limit on the requests in successive periods, each of which begins with the first request after the one before.
+    ///
+    /// Further requests receive 429 with the rest of the period, rounded up to seconds, as `Retry-After`.
+    package struct RequestLimit: Sendable, Hashable {
+        package var count: Int
+        package var period: Duration
+
+        package init(count: Int, period: Duration) {
+            self.count = count
+            self.period = period
+        }
     }
 
     /// The ways in which a response can mark the end of the body (RFC 9112, 6.3).

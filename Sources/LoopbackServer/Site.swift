@@ -5,6 +5,7 @@ internal import NIOCore
 /// The state that is shared by the server's users and its connections.
 final class Site: Sendable {
     private let state: NIOLockedValueBox<SiteState>
+    private let start = ContinuousClock.now
 
     init(keepsRequests: Bool) {
         state = NIOLockedValueBox(SiteState(keepsRequests: keepsRequests))
@@ -28,7 +29,9 @@ final class Site: Sendable {
 
     func begin(_ request: RequestHead, connection: Int) -> Exchange {
         let now = HTTPDate.now
-        let begun = state.withLockedValue { $0.begin(request, connection: connection, now: now) }
+        let begun = state.withLockedValue { state in
+            state.begin(request, connection: connection, now: now, time: ContinuousClock.now - start)
+        }
         for waiter in begun.waiters { waiter.resume() }
         return Exchange(number: begun.number, path: request.path, plan: begun.plan)
     }

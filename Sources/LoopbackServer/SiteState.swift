@@ -21,6 +21,18 @@ struct SiteState {
     private struct Served {
         var resource: Resource
         var answered = 0
+        /// The start of the period of the request limit, and the number of requests that were accepted in it.
+        var period: (start: Duration, count: Int)?
+
+        /// Counts a request at this time, and returns the rest of the period if it is beyond the limit.
+        mutating func restOfPeriod(at time: Duration) -> Duration? {
+            guard let limit = resource.requestLimit else { return nil }
+            var period = self.period ?? (time, 0)
+            if time >= period.start + limit.period { period = (time, 0) }
+            if period.count >= limit.count { return period.start + limit.period - time }
+            self.period = (period.start, period.count + 1)
+            return nil
+        }
     }
 
     /// An exchange in progress.
@@ -76,10 +88,13 @@ struct SiteState {
     }
 
     /// Records the request and plans the response; the returned number identifies the exchange.
+    ///
+    /// - Parameter time: The time on a clock that is never set.
     mutating func begin(
-        _ request: RequestHead, connection: Int, now: HTTPDate
+        _ request: RequestHead, connection: Int, now: HTTPDate, time: Duration = .zero
     ) -> (number: Int, plan: ResponsePlan, waiters: [CheckedContinuation<Void, Never>]) {
-        let step = takeStep(at: request.path)
+        let rest = served[request.path]?.restOfPeriod(at: time)
+        let step = rest.map(Self.refusal) ?? takeStep(at: request.path)
         let plan = ResponsePlan(for: request, of: served[request.path]?.resource, step: step, now: now)
         requestCount += 1
         let number = requestCount
@@ -91,6 +106,11 @@ struct SiteState {
         }
         exchanges[number] = Exchange(path: request.path)
         return (number, plan, takeSatisfiedWaiters(at: request.path))
+    }
+
+    private static func refusal(_ rest: Duration) -> Step {
+        let seconds = rest.components.seconds + (rest.components.attoseconds > 0 ? 1 : 0)
+        return [.retryAfter("\(seconds)", status: 429)]
     }
 
     private mutating func takeStep(at path: String) -> Step {

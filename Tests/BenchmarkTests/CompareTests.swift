@@ -9,7 +9,7 @@ internal import Testing
 struct CompareTests {
     @Test(arguments: Workload.allCases)
     func `each program downloads the files of a workload`(_ workload: Workload) async throws {
-        let rounds = workload == .rateLimit ? 1 : 2
+        let rounds = [.rateLimit, .requestLimit].contains(workload) ? 1 : 2
         let run = try await BenchmarkProcess<ComparisonReport>(
             "compare",
             [

@@ -22,10 +22,11 @@ struct WorkloadTests {
     }
 
     @Test(arguments: [
-        ([], WorkloadSize.full, 12), (["--quick"], .quick, 12), (["compare", "--quick"], .quick, 12),
+        ([], WorkloadSize.full, 13), (["--quick"], .quick, 13), (["compare", "--quick"], .quick, 13),
         (
             ["--quick", "--files", "7", "--mebibytes", "3", "--workloads", "small-tls", "sha-256"],
-            WorkloadSize(files: 7, mebibytes: 3, delayedFiles: 300, limitedSeconds: 3), 2
+            WorkloadSize(
+                files: 7, mebibytes: 3, delayedFiles: 300, limitedSeconds: 3, requestSeconds: 2, requestedFiles: 60), 2
         ),
     ])
     func `without a subcommand, the options are those of the comparison`(

@@ -50,11 +50,13 @@ enum Comparison {
         in root: TemporaryDirectory
     ) async throws -> CommandRun? {
         if program == .exactRate {
-            return CommandRun(wallSeconds: Double(size.limitedSeconds), processorSeconds: 0)
+            return CommandRun(wallSeconds: size.exactSeconds(workload), processorSeconds: 0)
         }
         let directory = try root.directory("run")
         let transfers = server.transfers(workload, size, to: directory)
         guard let command = try program.command(workload, transfers, from: server, in: directory) else { return nil }
+        // The server still counts the requests of the run before.
+        if workload == .requestLimit { try await Task.sleep(for: .seconds(size.requestSeconds)) }
         // The data of the run before would be written during this one.
         sync()
         let run = try await CommandRun.measure(command, in: directory)

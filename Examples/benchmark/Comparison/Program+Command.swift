@@ -26,7 +26,13 @@ extension Program {
         case .curl:
             try write(transfers.map { "url = \"\($0.url.absoluteString)\"\noutput = \"\($0.path)\"" })
             let width = workload == .latency ? 64 : WorkloadSize.jobs
-            let limit = workload == .rateLimit ? ["--limit-rate", "\(WorkloadSize.limit << 20)"] : []
+            let limit =
+                switch workload {
+                case .rateLimit: ["--limit-rate", "\(WorkloadSize.limit << 20)"]
+                // A transient error such as 429 is retried after the time in Retry-After.
+                case .requestLimit: ["--retry", "1000"]
+                default: [] as [String]
+                }
             return [
                 executable, "--disable", "--silent", "--fail", "--parallel", "--parallel-max", "\(width)", "--config",
                 list.path,
@@ -67,7 +73,7 @@ extension Program {
         case .rateLimit: options.limitRate = Int64(WorkloadSize.limit) << 20
         case .subscribers: options.subscribers = 100
         case .unreadEvents: options.hasUnreadHandle = true
-        case .large, .largeTLS, .small, .smallTLS, .latency: break
+        case .large, .largeTLS, .small, .smallTLS, .latency, .requestLimit: break
         }
         return options
     }

@@ -16,8 +16,10 @@ struct ServedFiles: Sendable {
     private let plain: URL
     private let secure: URL
     private let delayed: URL
+    private let counted: URL
 
-    /// Runs `body` with servers, which are nginx if it is installed, and the package's own for delayed responses.
+    /// Runs `body` with servers, which are nginx if it is installed, and the package's own for delayed responses and
+    /// for limited requests.
     static func withServer<Value: Sendable>(
         _ size: WorkloadSize, in root: TemporaryDirectory, _ body: (ServedFiles) async throws -> Value
     ) async throws -> Value {
@@ -30,12 +32,16 @@ struct ServedFiles: Sendable {
             var resource = Resource(small, entityTag: "\"small\"", script: [[.delayHead(delay)]])
             resource.repeatsLastStep = true
             delayed.serve(resource, at: "delayed")
+            var counted = Resource(small, entityTag: "\"small\"")
+            counted.requestLimit = .init(count: size.requestCount, period: .seconds(size.requestSeconds))
+            delayed.serve(counted, at: "counted")
             guard let executable = Program.path(of: "nginx") else {
                 return try await withLoopbackServers(size) { plain, secure in
                     try await body(
                         ServedFiles(
                             program: "the package's own server", largeFile: nil, largeDigest: digest,
-                            rootFile: rootFile, plain: plain, secure: secure, delayed: delayed.url("delayed")))
+                            rootFile: rootFile, plain: plain, secure: secure, delayed: delayed.url("delayed"),
+                            counted: delayed.url("counted")))
                 }
             }
             return try await NginxServer.withServer(executable, files(size), in: root) { server in
@@ -43,7 +49,7 @@ struct ServedFiles: Sendable {
                     ServedFiles(
                         program: server.version, largeFile: server.file("large"), largeDigest: digest,
                         rootFile: rootFile, plain: server.plain, secure: server.secure,
-                        delayed: delayed.url("delayed")))
+                        delayed: delayed.url("delayed"), counted: delayed.url("counted")))
             }
         }
     }
@@ -54,6 +60,13 @@ struct ServedFiles: Sendable {
         func one(_ name: String) -> [FileTransfer] {
             [FileTransfer(url: base.appending(path: name), path: directory.file(name).path)]
         }
+        func many(_ count: Int, _ url: URL) -> [FileTransfer] {
+            (0..<count).map { number in
+                FileTransfer(
+                    url: url.appending(queryItems: [URLQueryItem(name: "n", value: "\(number)")]),
+                    path: directory.file("\(number)").path)
+            }
+        }
         return switch workload {
         case .large, .largeTLS, .sha256, .connections, .subscribers, .unreadEvents: one("large")
         case .slow: one("slow")
@@ -62,12 +75,8 @@ struct ServedFiles: Sendable {
             (0..<size.files).map { number in
                 FileTransfer(url: base.appending(path: "small/\(number)"), path: directory.file("\(number)").path)
             }
-        case .latency:
-            (0..<size.delayedFiles).map { number in
-                FileTransfer(
-                    url: delayed.appending(queryItems: [URLQueryItem(name: "n", value: "\(number)")]),
-                    path: directory.file("\(number)").path)
-            }
+        case .latency: many(size.delayedFiles, delayed)
+        case .requestLimit: many(size.requestedFiles, counted)
         }
     }
 

@@ -21,6 +21,8 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     case smallTLS = "small-tls"
     /// Many small files from a server that delays each response, with the library's default options.
     case latency
+    /// Many small files from a server that limits the number of requests in a time.
+    case requestLimit = "request-limit"
     /// One file with a bandwidth limit.
     case rateLimit = "rate-limit"
     /// One large file with 100 handles.
@@ -42,6 +44,9 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         case .smallTLS: "\(small), with TLS"
         case .latency:
             "\(size.delayedFiles) files of 4 KiB, \(WorkloadSize.delay) ms before each response, default options"
+        case .requestLimit:
+            "\(size.requestedFiles) files of 4 KiB from a server that allows \(size.requestCount) requests in "
+                + "\(size.requestSeconds) s"
         case .rateLimit: "\(size.limitedMebibytes) MiB, limited to \(WorkloadSize.limit) MiB/s"
         case .subscribers: "\(size.mebibytes) MiB, 100 handles of one transfer"
         case .unreadEvents: "\(size.mebibytes) MiB, with a handle that never reads its events"
@@ -62,7 +67,7 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         case .smallPowerLoss: [.library, .curl, .bare, .processCrash]
         case .smallTLS: [.library, .curl, .bare]
         case .latency: [.library, .curl, .processCrash]
-        case .rateLimit: [.library, .exactRate, .curl]
+        case .requestLimit, .rateLimit: [.library, .exactRate, .curl]
         case .subscribers, .unreadEvents: [.library, .oneHandle]
         }
     }
@@ -75,7 +80,7 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         case .largeTLS, .smallPowerLoss, .latency: [.curl]
         case .slow: [.aria2c]
         case .connections: [.oneConnection]
-        case .rateLimit: [.exactRate]
+        case .requestLimit, .rateLimit: [.exactRate]
         case .subscribers, .unreadEvents: [.oneHandle]
         }
     }
@@ -86,7 +91,7 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     /// Whether the workload consists of many files.
     var hasManyFiles: Bool {
         switch self {
-        case .small, .smallPowerLoss, .smallTLS, .latency: true
+        case .small, .smallPowerLoss, .smallTLS, .latency, .requestLimit: true
         case .large, .largeTLS, .sha256, .slow, .connections, .rateLimit, .subscribers, .unreadEvents: false
         }
     }
@@ -97,16 +102,22 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         case .large, .largeTLS, .sha256, .connections, .subscribers, .unreadEvents: size.mebibytes << 20
         case .slow: size.slowMebibytes << 20
         case .rateLimit: size.limitedMebibytes << 20
-        case .small, .smallPowerLoss, .smallTLS, .latency: WorkloadSize.smallLength
+        case .small, .smallPowerLoss, .smallTLS, .latency, .requestLimit: WorkloadSize.smallLength
         }
     }
 
     /// The number of rounds that are measured, of those that were requested.
     ///
     /// A workload whose duration is determined by a limit is repeated less often.
-    func rounds(of rounds: Int) -> Int { self == .rateLimit ? min(rounds, 3) : rounds }
+    func rounds(of rounds: Int) -> Int {
+        switch self {
+        case .requestLimit: 1
+        case .rateLimit: min(rounds, 3)
+        default: rounds
+        }
+    }
 
     /// Whether a round that isn't counted precedes the others.
-    var isWarmedUp: Bool { self != .rateLimit }
+    var isWarmedUp: Bool { self != .rateLimit && self != .requestLimit }
 }
 #endif

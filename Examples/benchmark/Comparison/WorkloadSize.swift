@@ -9,11 +9,27 @@ struct WorkloadSize: Sendable, Hashable, Codable {
     var delayedFiles: Int
     /// The duration of a download with a bandwidth limit.
     var limitedSeconds: Int
+    /// The period of the server with a request limit.
+    var requestSeconds: Int
+    /// The number of files from that server.
+    var requestedFiles: Int
 
     /// The sizes of a whole measurement.
-    static let full = Self(files: 10_000, mebibytes: 1024, delayedFiles: 10_000, limitedSeconds: 10)
+    static let full = Self(
+        files: 10_000, mebibytes: 1024, delayedFiles: 10_000, limitedSeconds: 10, requestSeconds: 10,
+        requestedFiles: 1000)
     /// The sizes of a measurement that takes less than three minutes on two processors.
-    static let quick = Self(files: 2000, mebibytes: 256, delayedFiles: 300, limitedSeconds: 3)
+    static let quick = Self(
+        files: 2000, mebibytes: 256, delayedFiles: 300, limitedSeconds: 3, requestSeconds: 2, requestedFiles: 60)
+
+    /// The number of requests that the server with a request limit allows in ``requestSeconds``.
+    var requestCount: Int { 10 * requestSeconds }
+
+    /// The time that follows from a limit; the files of the last period arrive at once.
+    func exactSeconds(_ workload: Workload) -> Double {
+        guard workload == .requestLimit else { return Double(limitedSeconds) }
+        return Double((requestedFiles - 1) / requestCount * requestSeconds)
+    }
 
     /// The length of the file that the server sends slowly, which takes about ten seconds over one connection.
     var slowMebibytes: Int { min(mebibytes, 200) }
