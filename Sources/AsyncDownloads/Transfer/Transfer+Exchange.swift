@@ -20,7 +20,10 @@ extension Transfer {
         if let gate { return .notYet(gate) }
         if case .start(let representation) = reply, let partial {
             // Again, because a destination may have become unusable since the request; if all have, nothing follows.
-            guard refuseDestinations() == nil else { return .ready }
+            guard timed(partial, { refuseDestinations() }) == nil else {
+                update { state, _ in state.machine.startRefused() }
+                return .ready
+            }
             // The queue may not have told the partial yet.
             partial.useCredentials(credentials)
             let result = timed(partial) {
@@ -47,11 +50,11 @@ extension Transfer {
             return (state.machine.bytesArrived(bytes.count, exchange: id, at: now), state.partial, isAside)
         }
         guard let partial else { return .ready }
+        if case .ignore = decision { return .ready }
         guard isAside else {
             take(bytes, decision, partial, id, isAside: false)
             return pace(bytes.count, receiver)
         }
-        if case .ignore = decision { return .ready }
         let copy = [UInt8](bytes)
         let end = receiver.holdEnd()
         let gate = Gate()

@@ -7,7 +7,7 @@ extension Transfer {
         case .openPartial(let credentials): openPartial(credentials)
         case .startPartial(let representation, let id): startPartial(representation, exchange: id)
         case .updateRepresentation(let representation): onPartial { $0.updateRepresentation(representation) }
-        case .useCredentials(let headers): onPartial { $0.useCredentials(headers) }
+        case .useCredentials: useCredentials()
         case .confirmCredentials: onPartial { $0.confirmCredentials() }
         case .removeImportedFile: removeImportedFile()
         case .recordPartial(let received, let id): recordPartial(received, exchange: id)

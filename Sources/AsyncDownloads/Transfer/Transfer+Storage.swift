@@ -32,14 +32,22 @@ extension Transfer {
         }
     }
 
+    /// Tells the partial which secret headers are sent at the time when its turn comes.
+    func useCredentials() {
+        onPartial { [self] partial in partial.useCredentials(withState { $0.machine.credentials }) }
+    }
+
     /// Ends the subscribers whose destinations cannot receive a file, before bytes are fetched for them.
     ///
-    /// - Returns: An error if no subscriber remains, so that nothing has to be opened.
+    /// A transfer that continues without subscribers is abandoned if the file cannot be placed for the last one.
+    ///
+    /// - Returns: An error if no one is left for whom bytes would be fetched.
     func refuseDestinations() -> DownloadError? {
         let destinations = withState { state in
             state.machine.intent == .run
                 ? state.subscribers.active.map { ($0.id, $0.subscriber.request.destination.path) } : []
         }
+        if destinations.isEmpty { return refuseKeptDestination() }
         var last: DownloadError?
         for case (let id, let path?) in destinations {
             guard let error = environment.store.refusal(of: path) else { continue }
@@ -48,6 +56,20 @@ extension Transfer {
             update { state, decision in detach(id, error, policy: .pause, &state, &decision, at: now) }
         }
         return withState { $0.machine.intent == .abandon } ? last : nil
+    }
+
+    /// Abandons a transfer without subscribers if the file cannot be placed.
+    private func refuseKeptDestination() -> DownloadError? {
+        let path = withState { state in
+            state.subscribers.isEmpty && state.machine.intent == .run
+                ? state.subscribers.lastDetached?.request.destination.path : nil
+        }
+        guard let path, let error = environment.store.refusal(of: path) else { return nil }
+        update { state, decision in
+            // A subscriber may have attached meanwhile.
+            if state.subscribers.isEmpty { decision.actions += state.machine.stop(.abandon, at: now) }
+        }
+        return withState { $0.machine.intent == .abandon } ? error : nil
     }
 
     /// Moves the bytes to disk if they are in memory and a subscriber wants a file.
@@ -83,7 +105,7 @@ extension Transfer {
 
     func startPartial(_ representation: Representation, exchange id: ExchangeID) {
         onPartial { [self] partial in
-            guard refuseDestinations() == nil else { return }
+            guard refuseDestinations() == nil else { return update { state, _ in state.machine.startRefused() } }
             let result = Result { () throws(DownloadError) in try partial.begin(representation) }
             let allowsGaps = partial.allowsGaps
             update { state, decision in

@@ -71,7 +71,7 @@ final class TransferEnvironment: Sendable {
     func settings(of request: DownloadRequest, _ key: TransferKey) -> TransferSettings {
         TransferSettings(
             // Most URLs are in normal form, and parsing one again takes longer than comparing it.
-            url: key.url == request.url.absoluteString ? request.url : URL(string: key.url) ?? request.url,
+            url: key.url == request.url.absoluteString ? request.url.absoluteURL : URL(string: key.url) ?? request.url,
             headers: request.callerHeaders,
             account: request.account,
             checksum: request.checksum,

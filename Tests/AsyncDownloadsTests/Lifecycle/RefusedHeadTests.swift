@@ -12,6 +12,22 @@ struct RefusedHeadTests {
     private static let second = SteppedObject(content: Content(seed: 2, length: 90_000), tag: "\"2\"")
     private static let third = SteppedObject(content: Content(seed: 3, length: 80_000), tag: "\"3\"")
 
+    @Test func `bytes that are not wanted are not counted against the bandwidth limit`() async throws {
+        let object = SteppedObject(content: Content(seed: 84, length: 3 << 20), tag: "\"1\"")
+        try await LifecycleFixture.with(configure: { $0.bandwidthLimit = 1 << 20 }) { fixture async throws in
+            let download = fixture.downloader.start(try fixture.request())
+            await fixture.waitUntilIdle()
+            fixture.transport.exchanges[0].answer(object)
+            await fixture.waitUntilIdle()
+            download.pause()
+            await fixture.waitUntilIdle()
+            fixture.transport.exchanges[0].deliver(100_000)
+            #expect(fixture.downloader.environment.bandwidth.receivedCount == 0)
+            #expect(!fixture.transport.exchanges[0].isHeldBack)
+            download.cancel()
+        }
+    }
+
     @Test func `a representation that is refused because of a stop is not started by a later response`() async throws {
         let directory = try TemporaryDirectory()
         let (disk, otherDisk) = (AuditingFileSystem(), AuditingFileSystem())

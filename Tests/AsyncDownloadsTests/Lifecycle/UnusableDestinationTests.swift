@@ -28,6 +28,32 @@ struct UnusableDestinationTests {
         }
     }
 
+    @Test func `an empty file is not finished before it was started`() async throws {
+        let empty = SteppedObject(content: Content(seed: 83, length: 0), tag: "\"1\"")
+        try await LifecycleFixture.with { fixture async throws in
+            let first = fixture.downloader.start(try fixture.request())
+            await fixture.waitUntilIdle()
+            try makeUnusable("file.bin", in: fixture)
+            fixture.transport.exchanges[0].answer(empty)
+            #expect(await first.failure?.code == .destinationUnusable)
+            // The transfer is joined while its exchange is still being canceled.
+            let second = fixture.downloader.start(try fixture.request(to: "second.bin"))
+            await fixture.finish(second, empty)
+            #expect(second.state == .completed)
+        }
+    }
+
+    @Test func `rule 44: no byte is received for a download without subscribers`() async throws {
+        try await LifecycleFixture.with(configure: { $0.abandonmentPolicy = .finish }) { fixture async throws in
+            fixture.downloader.start(try fixture.request()).cancel()
+            await fixture.waitUntilIdle()
+            try makeUnusable("file.bin", in: fixture)
+            fixture.transport.exchanges[0].answer(Self.large)
+            await fixture.waitUntilIdle()
+            #expect(fixture.transport.exchanges[0].isCancelled)
+        }
+    }
+
     @Test(arguments: [small, large], [false, true])
     func `an unusable destination ends only its own download`(
         _ object: SteppedObject, _ isCanceled: Bool

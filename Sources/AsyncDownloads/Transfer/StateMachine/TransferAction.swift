@@ -21,8 +21,8 @@ enum TransferAction: Sendable {
     case updateRepresentation(Representation)
     /// Save a checkpoint while the exchange's body is held back; answered by `prepared`.
     case recordPartial(IntervalSet, exchange: ExchangeID)
-    /// Send these secret headers from now on.
-    case useCredentials(HeaderFields)
+    /// Tell the partial file which secret headers are sent.
+    case useCredentials
     /// Record that the present credentials get the same bytes.
     case confirmCredentials
     /// Remove the file from which bytes were imported.

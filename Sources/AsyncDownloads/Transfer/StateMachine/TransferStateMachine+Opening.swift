@@ -125,7 +125,8 @@ extension TransferStateMachine {
     /// Records the bytes that are on disk, and what has to verify them.
     mutating func found(_ representation: Representation, _ received: IntervalSet) {
         bytes.found(representation, received, isChecksumExpected: settings.checksum != nil)
-        if representation.hasUnverifiedCredentials, !credentials.isEmpty { recordedCredentials = nil }
+        // Whether it says that secret headers were sent is not known here.
+        if !credentials.isEmpty { recordedCredentials = nil }
         requireProofOfCredentials()
         if representation.cameFromDifferentURL { address.requireVerification() }
     }

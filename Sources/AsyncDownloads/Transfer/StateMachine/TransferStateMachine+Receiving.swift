@@ -8,6 +8,12 @@ extension TransferStateMachine {
         return prepared(result, exchange: id, at: now)
     }
 
+    /// Handles that no subscriber was left when the partial file was to be emptied for a representation, which therefore
+    /// has no file.
+    mutating func startRefused() {
+        bytes.forgetEmptyRepresentation()
+    }
+
     /// Handles that the store is ready for the body of the exchange, or could not be.
     mutating func prepared(
         _ result: Result<Void, DownloadError>, exchange id: ExchangeID, at now: Duration

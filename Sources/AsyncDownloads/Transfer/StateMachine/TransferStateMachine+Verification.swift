@@ -107,7 +107,7 @@ extension TransferStateMachine {
         recordedCredentials = credentials
         // After a kill, the checkpoint must not say that bytes were received without secret headers.
         let isSaved = credentials.isEmpty || bytes.intervals.isEmpty || !bytes.isResumable
-        return [.useCredentials(credentials)] + (isSaved ? [] : [.savePartial(bytes.intervals)])
+        return [.useCredentials] + (isSaved ? [] : [.savePartial(bytes.intervals)])
     }
 
     /// Requests the next bytes to compare; nil if nothing is to be compared.

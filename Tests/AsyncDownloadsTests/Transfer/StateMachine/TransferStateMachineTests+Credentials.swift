@@ -117,12 +117,15 @@ struct TransferCredentialTests {
         #expect(harness.machine.bytes.comparison == CredentialProof(left))
     }
 
-    @Test(arguments: [false, true])
-    func `rule 9: the record says that secret headers are sent before bytes follow`(_ isChecksumExpected: Bool) {
+    @Test(arguments: [false, true], [nil, "7"])
+    func `rule 9: the record says that secret headers are sent before bytes follow`(
+        _ isChecksumExpected: Bool, _ account: String?
+    ) {
         var known = Representation.sample()
-        known.hasUnverifiedCredentials = true
+        known.hasUnverifiedCredentials = account == nil
         var harness = StateMachineHarness { settings in
             settings.headers = ["Authorization": "Bearer mine"]
+            settings.account = account
             if isChecksumExpected { settings.checksum = .sha256(String(repeating: "0", count: 64)) }
         }
         harness.finding = .success(.bytes(known, IntervalSet(0..<50)))
