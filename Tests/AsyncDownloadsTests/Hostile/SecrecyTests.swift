@@ -127,15 +127,17 @@ struct SecrecyTests {
     @Test(arguments: Engine.allCases)
     func `no line of the log contains a secret`(_ engine: Engine) async throws {
         let recorder = LogRecorder.shared
+        // The server of another test may have had the same port.
+        let path = "/logged-with-\(engine.rawValue)"
         try await TestEnvironment.with(engine) { environment async throws in
             let changed = Fault.replaceContent(Content(seed: 26, length: 300_000), entityTag: "\"s3cret\"")
             let script: [Step] = [[.cut(after: 100_000)], [.retryAfter("0")], [changed]]
-            environment.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/one")
-            var request = environment.request("/one?token=s3cret")
+            environment.server.serve(Resource(content, entityTag: "\"a\"", script: script), at: path)
+            var request = environment.request("\(path)?token=s3cret")
             request.headers = Self.headers
             let log = await EventLog(of: environment.downloader.start(request))
             #expect(log.restarts == [.contentChanged])
-            let lines = recorder.lines(with: "[http://127.0.0.1:\(environment.server.port)/one]")
+            let lines = recorder.lines(with: "[http://127.0.0.1:\(environment.server.port)\(path)]")
             #expect(lines.count == 3, "two retries and a restart: \(lines)")
             for line in lines { #expect(!line.contains("s3cret") && !line.contains("\n"), "\(line)") }
         }
