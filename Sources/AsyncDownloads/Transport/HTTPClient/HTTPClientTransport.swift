@@ -65,8 +65,9 @@ package final class HTTPClientTransport: Transport {
             // at a time: each read takes memory, and bytes that are read together with the end of the connection may
             // not be delivered.
             let isSecure = (try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)) != nil
-            let allocator = ReadBufferAllocator(
-                largeLength: isSecure ? ExchangeDelegate.secureReadLength : ExchangeDelegate.readLength)
+            // Buffers that grow with the bodies made a large file over four connections slower, by a fifth to a half.
+            let allocator = FixedSizeRecvByteBufferAllocator(
+                capacity: isSecure ? ExchangeDelegate.secureReadLength : ExchangeDelegate.readLength)
             return channel.setOption(.recvAllocator, value: allocator)
                 .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
