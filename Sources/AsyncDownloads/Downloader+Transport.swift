@@ -79,7 +79,9 @@ private struct MissingTransport: Transport {
     var windowLength: Int64? { nil }
     var decodesContent: Bool { false }
 
-    func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
+    func start(
+        _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
+    ) -> any Exchange {
         handler.exchangeEnded(.failed(DownloadError(.unsupported, "AsyncHTTPClient requires the trait ServerStack")))
         return NoExchange()
     }

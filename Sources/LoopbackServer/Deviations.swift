@@ -43,6 +43,7 @@ struct Deviations {
     /// The interruptions in the order of their offsets; those with equal offsets keep the order of the step.
     private(set) var interruptions: [Interruption] = []
     var bytesPerSecond: Int?
+    var ignoresInput = false
 
     init(_ step: Step) {
         for fault in step.faults { add(fault) }
@@ -77,6 +78,7 @@ struct Deviations {
         case .delayHead(let duration): delays.append(.wait(duration))
         case .holdHead: delays.append(.hold)
         case .stall(let offset): interrupt(after: offset, .hold)
+        case .ignoreInput: ignoresInput = true
         case .throttle(let rate): bytesPerSecond = rate
         case .cut(let offset, let closing): interrupt(after: offset, .close(closing))
         case .closeBeforeHead(let closing): opening = .closed(closing)

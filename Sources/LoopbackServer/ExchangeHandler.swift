@@ -120,6 +120,9 @@ final class ExchangeHandler: ChannelInboundHandler {
             context.write(wrapOutboundOut(ByteBuffer(piece, chunked: chunked)), promise: nil)
             if let rate = exchange.bytesPerSecond { resume(after: .seconds(Double(count) / Double(rate))) }
             return count
+        case .read(let isReading):
+            // Fails only if the connection is closed.
+            _ = context.channel.setOption(.autoRead, value: isReading)
         case .close(let closing):
             phase = .closed
             close(context, closing)

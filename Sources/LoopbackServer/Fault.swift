@@ -54,6 +54,10 @@ package enum Fault: Sendable, Hashable {
     case holdHead
     /// Sends this number of body bytes, then nothing until ``LoopbackServer/release(_:)`` is called.
     case stall(after: Int64)
+    /// Reads nothing from the connection while the body is sent.
+    ///
+    /// The server doesn't notice that a client closes its TLS connection until the client closes the socket.
+    case ignoreInput
     /// Sends at most this number of body bytes per second.
     case throttle(bytesPerSecond: Int)
 

@@ -56,6 +56,7 @@ struct ResponsePlan: Equatable {
                 actions.append(.send(Array((["0"] + deviations.trailers + ["", ""]).joined(separator: "\r\n").utf8)))
             }
         }
+        if deviations.ignoresInput { actions = [.read(false)] + actions + [.read(true)] }
         return actions + [draft.closes ? .close(.orderly) : .finish]
     }
 }

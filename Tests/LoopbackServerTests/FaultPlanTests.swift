@@ -138,6 +138,11 @@ struct FaultPlanTests {
         #expect(plan.status == nil)
     }
 
+    @Test func `nothing is read while a body is sent if the input is ignored`() {
+        let (head, body) = (plan([], [:]).actions[0], plan([], [:]).actions[1])
+        #expect(plan([.ignoreInput], [:]).actions == [head, .read(false), body, .read(true), .finish])
+    }
+
     @Test func `an endless body declares a length only if another fault sets one`() {
         #expect(plan([.endless]).headers["Content-Length"] == nil)
         #expect(plan([.endless]).headers["Transfer-Encoding"] == "chunked")

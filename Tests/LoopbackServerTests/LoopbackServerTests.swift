@@ -175,6 +175,15 @@ struct LoopbackServerTests {
         }
     }
 
+    @Test func `a server that ignores its input while it sends reads the next request afterward`() async throws {
+        try await LoopbackServer.withServer { server in
+            server.serve(Resource(content, script: [[.ignoreInput], [.ignoreInput]]), at: "file")
+            let client = try RawClient(port: server.port)
+            for _ in 1...3 { #expect(try client.exchange("/file").body == content.bytes(in: 0..<300_000)) }
+            #expect(Set(server.requests().map(\.connection)).count == 1)
+        }
+    }
+
     @Test func `a thousand concurrent connections are served`() async throws {
         try await LoopbackServer.withServer(threads: 2) { server in
             server.serve(Resource(content), at: "file")

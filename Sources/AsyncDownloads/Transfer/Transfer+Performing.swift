@@ -40,8 +40,11 @@ extension Transfer {
     // MARK: The engine
 
     private func startExchange(_ id: ExchangeID, _ request: ExchangeRequest) {
-        guard let receiver = receiver(of: id) else { preconditionFailure("an exchange without a receiver") }
-        receiver.started(environment.transport.start(request, handler: receiver))
+        let (receiver, neighbor) = withState { ($0.receivers[id], $0.receivers.first) }
+        guard let receiver else { preconditionFailure("an exchange without a receiver") }
+        // With a single exchange, this is the receiver itself, which has no exchange yet.
+        let exchange = environment.transport.start(request, beside: neighbor?.runningExchange, handler: receiver)
+        receiver.started(exchange)
     }
 
     private func receiver(of id: ExchangeID) -> ExchangeReceiver? { withState { $0.receivers[id] } }

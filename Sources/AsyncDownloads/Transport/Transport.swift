@@ -16,7 +16,15 @@ package protocol Transport: Sendable {
     /// Starts an exchange; a failure to start it is also reported through `handler`.
     ///
     /// The handler may be called before this function returns.
-    func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - neighbor: Another exchange of the same file, which this transport has started, if there is one. An engine
+    ///     with several threads should deliver the bytes of both on one thread, since they are written to one file.
+    ///   - handler: The receiver of the exchange's events.
+    func start(
+        _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
+    ) -> any Exchange
 
     /// Ends all exchanges and releases the engine; no exchange can be started afterward.
     ///

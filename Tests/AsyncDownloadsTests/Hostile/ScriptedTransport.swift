@@ -23,7 +23,9 @@ final class ScriptedTransport: Transport {
     var windowLength: Int64? { nil }
     var decodesContent: Bool { false }
 
-    func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
+    func start(
+        _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
+    ) -> any Exchange {
         sent.withLock { $0.append(request) }
         let missing = ResponseHead(status: StatusCode(404), headers: ["Content-Length": "0"])
         switch handler.exchangeReceivedHead(heads[request.url.absoluteString] ?? missing) {

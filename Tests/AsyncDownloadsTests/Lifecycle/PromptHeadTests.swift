@@ -15,7 +15,9 @@ private final class PromptEngine: Transport {
         func cancel() { handler.exchangeEnded(.cancelled) }
     }
 
-    func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
+    func start(
+        _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
+    ) -> any Exchange {
         let head = ResponseHead(status: StatusCode(200), headers: ["Content-Length": "\(4 << 20)", "ETag": "\"1\""])
         _ = handler.exchangeReceivedHead(head)
         let bytes = [UInt8](repeating: 7, count: 2 << 20)

@@ -212,6 +212,8 @@ final class SeveralExchangesRun {
         largestCount = max(largestCount, running.count)
         check(running.count <= Self.connectionCount, "\(running.count) exchanges at the same time")
         check(Set(running.map(\.offset)).count == running.count, "the same bytes are requested twice")
+        let extras = open.filter { $0.request.headers["If-Match"] != nil }
+        check(extras.allSatisfy(\.hasNeighbor), "an exchange of a running file has no neighbor")
         check(running.isEmpty || callers.contains(where: \.wantsToRun), "an exchange that no subscriber needs")
         let count = fixture.transport.exchanges.count
         check(count == exchangeCount || fixture.time.now >= coolDownEnd, "a request during the host's cool-down")

@@ -37,11 +37,14 @@ final class SteppedExchange: Exchange {
     }
 
     let request: ExchangeRequest
+    /// Whether the exchange was started beside another one of the same file.
+    let hasNeighbor: Bool
     private let handler: any ExchangeHandler
     private let state = Mutex(State())
 
-    init(_ request: ExchangeRequest, _ handler: any ExchangeHandler) {
+    init(_ request: ExchangeRequest, beside neighbor: (any Exchange)?, _ handler: any ExchangeHandler) {
         self.request = request
+        hasNeighbor = (neighbor as? SteppedExchange)?.path == request.url.path
         self.handler = handler
     }
 

@@ -12,8 +12,10 @@ final class SteppedTransport: Transport {
     let windowLength: Int64? = nil
     let decodesContent = false
 
-    func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
-        let exchange = SteppedExchange(request, handler)
+    func start(
+        _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
+    ) -> any Exchange {
+        let exchange = SteppedExchange(request, beside: neighbor, handler)
         let isClosing = state.withLock { state in
             state.exchanges.append(exchange)
             return state.isClosing

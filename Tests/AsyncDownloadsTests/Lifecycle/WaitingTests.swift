@@ -18,7 +18,9 @@ struct WaitingTests {
         let decodesContent = false
         let count = Mutex(0)
 
-        func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
+        func start(
+            _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
+        ) -> any Exchange {
             count.withLock { $0 += 1 }
             handler.exchangeEnded(.failed(DownloadError(.cannotConnect)))
             return NoExchange()

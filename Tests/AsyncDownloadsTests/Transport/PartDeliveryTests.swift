@@ -14,7 +14,7 @@ import Testing
     ) async throws {
         try await deliver(by: engine) { server, transport in
             let handler = OrderRecorder(Self.content)
-            _ = transport.start(ExchangeRequest(url: server.url("/file"), headers: [:]), handler: handler)
+            _ = transport.start(ExchangeRequest(url: server.url("/file"), headers: [:]), beside: nil, handler: handler)
             await handler.hasEnded()
             await transport.shutdown()
             #expect(handler.report == .init(byteCount: Self.content.length, endCount: 1))
@@ -28,7 +28,7 @@ import Testing
             for size: Int64 in [1, 1 << 20, 9 << 20] {
                 let handler = OrderRecorder(Self.content, cancelsAt: size)
                 let exchange = transport.start(
-                    ExchangeRequest(url: server.url("/file"), headers: [:]), handler: handler)
+                    ExchangeRequest(url: server.url("/file"), headers: [:]), beside: nil, handler: handler)
                 handler.start(exchange)
                 await handler.hasEnded()
                 handlers.append(handler)
@@ -43,7 +43,8 @@ import Testing
             let opener = GateOpener()
             let handlers = (0..<4).map { _ in OrderRecorder(Self.content, opener: opener) }
             for handler in handlers {
-                _ = transport.start(ExchangeRequest(url: server.url("/file"), headers: [:]), handler: handler)
+                _ = transport.start(
+                    ExchangeRequest(url: server.url("/file"), headers: [:]), beside: nil, handler: handler)
             }
             for handler in handlers { await handler.hasEnded() }
             #expect(handlers.allSatisfy { $0.report == .init(byteCount: Self.content.length, endCount: 1) })
@@ -53,7 +54,7 @@ import Testing
     @Test func `AsyncHTTPClient delivers no more at once than a limited exchange takes`() async throws {
         try await deliver(by: .httpClient) { server, transport in
             let handler = OrderRecorder(Self.content, longestPart: 5_000)
-            _ = transport.start(ExchangeRequest(url: server.url("/file"), headers: [:]), handler: handler)
+            _ = transport.start(ExchangeRequest(url: server.url("/file"), headers: [:]), beside: nil, handler: handler)
             await handler.hasEnded()
             await transport.shutdown()
             #expect(handler.report == .init(byteCount: Self.content.length, endCount: 1))
@@ -68,7 +69,7 @@ import Testing
                 server.serve(Resource(Self.content, script: [[.cut(after: cut)]]), at: "/cut\(number)")
                 let handler = OrderRecorder(Self.content, usesGates: false)
                 _ = transport.start(
-                    ExchangeRequest(url: server.url("/cut\(number)"), headers: [:]), handler: handler)
+                    ExchangeRequest(url: server.url("/cut\(number)"), headers: [:]), beside: nil, handler: handler)
                 await handler.hasEnded()
                 #expect(handler.report == .init(byteCount: cut, endCount: 1))
             }
@@ -84,7 +85,7 @@ import Testing
                     Resource(Self.content, script: [[.cut(after: cut)]]).chunked, at: "/chunked\(number)")
                 let handler = OrderRecorder(Self.content, alwaysHoldsBack: true)
                 _ = transport.start(
-                    ExchangeRequest(url: server.url("/chunked\(number)"), headers: [:]), handler: handler)
+                    ExchangeRequest(url: server.url("/chunked\(number)"), headers: [:]), beside: nil, handler: handler)
                 await handler.hasEnded()
                 #expect(handler.report == .init(byteCount: cut, endCount: 1))
             }

@@ -18,11 +18,12 @@ import Testing
 
             // URLSession calls back on a serial queue, so a blocked callback delays the refusals of the redirects.
             let blocker = EndRecorder(blocks: true)
-            _ = transport.start(ExchangeRequest(url: server.url("/plain"), headers: [:]), handler: blocker)
+            _ = transport.start(ExchangeRequest(url: server.url("/plain"), headers: [:]), beside: nil, handler: blocker)
             await blocker.hasHead()
             let recorders = (0..<50).map { _ in EndRecorder(blocks: false) }
             let exchanges = recorders.map { recorder in
-                transport.start(ExchangeRequest(url: server.url("/redirect"), headers: [:]), handler: recorder)
+                transport.start(
+                    ExchangeRequest(url: server.url("/redirect"), headers: [:]), beside: nil, handler: recorder)
             }
             if engine == .urlSession {
                 // Only for URLSession: the event loop of the other engine may be the blocked one.

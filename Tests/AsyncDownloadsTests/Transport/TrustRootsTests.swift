@@ -66,6 +66,24 @@ import Testing
         }
     }
 
+    /// Several times, because the connection is read on only if a read has begun before the pause.
+    @Test(arguments: 1...4)
+    func `a paused download over TLS doesn't read the rest of the response`(_ attempt: Int) async throws {
+        let content = Content(seed: 1, length: 64 << 20)
+        let roots = try TrustRoots(pem: Self.root)
+        let script: [Step] = [[.ignoreInput, .stall(after: 1_000_000)]]
+        try await withServer(content, script: script, configure: { $0.additionalTrustRoots = roots }) {
+            _, downloader, server, request async throws in
+            let download = downloader.start(request)
+            try await download.progress(reaching: 1_000_000)
+            download.pause()
+            for await state in download.states where state == .paused { break }
+            server.release("file")
+            await server.idle(at: "file")
+            #expect(server.bodyBytesSent(at: "file") < content.length)
+        }
+    }
+
     @Test func `another root doesn't make a server trusted`() async throws {
         let other = try TrustRoots(pem: Data(Self.otherRoot.utf8))
         try await withServer(configure: { $0.additionalTrustRoots = other }) {

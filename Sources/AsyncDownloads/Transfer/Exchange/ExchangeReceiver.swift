@@ -47,6 +47,9 @@ final class ExchangeReceiver: ExchangeHandler {
         if cancelNow { exchange.cancel() }
     }
 
+    /// The engine's handle; nil before it was stored, and after the end.
+    var runningExchange: (any Exchange)? { state.withLock { $0.exchange } }
+
     /// Cancels the exchange, even if the engine has not returned its handle yet.
     func cancel() {
         let exchange = state.withLock { state in

@@ -45,7 +45,9 @@ package final class URLSessionTransport: Transport {
     package var windowLength: Int64? { Self.platformWindowLength }
     package var decodesContent: Bool { true }
 
-    package func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
+    package func start(
+        _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
+    ) -> any Exchange {
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpShouldHandleCookies = false
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }

@@ -45,7 +45,9 @@ private final class AbruptEngine: Transport {
     var shutGateCount: Int { state.withLock { $0.gates - $0.opened } }
 
     /// Reports everything before it returns, so the transfer performs no actions in the meantime.
-    func start(_ request: ExchangeRequest, handler: any ExchangeHandler) -> any Exchange {
+    func start(
+        _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
+    ) -> any Exchange {
         let number = state.withLock { state in
             state.exchanges += 1
             return state.exchanges
