@@ -6,12 +6,14 @@ struct ConnectionBudget: Sendable, Hashable {
     var bound = HostPool.maximumExchangeCount
     /// The number of connections that was worth it in an earlier transfer from the host; 1 if nothing is known.
     var worthwhile = 1
-    /// Whether no other transfer of the downloader measures its rate, so that a gain is that of its connections.
+    /// Whether the transfer may try more connections, because no other one of the downloader does.
     var mayTry = true
     /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
     var isThrottled = false
-    /// Whether a transfer of the downloader has started or ended since the last sample.
+    /// Whether a transfer of the downloader has started or ended, or changed its number, since the last sample.
     var isDisturbed = false
+    /// Whether a transfer of a large file has ended since the last sample, and has left its connections to the others.
+    var isFreed = false
 }
 
 /// What a transfer reports about its connections when it asks for a ``ConnectionBudget``.
@@ -22,6 +24,8 @@ struct ConnectionReport: Sendable, Hashable {
     var number: Int
     /// Whether the caller has chosen the number.
     var isFixed: Bool
+    /// Whether the transfer tries more connections.
+    var isTrying = false
 }
 
 /// What a transfer has found out about its host, for later transfers.

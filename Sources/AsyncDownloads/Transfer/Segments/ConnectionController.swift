@@ -1,8 +1,8 @@
 /// Decides how many connections one transfer uses.
 ///
 /// By default it is one connection. More are tried, about twice as many in each step, and kept only if the rate
-/// increases enough. The rates are those of the whole downloader, so that a connection which takes its rate from
-/// another transfer gains nothing.
+/// increases enough. The increase is that of the whole downloader's rate, so that a connection which takes its rate from
+/// another transfer gains nothing. It is judged in relation to this transfer's rate, because the others may be faster.
 struct ConnectionController: Sendable {
     /// The way in which the number is chosen.
     enum Mode: Sendable, Hashable {
@@ -16,6 +16,8 @@ struct ConnectionController: Sendable {
     struct Sample: Sendable {
         /// The number of bytes that all transfers of the downloader have received.
         var byteCount: Int64
+        /// The number of this transfer's bytes among them.
+        var ownByteCount: Int64
         /// The number of this transfer's connections that have a segment.
         var busyCount: Int
         /// The number of this transfer's bytes that no connection has received.
@@ -26,7 +28,7 @@ struct ConnectionController: Sendable {
         var bound: Int
         /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
         var isThrottled = false
-        /// Whether no other transfer of the downloader tries a step.
+        /// Whether this transfer may try a step, because no other one does.
         var mayTry = true
     }
 
@@ -42,9 +44,10 @@ struct ConnectionController: Sendable {
 
     /// A step to more connections.
     private struct Step {
-        /// The number before the step, and the rate with it.
+        /// The number before the step.
         let from: Int
-        let rate: Double
+        /// The rate of all transfers with it, and that of this one.
+        let (rate, ownRate): (Double, Double)
         var to: Int
         let startedAt: Duration
         /// The time at which every connection of the step first had a segment.
@@ -52,6 +55,9 @@ struct ConnectionController: Sendable {
 
         /// By how much the rate increases if each connection adds as much as the earlier ones, as a fraction.
         var proportion: Double { Double(to - from) / Double(from) }
+
+        /// Returns by how much of this transfer's rate a rate of all transfers is higher than the earlier one.
+        func gain(_ rate: Double) -> Double { (rate - self.rate) / ownRate }
     }
 
     private let mode: Mode
@@ -124,7 +130,7 @@ extension ConnectionController {
         }
         // Windows are comparable only if all connections receive, and nothing else limits them.
         if sample.isThrottled || sample.busyCount < decided, !isCompletingStep { windows.void() }
-        let rate = windows.add(sample.byteCount, at: now)
+        let rate = windows.add(sample.byteCount, own: sample.ownByteCount, at: now)
         if let rate, decided > 1, !isTrying, collapse.isDue(rate, at: now) { halve(at: now) }
         switch state {
         case .measuring: measured(sample, maximum, at: now)
@@ -139,13 +145,17 @@ extension ConnectionController {
         (bound, boundTime) = (new, now)
     }
 
-    /// Handles that another transfer has started or ended.
+    /// Handles that another transfer has started or ended, or has changed its number of connections.
     ///
     /// The rate before is not comparable with the rate after. A step that is being judged is taken back without a
     /// penalty.
-    mutating func disturbed() {
+    ///
+    /// - Parameter isFreed: Whether another transfer has left its share of the rate to this one, so that a step may gain
+    ///   now what it didn't before.
+    mutating func disturbed(isFreed: Bool = false) {
         windows.void()
         collapse.void()
+        if isFreed, case .holding = state { state = .measuring }
         guard case .trying(let step) = state else { return }
         decided = step.from
         state = .measuring
@@ -187,6 +197,7 @@ extension ConnectionController {
         // A flow that has stopped settles at zero.
         guard let rate = windows.settled, rate > 0, !sample.isThrottled else { return }
         collapse.observed(rate)
+        let ownRate = rate * windows.ownShare
         guard sample.mayTry, mayRequest(at: now), decided < collapse.ceiling ?? .max else { return }
         let room = sample.remainingCount / Self.bytesPerConnection
         let target =
@@ -194,9 +205,10 @@ extension ConnectionController {
                 2 * decided, decided + 8, maximum, bound, refusals.ceiling ?? .max, collapse.ceiling ?? .max,
                 Int(clamping: room),
             ].min() ?? decided
-        let timeLeft = Duration.seconds(Double(sample.remainingCount) / rate)
-        guard target > decided, timeLeft >= max(.seconds(3), sample.setup * 10) else { return }
-        state = .trying(Step(from: decided, rate: rate, to: target, startedAt: now))
+        guard ownRate > 0, target > decided else { return }
+        let timeLeft = Duration.seconds(Double(sample.remainingCount) / ownRate)
+        guard timeLeft >= max(.seconds(3), sample.setup * 10) else { return }
+        state = .trying(Step(from: decided, rate: rate, ownRate: ownRate, to: target, startedAt: now))
         decided = target
         windows.void()
     }
@@ -208,7 +220,7 @@ extension ConnectionController {
             state = .measuring
             return windows.void()
         }
-        if let rate, !windows.isBursty, rate >= step.rate * (1 + 0.75 * step.proportion) {
+        if let rate, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
             collapse.accepted(rate)
             (state, worthwhile) = (.measuring, step.to)
             return windows.void()
@@ -235,16 +247,16 @@ extension ConnectionController {
     }
 
     private mutating func decide(_ step: Step, _ rate: Double, isLast: Bool, at now: Duration) {
-        let gain = rate / step.rate - 1
+        let gain = step.gain(rate)
         if gain >= 0.5 * step.proportion {
             // The rate has settled, so that the next step can follow at once.
             collapse.accepted(rate)
             (state, worthwhile) = (.measuring, step.to)
             return
         }
+        let isWorthSome = isFirstClimb && rate >= 1.05 * step.rate
         // A gain that may be chance has to last for a second.
-        if isFirstClimb, gain >= 0.05, windows.rates.count < 4, !isLast { return }
-        let isWorthSome = isFirstClimb && gain >= 0.05
+        if isWorthSome, windows.rates.count < 4, !isLast { return }
         // As many as would bring the gain if each brought as much as the earlier ones.
         let kept = isWorthSome ? Int((gain * Double(step.from) - Self.leastContribution).rounded(.up)) : 0
         isFirstClimb = false

@@ -52,6 +52,8 @@ struct ExtraExchanges: Sendable {
     private var pausedUntil = Duration.zero
     /// The bytes that all transfers had received at the last sample.
     private var sampledCount: Int64 = 0
+    /// The bytes of this transfer that no exchange had received at the last sample.
+    private var sampledRemaining: Int64 = 0
     /// The most exchanges that had a segment since one was refused; nil if none was, or if that was judged.
     private var refusedCount: Int?
     /// When bytes of a body last arrived.
@@ -149,19 +151,22 @@ extension ExtraExchanges {
         switch mode {
         case .fixed: return ConnectionReport(origin: origin, number: number, isFixed: true)
         case .automatic:
-            return isDivisible ? ConnectionReport(origin: origin, number: number, isFixed: false) : nil
+            return isDivisible
+                ? ConnectionReport(
+                    origin: origin, number: number, isFixed: false, isTrying: controller?.isTrying ?? false) : nil
         }
     }
 
     /// Handles a sample.
     mutating func measure(_ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, at now: Duration) {
-        defer { sampledCount = budget.receivedCount }
+        defer { (sampledCount, sampledRemaining) = (budget.receivedCount, remaining) }
         guard controller != nil else {
             return controller = ConnectionController(mode, worthwhile: min(budget.worthwhile, budget.bound), at: now)
         }
-        if budget.isDisturbed { controller?.disturbed() }
+        if budget.isDisturbed || budget.isFreed { controller?.disturbed(isFreed: budget.isFreed) }
         let sample = ConnectionController.Sample(
-            byteCount: budget.receivedCount - sampledCount, busyCount: plan.segments.count, remainingCount: remaining,
+            byteCount: budget.receivedCount - sampledCount, ownByteCount: max(0, sampledRemaining - remaining),
+            busyCount: plan.segments.count, remainingCount: remaining,
             setup: plan.setup, bound: budget.bound, isThrottled: budget.isThrottled, mayTry: budget.mayTry)
         _ = controller?.measure(sample, at: now)
     }

@@ -1,5 +1,5 @@
 /// The rates of consecutive windows of a quarter of a second, and whether they have settled.
-struct RateWindows: Sendable, Hashable {
+struct RateWindows: Sendable {
     static let length = Duration.milliseconds(250)
     /// The number of windows that the mean of a flow in bursts needs.
     private static let burstCount = 8
@@ -13,19 +13,25 @@ struct RateWindows: Sendable, Hashable {
     private(set) var rates: [Double] = []
     private var start: Duration?
     private var byteCount: Int64 = 0
+    /// The bytes since the last disturbance: those of one transfer, and those of all.
+    private var counts = (own: Int64(0), all: Int64(0))
     /// The number of windows for which the flow still counts as arriving in bursts.
     private var burstMemory = 0
 
     /// Counts the bytes since the last call.
     ///
+    /// - Parameters:
+    ///   - count: The bytes of all transfers, which the rates measure.
+    ///   - ownCount: Those of one transfer among them.
     /// - Returns: The rate of the window that ends now; nil while it continues.
-    mutating func add(_ count: Int64, at now: Duration) -> Double? {
+    mutating func add(_ count: Int64, own ownCount: Int64, at now: Duration) -> Double? {
         guard let start else {
             // The bytes before the first call belong to no window.
             start = now
             return nil
         }
         byteCount += count
+        counts = (counts.own + ownCount, counts.all + count)
         guard now - start >= Self.length else { return nil }
         let rate = Double(byteCount) / ((now - start) / .seconds(1))
         let isDrop = rate < Self.burstFraction * (rates.suffix(Self.burstCount).max() ?? 0)
@@ -38,8 +44,11 @@ struct RateWindows: Sendable, Hashable {
 
     /// Drops all windows, because they don't measure what the next ones do.
     mutating func void() {
-        (rates, start, byteCount) = ([], nil, 0)
+        (rates, start, byteCount, counts) = ([], nil, 0, (0, 0))
     }
+
+    /// The fraction of the bytes since the last disturbance that are those of the one transfer; 1 without any bytes.
+    var ownShare: Double { counts.all > 0 ? min(1, Double(counts.own) / Double(counts.all)) : 1 }
 
     /// Whether the flow arrives in bursts, so that a single window says little.
     var isBursty: Bool { burstMemory > 0 }

@@ -20,8 +20,8 @@ struct ConnectionCoordinatorTests {
         origin = try #require(Origin(url))
     }
 
-    private func report(_ number: Int = 1, isFixed: Bool = false) -> ConnectionReport {
-        ConnectionReport(origin: origin, number: number, isFixed: isFixed)
+    private func report(_ number: Int = 1, isFixed: Bool = false, isTrying: Bool = false) -> ConnectionReport {
+        ConnectionReport(origin: origin, number: number, isFixed: isFixed, isTrying: isTrying)
     }
 
     private func budget(
@@ -71,16 +71,35 @@ struct ConnectionCoordinatorTests {
         #expect(coordinator.budget(of: 1, report(1), permitHost: "a.example", at: .zero).bound == 16)
     }
 
-    @Test func `no connection is added while another large file is measured`() {
-        #expect(budget(of: 1, report()).mayTry)
-        #expect(!budget(of: 2, report(4)).mayTry)
-        #expect(budget(of: 1, report(3)).bound == 3 && budget(of: 2, report(4)).bound == 4)
-        #expect(!budget(of: 1, report(3)).mayTry)
-        coordinator.remove(2)
-        #expect(budget(of: 1, report(3)).mayTry && budget(of: 1, report(3)).bound == 16)
-        _ = budget(of: 2, report(isFixed: true))
-        #expect(!budget(of: 1, report(), at: .seconds(1)).mayTry)
-        #expect(budget(of: 1, report(), at: .milliseconds(1001)).mayTry, "the other one takes no samples any more")
+    @Test func `large files try more connections in turn`() {
+        #expect(budget(of: 1, report()).mayTry && budget(of: 1, report()).mayTry)
+        #expect(!budget(of: 2, report(4)).mayTry, "the first one may have begun to try")
+        #expect(!budget(of: 1, report(3)).mayTry, "it hasn't, and its turn is over")
+        #expect(budget(of: 2, report(4)).mayTry)
+        let trying = report(8, isTrying: true)
+        #expect(budget(of: 2, trying).mayTry && budget(of: 2, trying).mayTry)
+        #expect(!budget(of: 1, report(3)).mayTry && !budget(of: 1, report(3)).mayTry)
+        #expect(!budget(of: 2, report(8)).mayTry, "the step is judged")
+        #expect(budget(of: 1, report(3)).mayTry)
+        coordinator.remove(1)
+        #expect(budget(of: 2, report(8)).mayTry)
+        #expect(!budget(of: 3, report(isFixed: true), at: .seconds(1)).mayTry)
+        #expect(budget(of: 3, report(), at: .milliseconds(1001)).mayTry, "the other one takes no samples any more")
+    }
+
+    @Test func `a transfer learns once that another one has changed its number or has left`() {
+        _ = budget(of: 1, report(1))
+        _ = budget(of: 2, report(1))
+        #expect(!budget(of: 1, report(2)).isDisturbed, "its own number")
+        #expect(budget(of: 2, report(1)).isDisturbed)
+        #expect(!budget(of: 2, report(1)).isDisturbed && !budget(of: 1, report(2)).isDisturbed)
+        #expect(!budget(of: 2, report(1)).isFreed)
+        coordinator.remove(1)
+        coordinator.remove(1)
+        #expect(budget(of: 2, report(1)).isFreed)
+        #expect(!budget(of: 2, report(1)).isFreed)
+        _ = budget(of: 3, report(1))
+        #expect(budget(of: 2, report(1), at: .milliseconds(1001)).isFreed, "the other one takes no samples any more")
     }
 
     @Test func `a transfer learns once that another one has started or ended`() {

@@ -5,7 +5,8 @@ struct ControllerFixture {
     var controller: ConnectionController
     var now = Duration.zero
     var sample = ConnectionController.Sample(
-        byteCount: 0, busyCount: 1, remainingCount: 100_000_000_000, setup: .milliseconds(20), bound: 16)
+        byteCount: 0, ownByteCount: 0, busyCount: 1, remainingCount: 100_000_000_000, setup: .milliseconds(20),
+        bound: 16)
     /// The numbers that were decided, without repetitions.
     private(set) var numbers: [Int] = []
 
@@ -22,6 +23,7 @@ struct ControllerFixture {
             sample.busyCount = controller.number
             now += .milliseconds(125)
             sample.byteCount = Int64(rate(sample.busyCount, now / .seconds(1)) * 125_000)
+            sample.ownByteCount = sample.byteCount
             let number = controller.measure(sample, at: now)
             if number != numbers.last { numbers.append(number) }
         }

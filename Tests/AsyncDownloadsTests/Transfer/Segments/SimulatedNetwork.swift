@@ -39,6 +39,9 @@ struct SimulatedNetwork: Sendable, CustomStringConvertible {
         }.max() ?? 0
     }
 
+    /// Returns the fraction of the rates of all connections that the link permits.
+    func factor(_ rates: [Double]) -> Double { min(1, link(rates.count) / max(rates.reduce(0, +), 1e-9)) }
+
     /// Returns the rate of the link with this number of connections.
     func link(_ count: Int) -> Double {
         (1..<max(1, count)).reduce(linkRate) { rate, _ in rate * linkFactor }

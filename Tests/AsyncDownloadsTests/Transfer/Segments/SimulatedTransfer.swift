@@ -19,16 +19,19 @@ struct SimulatedTransfer {
     private(set) var time = 0.0
     private var connections: [ExchangeID: Connection] = [:]
     private var lastExchange = 0
-    private var bytesSinceSample: Int64 = 0
+    private var stepCount = 0
+    /// The bytes that this transfer and all transfers had received at the last sample.
+    private var sampled = (own: Int64(0), all: Int64(0))
     /// The most connections that had a segment at the same time.
     private(set) var largestCount = 0
     private let isFixed: Bool
 
-    private init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhile: Int) {
+    init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhile: Int = 1) {
         self.network = network
         controller = ConnectionController(mode, worthwhile: worthwhile, at: .zero)
         length = Int64(network.bestRate * network.fileTime * 1e6)
         if case .fixed = mode { isFixed = true } else { isFixed = false }
+        request(0..<length)
     }
 
     private var now: Duration { .seconds(time) }
@@ -38,27 +41,41 @@ struct SimulatedTransfer {
         _ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhile: Int = 1
     ) -> Self {
         var transfer = Self(network, mode, worthwhile: worthwhile)
-        transfer.run()
-        return transfer
-    }
-
-    private mutating func run() {
-        request(0..<length)
-        var stepCount = 0
-        while !received.isComplete(below: length) {
-            guard time < 3600 else { return }
-            time += Self.step
-            stepCount += 1
-            acceptHeads()
-            receive()
-            for (exchange, _) in plan.exhausted(received) { end(exchange) }
-            if stepCount.isMultiple(of: 2) { sample() }
-            fill()
+        while !transfer.isComplete, transfer.time < 3600 {
+            transfer.beginStep()
+            let rates = transfer.rates
+            transfer.receive(rates, factor: network.factor(rates))
+            transfer.endStep()
         }
+        return transfer
     }
 
     /// Whether the whole file is received.
     var isComplete: Bool { received.isComplete(below: length) }
+
+    /// The number of connections that have a segment.
+    var count: Int { plan.segments.count }
+
+    /// What the transfer reports to the coordinator of the downloader.
+    func report(_ origin: Origin) -> ConnectionReport {
+        ConnectionReport(origin: origin, number: controller.number, isFixed: isFixed, isTrying: controller.isTrying)
+    }
+
+    /// Begins a step of the time, in which connections of the other transfers have `otherCount` segments.
+    mutating func beginStep(otherCount: Int = 0) {
+        time += Self.step
+        stepCount += 1
+        acceptHeads(otherCount: otherCount)
+    }
+
+    /// Ends a step, after the bytes have arrived; samples the rate if the time has come.
+    ///
+    /// - Parameter budget: Returns what the downloader permits; the bytes that it counts are those since the start.
+    mutating func endStep(budget: (SimulatedTransfer) -> ConnectionBudget? = { _ in nil }) {
+        for (exchange, _) in plan.exhausted(received) { end(exchange) }
+        if stepCount.isMultiple(of: 2) { sample(budget(self)) }
+        fill()
+    }
 
     private mutating func request(_ range: Range<Int64>) {
         lastExchange += 1
@@ -70,10 +87,10 @@ struct SimulatedTransfer {
         plan.ended(exchange)
     }
 
-    private mutating func acceptHeads() {
+    private mutating func acceptHeads(otherCount: Int) {
         let due = plan.requests.filter { now - $0.value.sentAt >= .seconds(network.setup) }
         for (exchange, request) in due.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            guard plan.segments.count < network.limit else {
+            guard plan.segments.count + otherCount < network.limit else {
                 plan.ended(exchange)
                 _ = controller.refused(aliveCount: plan.segments.count, at: now)
                 continue
@@ -91,15 +108,20 @@ struct SimulatedTransfer {
         largestCount = max(largestCount, plan.segments.count)
     }
 
-    private mutating func receive() {
-        if network.isBursty, time.truncatingRemainder(dividingBy: 1) > 0.25 { return }
-        let rates = plan.segments.map { segment in
+    /// The rates of the connections that have a segment, if nothing but the server limits them.
+    var rates: [Double] {
+        plan.segments.map { segment in
             let connection = connections[segment.exchange]
             let own = network.connectionRates[(connection?.number ?? 0) % network.connectionRates.count]
             return own * min(1, (time - (connection?.acceptedAt ?? 0)) / max(network.rampTime, Self.step))
         }
+    }
+
+    /// Receives the bytes of a step.
+    mutating func receive(_ rates: [Double], factor: Double) {
+        if network.isBursty, time.truncatingRemainder(dividingBy: 1) > 0.25 { return }
         // Bursts have the same mean.
-        let factor = min(1, network.link(rates.count) / max(rates.reduce(0, +), 1e-9)) * (network.isBursty ? 4 : 1)
+        let factor = factor * (network.isBursty ? 4 : 1)
         for (segment, rate) in zip(plan.segments, rates) {
             var connection = connections[segment.exchange]
             let count = rate * factor * Self.step * 1e6 + (connection?.remainder ?? 0)
@@ -109,16 +131,21 @@ struct SimulatedTransfer {
             for part in plan.bytesArrived(range, by: segment.exchange, received: received, at: now) {
                 received.insert(part)
                 plan.wrote(part, by: segment.exchange)
-                bytesSinceSample += part.upperBound - part.lowerBound
             }
         }
     }
 
-    private mutating func sample() {
+    /// The number of bytes that the transfer has received.
+    var byteCount: Int64 { received.count }
+
+    private mutating func sample(_ budget: ConnectionBudget?) {
+        if let budget, budget.isDisturbed || budget.isFreed { controller.disturbed(isFreed: budget.isFreed) }
+        let all = budget?.receivedCount ?? byteCount
         let sample = ConnectionController.Sample(
-            byteCount: bytesSinceSample, busyCount: plan.segments.count, remainingCount: length - received.count,
-            setup: plan.setup, bound: 16)
-        bytesSinceSample = 0
+            byteCount: all - sampled.all, ownByteCount: byteCount - sampled.own, busyCount: plan.segments.count,
+            remainingCount: length - byteCount, setup: plan.setup, bound: budget?.bound ?? 16,
+            mayTry: budget?.mayTry ?? true)
+        sampled = (byteCount, all)
         let number = controller.measure(sample, at: now)
         let newest = plan.segments.map(\.exchange).sorted { $0.rawValue > $1.rawValue }
         for exchange in newest.prefix(max(0, plan.segments.count - number)) { end(exchange) }

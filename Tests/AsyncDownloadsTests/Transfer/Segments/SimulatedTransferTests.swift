@@ -54,6 +54,22 @@ struct SimulatedTransferTests {
         #expect(fixed.time / second.time >= 0.97)
     }
 
+    @Test(arguments: [2, 4, 8])
+    func `several files share the connections that gain, and one at a time tries more`(fileCount: Int) throws {
+        let networks = [
+            SimulatedNetwork("capped") { $0.fileTime = 20 },
+            SimulatedNetwork("capped on a link") { ($0.linkRate, $0.fileTime) = (110, 20) },
+        ]
+        for network in networks {
+            let share = try SimulatedDownloader.finished(network, .fixed(16 / fileCount), fileCount: fileCount)
+            let automatic = try SimulatedDownloader.finished(network, .automatic(maximum: 16), fileCount: fileCount)
+            let isComplete = automatic.transfers.allSatisfy(\.isComplete)
+            #expect(isComplete)
+            #expect(automatic.largestTryingCount == 1)
+            #expect(share.time / automatic.time >= 0.85, "\(network), \(fileCount) files: \(automatic.time) s")
+        }
+    }
+
     @Test func `also a file of ten seconds gains`() {
         // 200 MB at 20 MB/s.
         let network = SimulatedNetwork("capped") { $0.fileTime = 0.625 }
