@@ -49,9 +49,9 @@ extension Downloader {
         /// to 16, if its request has no ``DownloadRequest/connectionCount``.
         ///
         /// A transfer starts with one connection. It tries more while at least 8 MiB and three seconds are left, no
-        /// other transfer of a large file runs and none waits, and neither the disk nor a bandwidth limit holds it
-        /// back; it keeps those that increase the rate of the whole downloader. When other transfers from the host
-        /// start, the connections are shared with them. Memory pressure halves the number for a minute, or reduces it
+        /// transfer waits, and neither the disk nor a bandwidth limit holds it back; it keeps those that increase the
+        /// rate of the whole downloader. Transfers of several large files try more in turn, and transfers from the same
+        /// host share 16 connections equally. Memory pressure halves the number for a minute, or reduces it
         /// to one, unless ``memoryPressurePolicy`` is ``MemoryPressurePolicy/ignore``. A value outside the range counts
         /// as the nearest one; 1 turns further connections off.
         ///

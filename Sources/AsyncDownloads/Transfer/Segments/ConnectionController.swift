@@ -134,7 +134,7 @@ extension ConnectionController {
         if let rate, decided > 1, !isTrying, collapse.isDue(rate, at: now) { halve(at: now) }
         switch state {
         case .measuring: measured(sample, maximum, at: now)
-        case .trying(let step): judge(step, sample, rate, at: now)
+        case .trying(let step): judge(step, sample, maximum, rate, at: now)
         case .holding(let end): if now >= end { state = .measuring }
         }
         return number
@@ -197,7 +197,14 @@ extension ConnectionController {
         // A flow that has stopped settles at zero.
         guard let rate = windows.settled, rate > 0, !sample.isThrottled else { return }
         collapse.observed(rate)
-        let ownRate = rate * windows.ownShare
+        tryMore(sample, maximum, rate: rate, ownRate: rate * windows.ownShare, at: now)
+    }
+
+    /// Begins a step from the present number, with which all transfers have `rate` and this one has `ownRate`, if one is
+    /// permitted.
+    private mutating func tryMore(
+        _ sample: Sample, _ maximum: Int, rate: Double, ownRate: Double, at now: Duration
+    ) {
         guard sample.mayTry, mayRequest(at: now), decided < collapse.ceiling ?? .max else { return }
         let room = sample.remainingCount / Self.bytesPerConnection
         let target =
@@ -214,7 +221,9 @@ extension ConnectionController {
     }
 
     /// - Parameter rate: The rate of the window that ends now, if one does.
-    private mutating func judge(_ step: Step, _ sample: Sample, _ rate: Double?, at now: Duration) {
+    private mutating func judge(
+        _ step: Step, _ sample: Sample, _ maximum: Int, _ rate: Double?, at now: Duration
+    ) {
         if sample.isThrottled {
             decided = step.from
             state = .measuring
@@ -223,7 +232,12 @@ extension ConnectionController {
         if let rate, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
             collapse.accepted(rate)
             (state, worthwhile) = (.measuring, step.to)
-            return windows.void()
+            windows.void()
+            // Connections alone can't have gained so much, so that the rate is still increasing.
+            guard step.gain(rate) <= 1.5 * step.proportion else { return }
+            // The next step doesn't wait until the rate has settled, because it can't be much higher than this.
+            let ownRate = step.ownRate + rate - step.rate
+            return tryMore(sample, maximum, rate: rate, ownRate: ownRate, at: now)
         }
         var step = step
         if step.completedAt == nil, sample.busyCount >= step.to {

@@ -53,12 +53,12 @@ struct RateWindows: Sendable {
     /// Whether the flow arrives in bursts, so that a single window says little.
     var isBursty: Bool { burstMemory > 0 }
 
-    /// The rate, if it has settled: two windows in a row are equal up to a tenth.
+    /// The rate, if it has settled: two windows in a row, or two means over two windows, are equal up to a tenth.
     ///
-    /// A flow in bursts has settled when two means over four or eight windows are equal, and any flow after ten
-    /// seconds.
+    /// A server that sends large parts may fill windows alternately with few and many. A flow in bursts has settled
+    /// when two means over four or eight windows are equal, and any flow after ten seconds.
     var settled: Double? {
-        let counts = isBursty ? [Self.burstCount / 2, Self.burstCount] : [1]
+        let counts = isBursty ? [Self.burstCount / 2, Self.burstCount] : [1, 2]
         if let mean = counts.lazy.compactMap(agreement).first { return mean }
         return rates.count == Self.longestCount ? mean(Self.burstCount) : nil
     }

@@ -64,6 +64,16 @@ struct ConnectionControllerTests {
         #expect(fixture.numbers == [1, 2])
     }
 
+    @Test func `a flow in large parts, of which windows contain unequal numbers, settles within a second`() {
+        var fixture = ControllerFixture()
+        // nginx with a limit sends 2 MiB ten times a second, thus in turn two and three times within a window.
+        fixture.run(6) { count, time in
+            let partCount = (time * 10).rounded(.down) - ((time - 0.125) * 10).rounded(.down)
+            return partCount * 2 / 0.125 * Double(count)
+        }
+        #expect(fixture.numbers == [1, 2, 4, 8, 16])
+    }
+
     @Test func `a flow in bursts is judged by means over several bursts`() {
         var fixture = ControllerFixture()
         fixture.run(30) { count, time in time.truncatingRemainder(dividingBy: 1) <= 0.25 ? Double(count) * 40 : 0 }
