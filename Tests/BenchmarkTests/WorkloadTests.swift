@@ -60,7 +60,8 @@ struct WorkloadTests {
         let plain = FetchOptions(jobs: 16, durability: .processCrash)
         #expect(options(.library, .large) == plain)
         for (workload, variant) in [
-            (Workload.sha256, Program.withoutChecksum), (.connections, .oneConnection), (.subscribers, .oneHandle),
+            (Workload.sha256, Program.withoutChecksum), (.slow, .automaticNumber), (.connections, .oneConnection),
+            (.subscribers, .oneHandle),
             (.unreadEvents, .oneHandle), (.smallPowerLoss, .processCrash),
         ] {
             #expect(options(variant, workload) == plain)

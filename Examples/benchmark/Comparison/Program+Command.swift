@@ -19,7 +19,7 @@ extension Program {
         switch self {
         case .exactRate:
             return nil
-        case .library, .bare, .withoutChecksum, .oneConnection, .oneHandle, .processCrash:
+        case .library, .bare, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle, .processCrash:
             try write(transfers.map(\.line))
             return [executable, "fetch", list.path]
                 + fetchOptions(workload, rootFile: rootFile, sha256: server.largeDigest).arguments

@@ -13,6 +13,8 @@ enum Program: String, Sendable, Codable {
     case withoutChecksum = "without checksum"
     /// The library with one connection for each file.
     case oneConnection = "one connection"
+    /// The library with the number of connections that it finds.
+    case automaticNumber = "automatic number"
     /// The library with one handle for each transfer.
     case oneHandle = "one handle"
     /// The library with files that survive the end of the process only.
@@ -25,7 +27,9 @@ enum Program: String, Sendable, Codable {
         switch self {
         case .curl, .wget2, .aria2c: rawValue
         case .openssl: "openssl"
-        case .library, .bare, .withoutChecksum, .oneConnection, .oneHandle, .processCrash, .exactRate: nil
+        case .library, .bare, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle, .processCrash,
+            .exactRate:
+            nil
         }
     }
 
