@@ -38,7 +38,7 @@ struct ResponsePlan: Equatable {
     }
 
     private static func bodyActions(of draft: ResponseDraft, deviations: Deviations) -> [Action] {
-        var actions: [Action] = []
+        var actions: [Action] = deviations.ignoresInput ? [.read(false)] : []
         if draft.sendsBody {
             // An empty part would be sent as the last chunk.
             var parts = draft.body.filter { $0.length > 0 }
@@ -56,7 +56,7 @@ struct ResponsePlan: Equatable {
                 actions.append(.send(Array((["0"] + deviations.trailers + ["", ""]).joined(separator: "\r\n").utf8)))
             }
         }
-        if deviations.ignoresInput { actions = [.read(false)] + actions + [.read(true)] }
+        if deviations.ignoresInput { actions.append(.read(true)) }
         return actions + [draft.closes ? .close(.orderly) : .finish]
     }
 }

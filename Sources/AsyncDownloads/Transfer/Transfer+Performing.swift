@@ -69,7 +69,7 @@ extension Transfer {
                 decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
                 return state.machine.extras.takeLesson()
             }
-            if let lesson { environment.connections.learn(lesson.lesson, about: lesson.origin, at: now) }
+            if let lesson { environment.connections.learn(lesson.lesson, of: number, about: lesson.origin, at: now) }
         }
         update { state, _ in state.tick = action }
     }
@@ -86,7 +86,7 @@ extension Transfer {
     }
 
     private func leaveConnections(_ lesson: (origin: Origin, lesson: HostLesson)?) {
-        if let lesson { environment.connections.learn(lesson.lesson, about: lesson.origin, at: now) }
+        if let lesson { environment.connections.learn(lesson.lesson, of: number, about: lesson.origin, at: now) }
         environment.connections.remove(number)
     }
 

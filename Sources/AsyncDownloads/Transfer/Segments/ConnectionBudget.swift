@@ -10,10 +10,22 @@ struct ConnectionBudget: Sendable, Hashable {
     var mayTry = true
     /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
     var isThrottled = false
-    /// Whether a transfer of the downloader has started or ended, or changed its number, since the last sample.
-    var isDisturbed = false
-    /// Whether a transfer of a large file has ended since the last sample, and has left its connections to the others.
-    var isFreed = false
+    /// What has changed among the other transfers since the last sample; nil for nothing.
+    var disturbance: Disturbance?
+    /// Whether the host may be sent requests for further connections.
+    var mayRequest = true
+}
+
+/// A change of the other transfers of a downloader, in the order of the consequences.
+enum Disturbance: Int, Sendable, Hashable, Comparable {
+    /// Another large file has changed its number of connections, or has paused or resumed.
+    case otherNumber
+    /// A transfer has started or ended.
+    case otherTransfer
+    /// A large file from the same origin has ended, and has left its share of the rate to the others.
+    case departure
+
+    static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// What a transfer reports about its connections when it asks for a ``ConnectionBudget``.
@@ -30,7 +42,7 @@ struct ConnectionReport: Sendable, Hashable {
 
 /// What a transfer has found out about its host, for later transfers.
 struct HostLesson: Sendable, Hashable {
-    /// The most connections that the host accepts; nil if nothing was found out.
+    /// The most connections of the transfer that the host accepts; nil if nothing was found out.
     var ceiling: Int?
     /// The number of connections that was worth it; nil if no step was judged.
     var worthwhile: Int?

@@ -1,8 +1,8 @@
 /// Decides how many connections one transfer uses.
 ///
 /// By default it is one connection. More are tried, about twice as many in each step, and kept only if the rate
-/// increases enough. The increase is that of the whole downloader's rate, so that a connection which takes its rate from
-/// another transfer gains nothing. It is judged in relation to this transfer's rate, because the others may be faster.
+/// increases enough. What the other transfers of the downloader lose in the meantime is subtracted, so that a connection
+/// which takes its rate from another file gains nothing.
 struct ConnectionController: Sendable {
     /// The way in which the number is chosen.
     enum Mode: Sendable, Hashable {
@@ -14,10 +14,10 @@ struct ConnectionController: Sendable {
 
     /// The measurements since the last sample.
     struct Sample: Sendable {
-        /// The number of bytes that all transfers of the downloader have received.
+        /// The number of bytes that this transfer has received.
         var byteCount: Int64
-        /// The number of this transfer's bytes among them.
-        var ownByteCount: Int64
+        /// The number of bytes that the other transfers of the downloader have received.
+        var otherByteCount: Int64 = 0
         /// The number of this transfer's connections that have a segment.
         var busyCount: Int
         /// The number of this transfer's bytes that no connection has received.
@@ -46,8 +46,10 @@ struct ConnectionController: Sendable {
     private struct Step {
         /// The number before the step.
         let from: Int
-        /// The rate of all transfers with it, and that of this one.
-        let (rate, ownRate): (Double, Double)
+        /// The rate with that number.
+        let rate: RateWindows.Rate
+        /// Whether that rate has settled; otherwise, it may have been somewhat lower than it would have become.
+        let isSettled: Bool
         var to: Int
         let startedAt: Duration
         /// The time at which every connection of the step first had a segment.
@@ -56,8 +58,14 @@ struct ConnectionController: Sendable {
         /// By how much the rate increases if each connection adds as much as the earlier ones, as a fraction.
         var proportion: Double { Double(to - from) / Double(from) }
 
-        /// Returns by how much of this transfer's rate a rate of all transfers is higher than the earlier one.
-        func gain(_ rate: Double) -> Double { (rate - self.rate) / ownRate }
+        /// Returns by how much a rate of the transfer is higher than the earlier one, as a fraction.
+        ///
+        /// What the others have lost is subtracted, if it is more than their rate varies anyway.
+        func gain(_ rate: RateWindows.Rate) -> Double {
+            let loss = self.rate.others - rate.others
+            let isLoss = loss > RateWindows.tolerance * self.rate.others
+            return (rate.own - self.rate.own - (isLoss ? loss : 0)) / self.rate.own
+        }
     }
 
     private let mode: Mode
@@ -130,8 +138,8 @@ extension ConnectionController {
         }
         // Windows are comparable only if all connections receive, and nothing else limits them.
         if sample.isThrottled || sample.busyCount < decided, !isCompletingStep { windows.void() }
-        let rate = windows.add(sample.byteCount, own: sample.ownByteCount, at: now)
-        if let rate, decided > 1, !isTrying, collapse.isDue(rate, at: now) { halve(at: now) }
+        let rate = windows.add(sample.byteCount, others: sample.otherByteCount, at: now)
+        if let rate, decided > 1, !isTrying, collapse.isDue(rate.own, at: now) { halve(at: now) }
         switch state {
         case .measuring: measured(sample, maximum, at: now)
         case .trying(let step): judge(step, sample, maximum, rate, at: now)
@@ -145,17 +153,17 @@ extension ConnectionController {
         (bound, boundTime) = (new, now)
     }
 
-    /// Handles that another transfer has started or ended, or has changed its number of connections.
+    /// Handles a change of the other transfers, after which the rates aren't comparable with those before.
     ///
-    /// The rate before is not comparable with the rate after. A step that is being judged is taken back without a
-    /// penalty.
-    ///
-    /// - Parameter isFreed: Whether another transfer has left its share of the rate to this one, so that a step may gain
-    ///   now what it didn't before.
-    mutating func disturbed(isFreed: Bool = false) {
+    /// A step that is being judged is taken back without a penalty.
+    mutating func disturbed(by disturbance: Disturbance, at now: Duration) {
         windows.void()
-        collapse.void()
-        if isFreed, case .holding = state { state = .measuring }
+        // Another file's connections are tried for a short time only.
+        if disturbance != .otherNumber { collapse.void() }
+        // A step may gain now what it didn't before.
+        if disturbance == .departure, case .holding(let end) = state {
+            state = .holding(until: min(end, now + Self.boundMemory))
+        }
         guard case .trying(let step) = state else { return }
         decided = step.from
         state = .measuring
@@ -195,15 +203,14 @@ extension ConnectionController {
 extension ConnectionController {
     private mutating func measured(_ sample: Sample, _ maximum: Int, at now: Duration) {
         // A flow that has stopped settles at zero.
-        guard let rate = windows.settled, rate > 0, !sample.isThrottled else { return }
-        collapse.observed(rate)
-        tryMore(sample, maximum, rate: rate, ownRate: rate * windows.ownShare, at: now)
+        guard let rate = windows.settled, !sample.isThrottled else { return }
+        collapse.observed(rate.own)
+        tryMore(sample, maximum, rate, isSettled: true, at: now)
     }
 
-    /// Begins a step from the present number, with which all transfers have `rate` and this one has `ownRate`, if one is
-    /// permitted.
+    /// Begins a step from the present number, with which the transfers have `rate`, if one is permitted.
     private mutating func tryMore(
-        _ sample: Sample, _ maximum: Int, rate: Double, ownRate: Double, at now: Duration
+        _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate, isSettled: Bool, at now: Duration
     ) {
         guard sample.mayTry, mayRequest(at: now), decided < collapse.ceiling ?? .max else { return }
         let room = sample.remainingCount / Self.bytesPerConnection
@@ -212,17 +219,17 @@ extension ConnectionController {
                 2 * decided, decided + 8, maximum, bound, refusals.ceiling ?? .max, collapse.ceiling ?? .max,
                 Int(clamping: room),
             ].min() ?? decided
-        guard ownRate > 0, target > decided else { return }
-        let timeLeft = Duration.seconds(Double(sample.remainingCount) / ownRate)
+        guard rate.own > 0, target > decided else { return }
+        let timeLeft = Duration.seconds(Double(sample.remainingCount) / rate.own)
         guard timeLeft >= max(.seconds(3), sample.setup * 10) else { return }
-        state = .trying(Step(from: decided, rate: rate, ownRate: ownRate, to: target, startedAt: now))
+        state = .trying(Step(from: decided, rate: rate, isSettled: isSettled, to: target, startedAt: now))
         decided = target
         windows.void()
     }
 
     /// - Parameter rate: The rate of the window that ends now, if one does.
     private mutating func judge(
-        _ step: Step, _ sample: Sample, _ maximum: Int, _ rate: Double?, at now: Duration
+        _ step: Step, _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate?, at now: Duration
     ) {
         if sample.isThrottled {
             decided = step.from
@@ -230,14 +237,12 @@ extension ConnectionController {
             return windows.void()
         }
         if let rate, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
-            collapse.accepted(rate)
+            collapse.accepted(rate.own)
             (state, worthwhile) = (.measuring, step.to)
             windows.void()
-            // Connections alone can't have gained so much, so that the rate is still increasing.
-            guard step.gain(rate) <= 1.5 * step.proportion else { return }
-            // The next step doesn't wait until the rate has settled, because it can't be much higher than this.
-            let ownRate = step.ownRate + rate - step.rate
-            return tryMore(sample, maximum, rate: rate, ownRate: ownRate, at: now)
+            // The next step doesn't wait until the rate has settled, unless it increases for another reason as well.
+            let isPlausible = step.gain(rate) <= 1.5 * step.proportion
+            return isPlausible ? tryMore(sample, maximum, rate, isSettled: false, at: now) : ()
         }
         var step = step
         if step.completedAt == nil, sample.busyCount >= step.to {
@@ -260,23 +265,28 @@ extension ConnectionController {
         }
     }
 
-    private mutating func decide(_ step: Step, _ rate: Double, isLast: Bool, at now: Duration) {
+    private mutating func decide(_ step: Step, _ rate: RateWindows.Rate, isLast: Bool, at now: Duration) {
         let gain = step.gain(rate)
         if gain >= 0.5 * step.proportion {
             // The rate has settled, so that the next step can follow at once.
-            collapse.accepted(rate)
+            collapse.accepted(rate.own)
             (state, worthwhile) = (.measuring, step.to)
             return
         }
-        let isWorthSome = isFirstClimb && rate >= 1.05 * step.rate
+        let isWorthSome = isFirstClimb && gain >= 0.05
         // A gain that may be chance has to last for a second.
         if isWorthSome, windows.rates.count < 4, !isLast { return }
+        if isWorthSome, !step.isSettled {
+            // So small a gain is judged beside a rate that has settled.
+            (decided, state) = (step.from, .measuring)
+            return windows.void()
+        }
         // As many as would bring the gain if each brought as much as the earlier ones.
         let kept = isWorthSome ? Int((gain * Double(step.from) - Self.leastContribution).rounded(.up)) : 0
         isFirstClimb = false
         decided = min(step.from + kept, step.to)
         worthwhile = decided
-        collapse.accepted(decided == step.from ? step.rate : rate)
+        collapse.accepted(decided == step.from ? step.rate.own : rate.own)
         hold(for: holdTime, at: now)
         holdTime = min(holdTime * 2, Self.longestHold)
     }

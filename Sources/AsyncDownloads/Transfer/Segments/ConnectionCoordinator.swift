@@ -4,31 +4,34 @@
 /// bounds the further ones, which it closes when the bound falls. Further connections of one file therefore give way to
 /// another file within the time between two samples.
 ///
-/// The rates are those of the whole downloader. Two transfers that tried more connections at the same time would judge
-/// each other's gains, so the transfers take turns: one tries more connections, and the others wait for its judgment.
+/// Two transfers that tried more connections at the same time would judge each other's gains and losses, so the transfers
+/// take turns: one tries more connections, and the others wait for its judgment.
 final class ConnectionCoordinator: Sendable {
     /// A transfer that measures its rate.
     fileprivate struct Member {
         var report: ConnectionReport
         var lastSample: Duration
-        /// The scheduler's count of changes at the last sample.
-        var changeCount: Int
-        /// The count of changed numbers of connections at the last sample.
-        var numberChangeCount: Int
-        /// The count of members that have left, at the last sample.
-        var departureCount: Int
+        /// The counts of changes at the last sample.
+        var changes: Changes
+        /// Whether a transfer from the same origin has ended since the last sample.
+        var isFreed = false
         /// The most connections while memory is short; nil if the transfer has started since.
         var pressureBound: Int?
+    }
+
+    /// Counts of what has changed the rates of all members.
+    fileprivate struct Changes: Sendable {
+        /// The scheduler's count of permits that were granted or released.
+        var permits = 0
+        /// How often a member has changed its number of connections, or has begun or stopped to measure its rate.
+        var numbers = 0
     }
 
     fileprivate struct State {
         var hosts = HostConnections()
         /// The members, by the numbers of their transfers.
         var members: [Int: Member] = [:]
-        /// How often a member has changed its number of connections.
-        var numberChangeCount = 0
-        /// How often a member has left.
-        var departureCount = 0
+        var changes = Changes()
         /// The number of the transfer that may try more connections, and whether it was told so; nil for no one's turn.
         var turn: (member: Int, isTold: Bool)?
         var pressure = MemoryPressure.normal
@@ -58,22 +61,39 @@ final class ConnectionCoordinator: Sendable {
         let load = scheduler.load(of: host)
         return state.withLock { state in
             var budget = ConnectionBudget()
-            (budget.isDisturbed, budget.isFreed) = state.update(number, report, load, at: now)
+            budget.disturbance = state.update(number, report, load, at: now)
+            budget.mayRequest = report.isFixed || state.hosts.mayRequest(report.origin, at: now)
             budget.mayTry = state.takesTurn(number)
             budget.worthwhile = state.hosts.worthwhile(report.origin)
-            budget.bound = max(1, min(state.bound(report, load, at: now), state.pressureBound(of: number, at: now)))
+            let bound = state.bound(of: number, report, load, at: now)
+            budget.bound = max(1, min(bound, state.pressureBound(of: number, at: now)))
             return budget
         }
     }
 
     /// Records what a transfer has found out about its host.
-    func learn(_ lesson: HostLesson, about origin: Origin, at now: Duration) {
-        state.withLock { $0.hosts.learn(lesson, about: origin, at: now) }
+    func learn(_ lesson: HostLesson, of number: Int, about origin: Origin, at now: Duration) {
+        state.withLock { state in
+            var lesson = lesson
+            let others = state.others(than: number, from: origin)
+            if !others.isEmpty {
+                // The host counts the connections of all files, and what one of them can use is less than it would be
+                // alone.
+                lesson.ceiling = lesson.ceiling.map { $0 + others.reduce(0) { $0 + $1.report.number } }
+                lesson.worthwhile = lesson.worthwhile.map { max($0, state.hosts.worthwhile(origin)) }
+            }
+            state.hosts.learn(lesson, about: origin, at: now)
+        }
     }
 
     /// Removes a transfer that has ended.
     func remove(_ number: Int) {
-        state.withLock { $0.remove(number) }
+        state.withLock { state in
+            guard let origin = state.members.removeValue(forKey: number)?.report.origin else { return }
+            for (other, member) in state.members where member.report.origin == origin {
+                state.members[other]?.isFreed = true
+            }
+        }
     }
 
     /// Reduces the number of connections for some time because memory is short.
@@ -90,29 +110,32 @@ final class ConnectionCoordinator: Sendable {
 }
 
 extension ConnectionCoordinator.State {
-    fileprivate mutating func remove(_ number: Int) {
-        if members.removeValue(forKey: number) != nil { departureCount += 1 }
-    }
-
-    /// Records a sample of a transfer.
-    ///
-    /// - Returns: Whether its rate isn't comparable with that of the last sample, and whether a member has left since.
+    /// Records a sample of a transfer, and returns what has changed among the others since the last one.
     fileprivate mutating func update(
         _ number: Int, _ report: ConnectionReport, _ load: TransferScheduler.Load, at now: Duration
-    ) -> (isDisturbed: Bool, isFreed: Bool) {
+    ) -> Disturbance? {
         let silent = members.filter { now - $0.value.lastSample > ConnectionCoordinator.membershipTime }.map(\.key)
-        for member in silent where member != number { remove(member) }
+        for member in silent where member != number {
+            members[member] = nil
+            changes.numbers += 1
+        }
         let before = members[number]
-        let ownChangeCount = before.map { $0.report.number == report.number ? 0 : 1 } ?? 0
-        numberChangeCount += ownChangeCount
+        changes.permits = load.changeCount
+        let seen = before?.changes ?? changes
+        let isOwnChange = before?.report.number != report.number
+        let hasOtherNumber = seen.numbers != changes.numbers
+        if isOwnChange { changes.numbers += 1 }
         members[number] = .init(
-            report: report, lastSample: now, changeCount: load.changeCount, numberChangeCount: numberChangeCount,
-            departureCount: departureCount, pressureBound: before?.pressureBound)
-        guard let before else { return (false, false) }
-        let isDisturbed =
-            before.changeCount != load.changeCount
-            || before.numberChangeCount + ownChangeCount != numberChangeCount
-        return (isDisturbed, before.departureCount != departureCount)
+            report: report, lastSample: now, changes: changes, pressureBound: before?.pressureBound)
+        if before?.isFreed ?? false { return .departure }
+        // A step that was tried unseen may have been judged beside another one.
+        if seen.permits != changes.permits || before == nil && report.isTrying { return .otherTransfer }
+        return hasOtherNumber ? .otherNumber : nil
+    }
+
+    /// Returns the other members whose files are from `origin`.
+    fileprivate func others(than number: Int, from origin: Origin) -> [ConnectionCoordinator.Member] {
+        members.filter { $0.key != number && $0.value.report.origin == origin }.map(\.value)
     }
 
     /// Returns whether a transfer may try more connections now.
@@ -135,13 +158,16 @@ extension ConnectionCoordinator.State {
 
     /// Returns the most connections of a transfer.
     ///
-    /// The files of a host share its connections equally. None is added while a transfer waits for a permit, or after the
-    /// host has refused one. A number that the caller has chosen isn't limited.
-    fileprivate func bound(_ report: ConnectionReport, _ load: TransferScheduler.Load, at now: Duration) -> Int {
+    /// The files of a host share its connections equally, except those whose number the caller has chosen, which isn't
+    /// limited. None is added while a transfer waits for a permit, or after the host has refused one.
+    fileprivate func bound(
+        of number: Int, _ report: ConnectionReport, _ load: TransferScheduler.Load, at now: Duration
+    ) -> Int {
         if report.isFixed { return HostPool.maximumExchangeCount }
         if hosts.ignoresRanges(report.origin) { return 1 }
-        let share = HostPool.maximumExchangeCount / max(1, load.runningCount)
-        let limit = min(share, hosts.limit(of: report.origin, at: now))
+        let fixed = others(than: number, from: report.origin).filter(\.report.isFixed)
+        let available = hosts.limit(of: report.origin, at: now) - fixed.reduce(0) { $0 + $1.report.number }
+        let limit = available / max(1, load.runningCount - fixed.count)
         let isGrowing = !load.isTransferWaiting && hosts.mayRequest(report.origin, at: now)
         return isGrowing ? limit : min(limit, report.number)
     }
@@ -151,7 +177,8 @@ extension ConnectionCoordinator.State {
         guard now < pressureEnd else { return .max }
         switch pressure {
         case .normal: return .max
-        case .warning: return members[number]?.pressureBound ?? HostPool.maximumExchangeCount / 2
+        case .warning:
+            return members[number]?.pressureBound ?? HostPool.maximumExchangeCount / 2 / max(1, members.count)
         case .critical: return 1
         }
     }

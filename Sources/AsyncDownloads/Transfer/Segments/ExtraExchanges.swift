@@ -134,7 +134,9 @@ extension ExtraExchanges {
         if case .fixed = mode, controller == nil { controller = ConnectionController(mode, at: now) }
         isLong = missing ?? 0 >= Self.leastLength
         // What was measured in an earlier attempt isn't comparable. Bounded requests follow each other without a pause.
-        if lastArrival.map({ now - $0 >= Self.attemptPause }) ?? true { controller?.disturbed() }
+        if lastArrival.map({ now - $0 >= Self.attemptPause }) ?? true {
+            controller?.disturbed(by: .otherTransfer, at: now)
+        }
     }
 
     /// Whether samples are measured.
@@ -163,9 +165,11 @@ extension ExtraExchanges {
         guard controller != nil else {
             return controller = ConnectionController(mode, worthwhile: min(budget.worthwhile, budget.bound), at: now)
         }
-        if budget.isDisturbed || budget.isFreed { controller?.disturbed(isFreed: budget.isFreed) }
+        if let disturbance = budget.disturbance { controller?.disturbed(by: disturbance, at: now) }
+        if !budget.mayRequest { held(at: now) }
+        let count = max(0, sampledRemaining - remaining)
         let sample = ConnectionController.Sample(
-            byteCount: budget.receivedCount - sampledCount, ownByteCount: max(0, sampledRemaining - remaining),
+            byteCount: count, otherByteCount: max(0, budget.receivedCount - sampledCount - count),
             busyCount: plan.segments.count, remainingCount: remaining,
             setup: plan.setup, bound: budget.bound, isThrottled: budget.isThrottled, mayTry: budget.mayTry)
         _ = controller?.measure(sample, at: now)

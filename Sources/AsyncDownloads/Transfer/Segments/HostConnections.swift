@@ -30,7 +30,7 @@ struct HostConnections: Sendable {
             coolDownEnd = max(coolDownEnd, now + min(retryAfter, HostConnections.longestCoolDown))
         }
 
-        /// The most connections of one transfer.
+        /// The most connections of all transfers.
         func limit(at now: Duration) -> Int {
             guard let ceiling else { return HostConnections.maximumCount }
             let recovered = Int((now - ceiling.since) / HostConnections.ceilingRecovery)
@@ -54,7 +54,7 @@ struct HostConnections: Sendable {
 // MARK: - Queries
 
 extension HostConnections {
-    /// Returns the most connections of one transfer that the host permits.
+    /// Returns the most connections of all transfers that the host permits.
     func limit(of origin: Origin, at now: Duration) -> Int { hosts[origin]?.limit(at: now) ?? Self.maximumCount }
 
     /// Returns whether the number of connections with the host may grow now.

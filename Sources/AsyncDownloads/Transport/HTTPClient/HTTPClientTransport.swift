@@ -18,8 +18,7 @@ package final class HTTPClientTransport: Transport {
     private struct Clients {
         /// The clients; empty until the first exchange.
         var clients: [Client] = []
-        /// The number of running exchanges with each origin.
-        var running: [Origin?: Int] = [:]
+        var choice = LoopChoice(count: 1)
         var isShutDown = false
     }
 
@@ -92,14 +91,15 @@ package final class HTTPClientTransport: Transport {
             let clientRequest = try HTTPClient.Request(url: request.url, method: .GET, headers: headers)
             let origin = Origin(request.url)
             let isSecure = origin?.scheme == "https"
-            let index = isSecure ? nil : (neighbor as? HTTPClientExchange)?.clientIndex
-            let (client, clientIndex) = try client(for: origin, index: index)
-            let delegate = ExchangeDelegate(
-                handler: handler, isSecure: isSecure, loop: client.loop
-            ) { [self] in ended(at: origin) }
+            // With TLS, decrypting on several threads gains more than is lost because they write to one file.
+            let neighborIndex = isSecure ? nil : (neighbor as? HTTPClientExchange)?.clientIndex
+            let (client, index) = try client(for: origin, index: neighborIndex)
+            let delegate = ExchangeDelegate(handler: handler, isSecure: isSecure, loop: client.loop) { [self] in
+                if neighborIndex == nil { state.withLock { $0.choice.end(with: origin) } }
+            }
             return HTTPClientExchange(
                 task: client.client.execute(request: clientRequest, delegate: delegate), delegate: delegate,
-                clientIndex: clientIndex)
+                clientIndex: index)
         } catch {
             handler.exchangeEnded(.failed(DownloadError(httpClient: error, hasHead: false)))
             return FailedExchange()
@@ -115,12 +115,9 @@ package final class HTTPClientTransport: Transport {
         for client in clients { try? await client.client.shutdown() }
     }
 
-    /// Returns a client for another exchange with `origin`, and creates the clients if they don't exist.
+    /// Returns the client of another exchange with `origin`, and creates the clients if they don't exist.
     ///
-    /// Successive exchanges use the same client and therefore its connections. Exchanges of different files use all
-    /// clients, but those of one file the client at `index`: threads that write to one file wait for each other, which
-    /// made four connections a sixth slower than one. With TLS, that is less than what is gained by decrypting on
-    /// several threads.
+    /// - Parameter index: The position of the client of the exchange's neighbor; nil for no neighbor.
     private func client(for origin: Origin?, index: Int?) throws -> (client: Client, index: Int) {
         try state.withLock { state in
             if state.isShutDown { throw DownloadError(.shutDown) }
@@ -132,19 +129,10 @@ package final class HTTPClientTransport: Transport {
                             eventLoopGroupProvider: .shared(loop.eventLoop), configuration: configuration),
                         loop: loop)
                 }
+                state.choice = LoopChoice(count: state.clients.count)
             }
-            let count = state.running[origin, default: 0]
-            state.running[origin] = count + 1
-            let next = (UInt(bitPattern: origin.hashValue) &+ UInt(count)) % UInt(state.clients.count)
-            let index = index ?? Int(next)
+            let index = index ?? state.choice.begin(with: origin)
             return (state.clients[index], index)
-        }
-    }
-
-    private func ended(at origin: Origin?) {
-        state.withLock { state in
-            guard let count = state.running[origin] else { return }
-            state.running[origin] = count == 1 ? nil : count - 1
         }
     }
 }

@@ -24,14 +24,15 @@ struct ConnectionControllerTests {
     @Test func `a step that gains too little is taken back`() {
         var fixture = ControllerFixture()
         fixture.run(20) { count, _ in [1: 10.0, 2: 20, 4: 40][count] ?? 42 }
-        #expect(fixture.numbers == [1, 2, 4, 8, 4])
+        #expect(fixture.numbers == [1, 2, 4, 8, 4, 8, 4])
         #expect(fixture.controller.worthwhile == 4)
     }
 
     @Test func `a step that gains something in the first climb is kept in part`() {
         var fixture = ControllerFixture()
         fixture.run(25) { count, _ in min(Double(count) * 20, 110) }
-        #expect(fixture.numbers == [1, 2, 4, 8, 6])
+        // A small gain is judged again, beside a rate that has settled.
+        #expect(fixture.numbers == [1, 2, 4, 8, 4, 8, 6])
     }
 
     @Test func `on a link that one connection fills, one is kept, and the next try comes later each time`() {
@@ -62,6 +63,50 @@ struct ConnectionControllerTests {
         // Not for longer than ten seconds.
         fixture.run(1) { grown($0, $1) }
         #expect(fixture.numbers == [1, 2])
+    }
+
+    @Test func `what another file loses is no gain`() {
+        var fixture = ControllerFixture()
+        fixture.run(10, others: { count, _ in 100 - Double(count) * 20 }, rate: { count, _ in Double(count) * 20 })
+        #expect(fixture.numbers == [1, 2, 1])
+    }
+
+    @Test func `what another file gains is no gain, and small losses of a faster one are chance`() {
+        var fixture = ControllerFixture()
+        fixture.run(10, others: { count, _ in Double(count) * 50 }, rate: { _, _ in 20 })
+        #expect(fixture.numbers == [1, 2, 1])
+        fixture = ControllerFixture()
+        fixture.run(10, others: { count, _ in count == 1 ? 1000 : 920 }, rate: { count, _ in Double(count) * 20 })
+        #expect(fixture.numbers == [1, 2, 4, 8, 16])
+    }
+
+    @Test func `a rate that varies from window to window because of another file is not judged`() {
+        var fixture = ControllerFixture()
+        fixture.run(10, others: { _, time in time.truncatingRemainder(dividingBy: 0.5) < 0.25 ? 60 : 100 }) { _, _ in 4
+        }
+        #expect(fixture.numbers == [1, 2, 1])
+    }
+
+    @Test func `when another file has ended, a rejected step is tried again soon`() {
+        var fixture = ControllerFixture()
+        fixture.run(3) { _, _ in 20 }
+        fixture.controller.disturbed(by: .otherTransfer, at: fixture.now)
+        fixture.run(6) { _, _ in 20 }
+        #expect(fixture.numbers == [1, 2, 1])
+        fixture.controller.disturbed(by: .departure, at: fixture.now)
+        fixture.run(4) { _, _ in 20 }
+        #expect(fixture.numbers == [1, 2, 1], "not at once, since the files may be many")
+        fixture.run(4) { count, _ in Double(count) * 20 }
+        #expect(fixture.numbers.starts(with: [1, 2, 1, 2, 4]))
+    }
+
+    @Test func `a rate that halves while another file tries its connections is watched on`() {
+        var fixture = ControllerFixture(worthwhile: 8)
+        fixture.run(40) { _, _ in 100 }
+        fixture.controller.disturbed(by: .otherNumber, at: fixture.now)
+        let count = fixture.controller.number
+        fixture.run(6) { _, _ in 10 }
+        #expect(fixture.controller.number == count / 2)
     }
 
     @Test func `a flow in large parts, of which windows contain unequal numbers, settles within a second`() {
@@ -124,7 +169,7 @@ struct ConnectionControllerTests {
         var fixture = ControllerFixture()
         while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
         #expect(fixture.controller.number == 2)
-        fixture.controller.disturbed()
+        fixture.controller.disturbed(by: .otherTransfer, at: fixture.now)
         #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)
         fixture.run(20) { count, _ in Double(count) * 10 }
         #expect(fixture.controller.number == 16, "it was no rejection")

@@ -87,45 +87,87 @@ struct ConnectionCoordinatorTests {
         #expect(budget(of: 3, report(), at: .milliseconds(1001)).mayTry, "the other one takes no samples any more")
     }
 
-    @Test func `a transfer learns once that another one has changed its number or has left`() {
-        _ = budget(of: 1, report(1))
+    @Test func `a transfer learns once that another one has changed its number`() {
+        #expect(budget(of: 1, report(1)).disturbance == nil)
         _ = budget(of: 2, report(1))
-        #expect(!budget(of: 1, report(2)).isDisturbed, "its own number")
-        #expect(budget(of: 2, report(1)).isDisturbed)
-        #expect(!budget(of: 2, report(1)).isDisturbed && !budget(of: 1, report(2)).isDisturbed)
-        #expect(!budget(of: 2, report(1)).isFreed)
+        #expect(budget(of: 1, report(1)).disturbance == .otherNumber, "the other one has begun to measure")
+        #expect(budget(of: 1, report(2)).disturbance == nil, "its own number")
+        #expect(budget(of: 2, report(1)).disturbance == .otherNumber)
+        #expect(budget(of: 2, report(1)).disturbance == nil && budget(of: 1, report(2)).disturbance == nil)
+        #expect(
+            budget(of: 2, report(1), at: .milliseconds(1001)).disturbance == .otherNumber, "the other one is silent")
+        #expect(budget(of: 1, report(2), at: .milliseconds(1001)).disturbance == nil)
+        #expect(budget(of: 2, report(1), at: .milliseconds(1001)).disturbance == .otherNumber, "and measures again")
+    }
+
+    @Test func `a step of a transfer that was silent is taken back`() {
+        _ = budget(of: 1, report(2, isTrying: true))
+        _ = budget(of: 2, report(), at: .milliseconds(1001))
+        #expect(budget(of: 2, report(2, isTrying: true), at: .milliseconds(1001)).mayTry)
+        let returned = budget(of: 1, report(2, isTrying: true), at: .milliseconds(1001))
+        #expect(returned.disturbance == .otherTransfer && !returned.mayTry)
+    }
+
+    @Test func `a transfer learns once that another file from the same origin has ended`() throws {
+        for number in 1...2 { _ = budget(of: number, report()) }
+        let url = try #require(URL(string: "https://b.example/"))
+        let other = ConnectionReport(origin: try #require(Origin(url)), number: 1, isFixed: false)
+        _ = budget(of: 3, other)
+        for number in 1...2 { _ = budget(of: number, report()) }
         coordinator.remove(1)
         coordinator.remove(1)
-        #expect(budget(of: 2, report(1)).isFreed)
-        #expect(!budget(of: 2, report(1)).isFreed)
-        _ = budget(of: 3, report(1))
-        #expect(budget(of: 2, report(1), at: .milliseconds(1001)).isFreed, "the other one takes no samples any more")
+        #expect(budget(of: 2, report()).disturbance == .departure)
+        #expect(budget(of: 2, report()).disturbance == nil)
+        #expect(budget(of: 3, other).disturbance == nil, "another origin")
+    }
+
+    @Test func `a limit that one of several files finds is that of all together`() {
+        start()
+        start()
+        for number in 1...2 { _ = budget(of: number, report(4)) }
+        coordinator.learn(HostLesson(ceiling: 2, worthwhile: 2), of: 3, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).bound == 5, "ten for two files")
+        coordinator.learn(HostLesson(worthwhile: 8), of: 1, about: origin, at: .zero)
+        coordinator.learn(HostLesson(worthwhile: 3), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).worthwhile == 8, "a file that shares the host can use less")
+        coordinator.remove(2)
+        coordinator.learn(HostLesson(worthwhile: 3), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).worthwhile == 3)
+    }
+
+    @Test func `the connections that a caller has chosen count`() {
+        start()
+        start()
+        #expect(budget(of: 1, report(12, isFixed: true)).bound == 16)
+        #expect(budget(of: 2, report()).bound == 4)
+        _ = budget(of: 1, report(16, isFixed: true))
+        #expect(budget(of: 2, report()).bound == 1)
     }
 
     @Test func `a transfer learns once that another one has started or ended`() {
-        #expect(!budget(report()).isDisturbed)
+        #expect(budget(report()).disturbance == nil)
         let ticket = scheduler.request(host: "b.example", priority: .normal, for: Receiver())
-        #expect(!budget(report()).isDisturbed, "it only waits")
+        #expect(budget(report()).disturbance == nil, "it only waits")
         scheduler.deliverGrants()
-        #expect(budget(report()).isDisturbed)
-        #expect(!budget(report()).isDisturbed)
+        #expect(budget(report()).disturbance == .otherTransfer)
+        #expect(budget(report()).disturbance == nil)
         scheduler.release(ticket)
-        #expect(budget(report()).isDisturbed)
-        #expect(!budget(report()).isDisturbed)
+        #expect(budget(report()).disturbance == .otherTransfer)
+        #expect(budget(report()).disturbance == nil)
     }
 
     @Test func `what a transfer has found out counts for the next one`() {
-        coordinator.learn(HostLesson(ceiling: 5, worthwhile: 4), about: origin, at: .zero)
+        coordinator.learn(HostLesson(ceiling: 5, worthwhile: 4), of: 1, about: origin, at: .zero)
         #expect(budget(report()).worthwhile == 4)
         #expect(budget(report()).bound == 5)
         #expect(budget(report(isFixed: true)).bound == 16, "the caller's number has its own refusals")
         start()
         start()
-        #expect(budget(report()).bound == 5, "the files of the host share sixteen")
-        coordinator.learn(HostLesson(isRefused: true, retryAfter: .seconds(9)), about: origin, at: .zero)
-        #expect(budget(report(2)).bound == 2)
-        #expect(budget(report(2), at: .seconds(9)).bound == 5)
-        coordinator.learn(HostLesson(ignoresRanges: true), about: origin, at: .zero)
+        #expect(budget(report()).bound == 2, "the files of the host share five")
+        coordinator.learn(HostLesson(isRefused: true, retryAfter: .seconds(9)), of: 1, about: origin, at: .zero)
+        #expect(budget(report(1)).bound == 1 && !budget(report(1)).mayRequest)
+        #expect(budget(report(1), at: .seconds(9)).bound == 2 && budget(report(1), at: .seconds(9)).mayRequest)
+        coordinator.learn(HostLesson(ignoresRanges: true), of: 1, about: origin, at: .zero)
         #expect(budget(report(2)).bound == 1)
     }
 

@@ -5,7 +5,7 @@ struct ControllerFixture {
     var controller: ConnectionController
     var now = Duration.zero
     var sample = ConnectionController.Sample(
-        byteCount: 0, ownByteCount: 0, busyCount: 1, remainingCount: 100_000_000_000, setup: .milliseconds(20),
+        byteCount: 0, busyCount: 1, remainingCount: 100_000_000_000, setup: .milliseconds(20),
         bound: 16)
     /// The numbers that were decided, without repetitions.
     private(set) var numbers: [Int] = []
@@ -15,15 +15,19 @@ struct ControllerFixture {
         numbers = [controller.number]
     }
 
-    /// Runs for a time in which `rate` returns the megabytes per second of a number of connections.
-    mutating func run(_ seconds: Double, rate: (_ count: Int, _ time: Double) -> Double) {
+    /// Runs for a time in which `rate` and `others` return the megabytes per second of this transfer and of the others
+    /// with a number of connections of this one.
+    mutating func run(
+        _ seconds: Double, others: (_ count: Int, _ time: Double) -> Double = { _, _ in 0 },
+        rate: (_ count: Int, _ time: Double) -> Double
+    ) {
         let end = now + .seconds(seconds)
         while now < end {
             // A connection receives from the sample after its request on.
             sample.busyCount = controller.number
             now += .milliseconds(125)
             sample.byteCount = Int64(rate(sample.busyCount, now / .seconds(1)) * 125_000)
-            sample.ownByteCount = sample.byteCount
+            sample.otherByteCount = Int64(others(sample.busyCount, now / .seconds(1)) * 125_000)
             let number = controller.measure(sample, at: now)
             if number != numbers.last { numbers.append(number) }
         }

@@ -139,10 +139,11 @@ struct SimulatedTransfer {
     var byteCount: Int64 { received.count }
 
     private mutating func sample(_ budget: ConnectionBudget?) {
-        if let budget, budget.isDisturbed || budget.isFreed { controller.disturbed(isFreed: budget.isFreed) }
+        if let disturbance = budget?.disturbance { controller.disturbed(by: disturbance, at: now) }
         let all = budget?.receivedCount ?? byteCount
+        let count = byteCount - sampled.own
         let sample = ConnectionController.Sample(
-            byteCount: all - sampled.all, ownByteCount: byteCount - sampled.own, busyCount: plan.segments.count,
+            byteCount: count, otherByteCount: all - sampled.all - count, busyCount: plan.segments.count,
             remainingCount: length - byteCount, setup: plan.setup, bound: budget?.bound ?? 16,
             mayTry: budget?.mayTry ?? true)
         sampled = (byteCount, all)
