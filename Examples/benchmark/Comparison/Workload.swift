@@ -118,6 +118,6 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     }
 
     /// Whether a round that isn't counted precedes the others.
-    var isWarmedUp: Bool { self != .rateLimit && self != .requestLimit }
+    var isWarmedUp: Bool { self != .slow && self != .rateLimit && self != .requestLimit }
 }
 #endif

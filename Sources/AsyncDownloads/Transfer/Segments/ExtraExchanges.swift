@@ -10,6 +10,8 @@ struct ExtraExchanges: Sendable {
     static let stallTime = Duration.seconds(10)
     /// The interval between the measurements of the controller.
     static let sampleInterval = Duration.milliseconds(125)
+    /// The time after which is checked whether a body has begun that is long enough to be measured.
+    private static let firstSampleTime = Duration.milliseconds(250)
     /// The time until further exchanges are tried after the host permitted none.
     private static let heldTime = Duration.seconds(1)
     /// The fewest missing bytes for which automatic exchanges are worth it.
@@ -137,6 +139,13 @@ extension ExtraExchanges {
         if lastArrival.map({ now - $0 >= Self.attemptPause }) ?? true {
             controller?.disturbed(by: .otherTransfer, at: now)
         }
+    }
+
+    /// The time until the next sample; nil if none will be needed soon.
+    var tickInterval: Duration? {
+        if isMeasuring { return Self.sampleInterval }
+        // The first body may be long.
+        return isOff || lastArrival != nil ? nil : Self.firstSampleTime
     }
 
     /// Whether samples are measured.

@@ -104,6 +104,6 @@ extension TransferStateMachine {
         guard !isTicking else { return [] }
         isTicking = true
         let interval = demands.tickInterval
-        return [.scheduleTick(extras.isMeasuring ? min(interval, ExtraExchanges.sampleInterval) : interval)]
+        return [.scheduleTick(extras.tickInterval.map { min(interval, $0) } ?? interval)]
     }
 }
