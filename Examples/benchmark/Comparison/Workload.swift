@@ -112,7 +112,7 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     func rounds(of rounds: Int) -> Int {
         switch self {
         case .requestLimit: 1
-        case .rateLimit: min(rounds, 3)
+        case .rateLimit: max(1, rounds / 2)
         default: rounds
         }
     }
