@@ -4,7 +4,8 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("LoopChoice", .endsWhenHung) struct LoopChoiceTests {
+@Suite("LoopChoice", .endsWhenHung)
+struct LoopChoiceTests {
     private let origins: [Origin?]
 
     init() throws {
@@ -16,28 +17,29 @@ internal import Testing
 
     @Test func `successive exchanges use the same loop`() {
         for origin in origins {
-            var choice = LoopChoice(count: 4)
-            let first = choice.begin(with: origin)
+            var choice = LoopChoice()
+            let first = choice.begin(with: origin, of: 4)
             #expect(0..<4 ~= first)
             choice.end(with: origin)
-            #expect(choice.begin(with: origin) == first)
+            #expect(choice.begin(with: origin, of: 4) == first)
         }
     }
 
-    @Test(arguments: [1, 2, 4]) func `concurrent exchanges with an origin use all loops in turn`(count: Int) {
-        var choice = LoopChoice(count: count)
+    @Test(arguments: [1, 2, 4])
+    func `concurrent exchanges with an origin use all loops in turn`(count: Int) {
+        var choice = LoopChoice()
         for origin in origins {
-            let first = choice.begin(with: origin)
-            for number in 1...count { #expect(choice.begin(with: origin) == (first + number) % count) }
+            let first = choice.begin(with: origin, of: count)
+            for number in 1...count { #expect(choice.begin(with: origin, of: count) == (first + number) % count) }
             choice.end(with: origin)
-            #expect(choice.begin(with: origin) == first % count)
+            #expect(choice.begin(with: origin, of: count) == first)
         }
     }
 
     @Test func `an end without a beginning changes nothing`() {
-        var choice = LoopChoice(count: 4)
+        var choice = LoopChoice()
         choice.end(with: nil)
-        let first = choice.begin(with: nil)
-        #expect(choice.begin(with: nil) == (first + 1) % 4)
+        let first = choice.begin(with: nil, of: 4)
+        #expect(choice.begin(with: nil, of: 4) == (first + 1) % 4)
     }
 }

@@ -16,16 +16,14 @@ struct ConnectionBudget: Sendable, Hashable {
     var mayRequest = true
 }
 
-/// A change of the other transfers of a downloader, in the order of the consequences.
-enum Disturbance: Int, Sendable, Hashable, Comparable {
+/// A change of the other transfers of a downloader, after which rates aren't comparable with earlier ones.
+enum Disturbance: Sendable, Hashable {
     /// Another large file has changed its number of connections, or has paused or resumed.
     case otherNumber
     /// A transfer has started or ended.
     case otherTransfer
     /// A large file from the same origin has ended, and has left its share of the rate to the others.
     case departure
-
-    static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// What a transfer reports about its connections when it asks for a ``ConnectionBudget``.

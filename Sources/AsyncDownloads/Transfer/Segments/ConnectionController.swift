@@ -37,35 +37,9 @@ struct ConnectionController: Sendable {
         /// The rate with the present number is measured; a step follows when it has settled.
         case measuring
         /// A step is judged. Continues with `measuring` if it is accepted, and otherwise with `holding`.
-        case trying(Step)
+        case trying(ConnectionStep)
         /// Nothing is tried until a time. Continues with `measuring`.
         case holding(until: Duration)
-    }
-
-    /// A step to more connections.
-    private struct Step {
-        /// The number before the step.
-        let from: Int
-        /// The rate with that number.
-        let rate: RateWindows.Rate
-        /// Whether that rate has settled; otherwise, it may have been somewhat lower than it would have become.
-        let isSettled: Bool
-        var to: Int
-        let startedAt: Duration
-        /// The time at which every connection of the step first had a segment.
-        var completedAt: Duration?
-
-        /// By how much the rate increases if each connection adds as much as the earlier ones, as a fraction.
-        var proportion: Double { Double(to - from) / Double(from) }
-
-        /// Returns by how much a rate of the transfer is higher than the earlier one, as a fraction.
-        ///
-        /// What the others have lost is subtracted, if it is more than their rate varies anyway.
-        func gain(_ rate: RateWindows.Rate) -> Double {
-            let loss = self.rate.others - rate.others
-            let isLoss = loss > RateWindows.tolerance * self.rate.others
-            return (rate.own - self.rate.own - (isLoss ? loss : 0)) / self.rate.own
-        }
     }
 
     private let mode: Mode
@@ -222,14 +196,14 @@ extension ConnectionController {
         guard rate.own > 0, target > decided else { return }
         let timeLeft = Duration.seconds(Double(sample.remainingCount) / rate.own)
         guard timeLeft >= max(.seconds(3), sample.setup * 10) else { return }
-        state = .trying(Step(from: decided, rate: rate, isSettled: isSettled, to: target, startedAt: now))
+        state = .trying(ConnectionStep(from: decided, rate: rate, isSettled: isSettled, to: target, startedAt: now))
         decided = target
         windows.void()
     }
 
     /// - Parameter rate: The rate of the window that ends now, if one does.
     private mutating func judge(
-        _ step: Step, _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate?, at now: Duration
+        _ step: ConnectionStep, _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate?, at now: Duration
     ) {
         if sample.isThrottled {
             decided = step.from
@@ -265,7 +239,7 @@ extension ConnectionController {
         }
     }
 
-    private mutating func decide(_ step: Step, _ rate: RateWindows.Rate, isLast: Bool, at now: Duration) {
+    private mutating func decide(_ step: ConnectionStep, _ rate: RateWindows.Rate, isLast: Bool, at now: Duration) {
         let gain = step.gain(rate)
         if gain >= 0.5 * step.proportion {
             // The rate has settled, so that the next step can follow at once.

@@ -32,8 +32,8 @@ final class ConnectionCoordinator: Sendable {
         /// The members, by the numbers of their transfers.
         var members: [Int: Member] = [:]
         var changes = Changes()
-        /// The number of the transfer that may try more connections, and whether it was told so; nil for no one's turn.
-        var turn: (member: Int, isTold: Bool)?
+        /// The number of the transfer that may try more connections, and whether its budget has permitted it yet.
+        var turn: (member: Int, isGranted: Bool)?
         var pressure = MemoryPressure.normal
         var pressureEnd = Duration.zero
     }
@@ -143,8 +143,8 @@ extension ConnectionCoordinator.State {
     /// It is a transfer's turn for one sample, and as long as it tries more connections.
     fileprivate mutating func takesTurn(_ number: Int) -> Bool {
         if let turn {
-            let isOver = members[turn.member].map { turn.member == number && turn.isTold && !$0.report.isTrying }
-            if isOver ?? true { self.turn = next(after: turn.member).map { ($0, false) } }
+            let hasEnded = members[turn.member].map { turn.member == number && turn.isGranted && !$0.report.isTrying }
+            if hasEnded ?? true { self.turn = next(after: turn.member).map { ($0, false) } }
         }
         guard turn?.member ?? number == number else { return false }
         turn = (number, true)

@@ -1,19 +1,14 @@
-/// Chooses the event loop of each exchange.
+#if ServerStack
+/// Chooses the event loops of exchanges that have no neighbor.
 ///
 /// Successive exchanges with an origin use the same loop and therefore its connections. Exchanges of different files use
-/// all loops, but a further exchange of a file uses the loop of its neighbor: threads that write to one file wait for
-/// each other, which made four connections a sixth slower than one.
+/// all loops. A further exchange of a file uses the loop of its neighbor, and isn't counted.
 struct LoopChoice: Sendable {
-    private let count: Int
-    /// The number of running exchanges with each origin that have no neighbor.
+    /// The number of running exchanges with each origin.
     private var running: [Origin?: Int] = [:]
 
-    init(count: Int) {
-        self.count = count
-    }
-
-    /// Returns the position of the loop of an exchange that begins without a neighbor.
-    mutating func begin(with origin: Origin?) -> Int {
+    /// Returns the position of the loop of an exchange that begins, among `count` loops.
+    mutating func begin(with origin: Origin?, of count: Int) -> Int {
         let runningCount = running[origin, default: 0]
         running[origin] = runningCount + 1
         return Int((UInt(bitPattern: origin.hashValue) &+ UInt(runningCount)) % UInt(count))
@@ -25,3 +20,4 @@ struct LoopChoice: Sendable {
         running[origin] = runningCount == 1 ? nil : runningCount - 1
     }
 }
+#endif

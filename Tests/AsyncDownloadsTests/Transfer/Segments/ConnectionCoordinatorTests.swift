@@ -74,7 +74,7 @@ struct ConnectionCoordinatorTests {
     @Test func `large files try more connections in turn`() {
         #expect(budget(of: 1, report()).mayTry && budget(of: 1, report()).mayTry)
         #expect(!budget(of: 2, report(4)).mayTry, "the first one may have begun to try")
-        #expect(!budget(of: 1, report(3)).mayTry, "it hasn't, and its turn is over")
+        #expect(!budget(of: 1, report(3)).mayTry, "it hasn't, and its turn has ended")
         #expect(budget(of: 2, report(4)).mayTry)
         let trying = report(8, isTrying: true)
         #expect(budget(of: 2, trying).mayTry && budget(of: 2, trying).mayTry)
