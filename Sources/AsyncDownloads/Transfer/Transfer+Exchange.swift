@@ -5,6 +5,7 @@ extension Transfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
         let (reply, gate, partial, credentials) = update { state, decision in
             answered(receiver, head, state, &decision)
+            if head.status.asksForFewerRequests { makeRoom(forRequestOf: id, &state) }
             var (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
             decision.actions += actions
             endOversized(&state, &decision, at: now)
@@ -104,6 +105,9 @@ extension Transfer {
     func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
         update { state, decision in
             if let receiver = state.receivers.remove(id) { answered(receiver, nil, state, &decision) }
+            if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code) {
+                makeRoom(forRequestOf: id, &state)
+            }
             decision.actions += state.machine.exchangeEnded(end, exchange: id, at: now)
         }
     }

@@ -66,6 +66,15 @@ extension Transfer {
         if environment.scheduler.answered(request, answer) { decision.effects.append(deliveryOfGrants) }
     }
 
+    /// Asks the other files of the host to give up their further connections, if the host refuses the only one of this
+    /// transfer.
+    func makeRoom(forRequestOf id: ExchangeID, _ state: inout State) {
+        guard state.machine.isOnlyRequest(id), let origin = Origin(state.machine.address.redirects.current),
+            environment.connections.makeRoom(for: number, at: origin, at: now)
+        else { return }
+        state.machine.madeRoom()
+    }
+
     /// Passes the present priority of the subscribers to the scheduler.
     func updatePriority(_ state: inout State) {
         let priority = state.subscribers.priority

@@ -1,13 +1,35 @@
-import AsyncDownloads
 import Foundation
 import LoopbackServer
 import TestSupport
 import Testing
 
+@testable import AsyncDownloads
+
 /// Temporary failures with a real server and a clock that the test moves (rules 36, 37, and 59).
 @Suite(.endsWhenHung)
 struct RetryTests {
     private let content = Content(seed: 5, length: 200_000)
+
+    @Test(arguments: Engine.allCases, [true, false])
+    func `rule 58: a request that is refused because another file has several connections is repeated`(
+        _ engine: Engine, isShared: Bool
+    ) async throws {
+        let steps: [Step] = [[.status(503)], [.status(429)], [.closeBeforeHead(.reset)]]
+        for step in steps {
+            try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
+                environment.server.serve(Resource(content, script: [step]), at: "/one")
+                if isShared {
+                    let report = ConnectionReport(
+                        origin: try #require(Origin(environment.server.url("/"))), number: 8, isFixed: false)
+                    _ = environment.downloader.environment.connections.budget(
+                        of: .max, report, permitHost: "", at: environment.downloader.environment.time.now)
+                }
+                let log = await EventLog(of: environment.downloader.start(environment.request("/one")))
+                #expect((log.error == nil) == isShared)
+                #expect(log.retries.count == (isShared ? 1 : 0))
+            }
+        }
+    }
 
     @Test(arguments: Engine.allCases, ["120", HTTPDate(secondsSinceEpoch: 1_800_000_120).headerValue])
     func `rule 37: Retry-After is observed to the second, as a number and as a date`(

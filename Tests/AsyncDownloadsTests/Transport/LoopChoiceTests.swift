@@ -20,7 +20,7 @@ struct LoopChoiceTests {
             var choice = LoopChoice()
             let first = choice.begin(with: origin, of: 4)
             #expect(0..<4 ~= first)
-            choice.end(with: origin)
+            choice.end(with: origin, at: first)
             #expect(choice.begin(with: origin, of: 4) == first)
         }
     }
@@ -31,14 +31,26 @@ struct LoopChoiceTests {
         for origin in origins {
             let first = choice.begin(with: origin, of: count)
             for number in 1...count { #expect(choice.begin(with: origin, of: count) == (first + number) % count) }
-            choice.end(with: origin)
-            #expect(choice.begin(with: origin, of: count) == first)
         }
     }
 
-    @Test func `an end without a beginning changes nothing`() {
+    @Test func `an exchange that follows another one takes its place`() {
+        for origin in origins {
+            var choice = LoopChoice()
+            var loops = (0..<16).map { _ in choice.begin(with: origin, of: 4) }
+            // As long as several run at a time, all loops are used equally.
+            for index in (0..<160).map({ $0 * 7 % 16 }) {
+                choice.end(with: origin, at: loops[index])
+                loops[index] = choice.begin(with: origin, of: 4)
+            }
+            let counts = Dictionary(grouping: loops) { $0 }.mapValues(\.count)
+            #expect(counts == [0: 4, 1: 4, 2: 4, 3: 4])
+        }
+    }
+
+    @Test func `an end after a shutdown changes nothing`() {
         var choice = LoopChoice()
-        choice.end(with: nil)
+        choice.end(with: nil, at: 3)
         let first = choice.begin(with: nil, of: 4)
         #expect(choice.begin(with: nil, of: 4) == (first + 1) % 4)
     }

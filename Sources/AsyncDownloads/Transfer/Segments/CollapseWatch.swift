@@ -1,56 +1,61 @@
 /// Detects that the rate of several connections has fallen to less than half of what was accepted.
 ///
-/// Some networks and servers get worse under many connections only after a while.
+/// Some networks and servers get worse under many connections only after a while. What the other transfers have gained
+/// meanwhile isn't lost, and a time without any byte says nothing: the device may have lost its network.
 struct CollapseWatch: Sendable, Hashable {
-    private static let patience = Duration.seconds(5)
-    private static let nextPatience = Duration.seconds(15)
+    /// The number of windows with a low rate before the number is halved: five seconds, and fifteen after that.
+    private static let (patience, nextPatience) = (20, 60)
     private static let ceilingTime = Duration.seconds(600)
 
     /// The number that isn't exceeded for some time after a collapse.
     private(set) var ceiling: Int?
     private var ceilingEnd = Duration.zero
     /// The rate that the present number was accepted with.
-    private var acceptedRate: Double?
-    private var lowSince: Duration?
+    private var acceptedRate: RateWindows.Rate?
+    /// The number of windows with a low rate, without those in which nothing arrived.
+    private var lowCount = 0
     private var hasHalved = false
 
     /// Records the rate of a number that was judged.
-    mutating func accepted(_ rate: Double) {
-        (acceptedRate, lowSince, hasHalved) = (rate, nil, false)
+    mutating func accepted(_ rate: RateWindows.Rate) {
+        (acceptedRate, lowCount, hasHalved) = (rate, 0, false)
     }
 
     /// Records a settled rate, unless the rate is low at present.
-    mutating func observed(_ rate: Double) {
-        if lowSince == nil, rate >= (acceptedRate ?? 0) / 2 { acceptedRate = rate }
+    mutating func observed(_ rate: RateWindows.Rate) {
+        if lowCount == 0, rate.own >= (acceptedRate?.own ?? 0) / 2 { acceptedRate = rate }
     }
 
     /// Handles the rate of a window, and returns whether the number is to be halved now.
-    mutating func isDue(_ rate: Double, at now: Duration) -> Bool {
-        guard let acceptedRate, rate < acceptedRate / 2 else {
-            (lowSince, hasHalved) = (nil, false)
+    mutating func isDue(_ rate: RateWindows.Rate) -> Bool {
+        guard rate.own > 0 else { return false }
+        guard let acceptedRate, rate.own + max(0, rate.others - acceptedRate.others) < acceptedRate.own / 2 else {
+            (lowCount, hasHalved) = (0, false)
             return false
         }
-        guard let lowSince else {
-            lowSince = now
-            return false
-        }
-        return now - lowSince >= (hasHalved ? Self.nextPatience : Self.patience)
+        lowCount += 1
+        return lowCount > (hasHalved ? Self.nextPatience : Self.patience)
     }
 
     /// Records that the number was halved, after which half of the rate is expected.
     mutating func halved(to number: Int, at now: Duration) {
         (ceiling, ceilingEnd) = (number, now + Self.ceilingTime)
-        (lowSince, hasHalved) = (now, true)
-        acceptedRate = acceptedRate.map { $0 / 2 }
+        (lowCount, hasHalved) = (1, true)
+        acceptedRate?.own /= 2
     }
 
     /// Forgets what was measured, because the rates that follow are not comparable.
     mutating func void() {
-        (acceptedRate, lowSince) = (nil, nil)
+        (acceptedRate, lowCount) = (nil, 0)
+    }
+
+    /// Removes the ceiling, because the reason for it may have ended.
+    mutating func removeCeiling() {
+        ceiling = nil
     }
 
     /// Removes the ceiling after its time.
     mutating func expire(at now: Duration) {
-        if ceiling != nil, now >= ceilingEnd { ceiling = nil }
+        if now >= ceilingEnd { removeCeiling() }
     }
 }

@@ -6,8 +6,10 @@ struct ConnectionBudget: Sendable, Hashable {
     var bound = HostPool.maximumExchangeCount
     /// The number of connections that was worth it in an earlier transfer from the host; 1 if nothing is known.
     var worthwhile = 1
-    /// Whether the transfer may try more connections, because no other one of the downloader does.
+    /// Whether it is the turn of the transfer to try more connections; one transfer tries at a time.
     var mayTry = true
+    /// Whether other large files from the same origin are being received.
+    var isShared = false
     /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
     var isThrottled = false
     /// What has changed among the other transfers since the last sample; nil for nothing.
@@ -44,6 +46,8 @@ struct HostLesson: Sendable, Hashable {
     var ceiling: Int?
     /// The number of connections that was worth it; nil if no step was judged.
     var worthwhile: Int?
+    /// Whether that number has become worth less after it was accepted.
+    var hasCollapsed = false
     /// Whether the host sends the whole body in response to a range.
     var ignoresRanges = false
     /// Whether the host has refused a further connection.

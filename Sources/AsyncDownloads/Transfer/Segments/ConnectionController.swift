@@ -1,8 +1,8 @@
 /// Decides how many connections one transfer uses.
 ///
 /// By default it is one connection. More are tried, about twice as many in each step, and kept only if the rate
-/// increases enough. What the other transfers of the downloader lose in the meantime is subtracted, so that a connection
-/// which takes its rate from another file gains nothing.
+/// increases enough. What the other transfers of the downloader lose in the meantime is subtracted, so that a
+/// connection which takes its rate from another file gains nothing.
 struct ConnectionController: Sendable {
     /// The way in which the number is chosen.
     enum Mode: Sendable, Hashable {
@@ -28,7 +28,7 @@ struct ConnectionController: Sendable {
         var bound: Int
         /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
         var isThrottled = false
-        /// Whether this transfer may try a step, because no other one does.
+        /// Whether it is the turn of this transfer to try a step.
         var mayTry = true
     }
 
@@ -87,6 +87,9 @@ struct ConnectionController: Sendable {
     /// Whether a step is being judged, during which no other transfer should try one.
     var isTrying: Bool { if case .trying = state { true } else { false } }
 
+    /// Whether the rate has collapsed in the last minutes.
+    var hasCollapsed: Bool { collapse.ceiling != nil }
+
     /// Whether connections of a step have no segment yet.
     private var isCompletingStep: Bool { if case .trying(let step) = state { step.completedAt == nil } else { false } }
 
@@ -107,13 +110,13 @@ extension ConnectionController {
         // A bound is not a judgment, but the windows don't measure the decided number.
         if number < decided {
             windows.void()
-            if case .trying(let step) = state { (decided, state) = (step.from, .measuring) }
+            if case .trying(let step) = state { takeBack(step) }
             decided = min(decided, collapse.ceiling ?? .max, refusals.ceiling ?? .max)
         }
         // Windows are comparable only if all connections receive, and nothing else limits them.
         if sample.isThrottled || sample.busyCount < decided, !isCompletingStep { windows.void() }
         let rate = windows.add(sample.byteCount, others: sample.otherByteCount, at: now)
-        if let rate, decided > 1, !isTrying, collapse.isDue(rate.own, at: now) { halve(at: now) }
+        if let rate, decided > 1, !isTrying, collapse.isDue(rate) { halve(at: now) }
         switch state {
         case .measuring: measured(sample, maximum, at: now)
         case .trying(let step): judge(step, sample, maximum, rate, at: now)
@@ -134,13 +137,13 @@ extension ConnectionController {
         windows.void()
         // Another file's connections are tried for a short time only.
         if disturbance != .otherNumber { collapse.void() }
-        // A step may gain now what it didn't before.
-        if disturbance == .departure, case .holding(let end) = state {
-            state = .holding(until: min(end, now + Self.boundMemory))
+        if disturbance == .departure {
+            // A step may gain now what it didn't before, and connections may be accepted that were refused.
+            refusals.otherFileEnded()
+            collapse.removeCeiling()
+            if case .holding(let end) = state { state = .holding(until: min(end, now + Self.boundMemory)) }
         }
-        guard case .trying(let step) = state else { return }
-        decided = step.from
-        state = .measuring
+        if case .trying(let step) = state { takeBack(step) }
     }
 
     /// Handles that the host has refused further connections, after every request of the group was answered.
@@ -176,9 +179,8 @@ extension ConnectionController {
 
 extension ConnectionController {
     private mutating func measured(_ sample: Sample, _ maximum: Int, at now: Duration) {
-        // A flow that has stopped settles at zero.
         guard let rate = windows.settled, !sample.isThrottled else { return }
-        collapse.observed(rate.own)
+        collapse.observed(rate)
         tryMore(sample, maximum, rate, isSettled: true, at: now)
     }
 
@@ -186,13 +188,10 @@ extension ConnectionController {
     private mutating func tryMore(
         _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate, isSettled: Bool, at now: Duration
     ) {
-        guard sample.mayTry, mayRequest(at: now), decided < collapse.ceiling ?? .max else { return }
+        guard sample.mayTry, mayRequest(at: now) else { return }
         let room = sample.remainingCount / Self.bytesPerConnection
-        let target =
-            [
-                2 * decided, decided + 8, maximum, bound, refusals.ceiling ?? .max, collapse.ceiling ?? .max,
-                Int(clamping: room),
-            ].min() ?? decided
+        let ceiling = min(maximum, bound, refusals.ceiling ?? .max, collapse.ceiling ?? .max)
+        let target = min(2 * decided, decided + 8, ceiling, Int(clamping: room))
         guard rate.own > 0, target > decided else { return }
         let timeLeft = Duration.seconds(Double(sample.remainingCount) / rate.own)
         guard timeLeft >= max(.seconds(3), sample.setup * 10) else { return }
@@ -205,13 +204,9 @@ extension ConnectionController {
     private mutating func judge(
         _ step: ConnectionStep, _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate?, at now: Duration
     ) {
-        if sample.isThrottled {
-            decided = step.from
-            state = .measuring
-            return windows.void()
-        }
+        if sample.isThrottled || !sample.mayTry { return takeBack(step) }
         if let rate, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
-            collapse.accepted(rate.own)
+            collapse.accepted(rate)
             (state, worthwhile) = (.measuring, step.to)
             windows.void()
             // The next step doesn't wait until the rate has settled, unless it increases for another reason as well.
@@ -230,20 +225,29 @@ extension ConnectionController {
             let settled = windows.settled
         {
             decide(step, settled, isLast: isLast, at: now)
-        } else if isLast, let latest = windows.latest {
-            decide(step, latest, isLast: true, at: now)
         } else if isLast {
-            // The connections were never busy at the same time, so that nothing is known about their number.
-            decided = step.from
-            hold(for: Self.firstHold, at: now)
+            conclude(step, busyCount: sample.busyCount, at: now)
         }
+    }
+
+    /// Judges a step whose time has passed before the rate has settled.
+    private mutating func conclude(_ step: ConnectionStep, busyCount: Int, at now: Duration) {
+        var step = step
+        if step.completedAt == nil { step.to = min(step.to, busyCount) }
+        guard step.to > step.from, let latest = windows.latest, latest.own > 0 else {
+            // Nothing is known about the number: no further connection has got a segment, or nothing has arrived.
+            decided = step.from
+            return hold(for: Self.firstHold, at: now)
+        }
+        decided = step.to
+        decide(step, latest, isLast: true, at: now)
     }
 
     private mutating func decide(_ step: ConnectionStep, _ rate: RateWindows.Rate, isLast: Bool, at now: Duration) {
         let gain = step.gain(rate)
         if gain >= 0.5 * step.proportion {
             // The rate has settled, so that the next step can follow at once.
-            collapse.accepted(rate.own)
+            collapse.accepted(rate)
             (state, worthwhile) = (.measuring, step.to)
             return
         }
@@ -252,17 +256,22 @@ extension ConnectionController {
         if isWorthSome, windows.rates.count < 4, !isLast { return }
         if isWorthSome, !step.isSettled {
             // So small a gain is judged beside a rate that has settled.
-            (decided, state) = (step.from, .measuring)
-            return windows.void()
+            return takeBack(step)
         }
         // As many as would bring the gain if each brought as much as the earlier ones.
         let kept = isWorthSome ? Int((gain * Double(step.from) - Self.leastContribution).rounded(.up)) : 0
         isFirstClimb = false
         decided = min(step.from + kept, step.to)
         worthwhile = decided
-        collapse.accepted(decided == step.from ? step.rate.own : rate.own)
+        collapse.accepted(decided == step.from ? step.rate : rate)
         hold(for: holdTime, at: now)
         holdTime = min(holdTime * 2, Self.longestHold)
+    }
+
+    /// Returns to the number before a step without a judgment.
+    private mutating func takeBack(_ step: ConnectionStep) {
+        (decided, state) = (step.from, .measuring)
+        windows.void()
     }
 
     private mutating func hold(for time: Duration, at now: Duration) {

@@ -4,8 +4,8 @@
 /// bounds the further ones, which it closes when the bound falls. Further connections of one file therefore give way to
 /// another file within the time between two samples.
 ///
-/// Two transfers that tried more connections at the same time would judge each other's gains and losses, so the transfers
-/// take turns: one tries more connections, and the others wait for its judgment.
+/// Two transfers that tried more connections at the same time would judge each other's gains and losses, so the
+/// transfers take turns: one tries more connections, and the others wait for its judgment.
 final class ConnectionCoordinator: Sendable {
     /// A transfer that measures its rate.
     fileprivate struct Member {
@@ -13,8 +13,8 @@ final class ConnectionCoordinator: Sendable {
         var lastSample: Duration
         /// The counts of changes at the last sample.
         var changes: Changes
-        /// Whether a transfer from the same origin has ended since the last sample.
-        var isFreed = false
+        /// Whether another file from the same origin has ended since the last sample.
+        var hasDeparture = false
         /// The most connections while memory is short; nil if the transfer has started since.
         var pressureBound: Int?
     }
@@ -27,19 +27,29 @@ final class ConnectionCoordinator: Sendable {
         var numbers = 0
     }
 
+    /// The turn of a transfer to try more connections.
+    fileprivate struct Turn {
+        /// The number of the transfer.
+        let member: Int
+        let start: Duration
+        /// Whether a budget of the transfer has permitted it yet.
+        var isGranted = false
+    }
+
     fileprivate struct State {
         var hosts = HostConnections()
         /// The members, by the numbers of their transfers.
         var members: [Int: Member] = [:]
         var changes = Changes()
-        /// The number of the transfer that may try more connections, and whether its budget has permitted it yet.
-        var turn: (member: Int, isGranted: Bool)?
+        var turn: Turn?
         var pressure = MemoryPressure.normal
         var pressureEnd = Duration.zero
     }
 
     /// After how long without a sample a transfer isn't a member any more; it may be paused or wait for a retry.
     fileprivate static let membershipTime = Duration.seconds(1)
+    /// After how long a turn ends if others wait for theirs; a server may delay a step for minutes.
+    fileprivate static let turnTime = Duration.seconds(15)
     /// The time for which a sign of memory pressure reduces the number of connections.
     private static let pressureTime = Duration.seconds(60)
 
@@ -63,7 +73,8 @@ final class ConnectionCoordinator: Sendable {
             var budget = ConnectionBudget()
             budget.disturbance = state.update(number, report, load, at: now)
             budget.mayRequest = report.isFixed || state.hosts.mayRequest(report.origin, at: now)
-            budget.mayTry = state.takesTurn(number)
+            budget.mayTry = state.takesTurn(number, at: now)
+            budget.isShared = !state.others(than: number, from: report.origin).isEmpty
             budget.worthwhile = state.hosts.worthwhile(report.origin)
             let bound = state.bound(of: number, report, load, at: now)
             budget.bound = max(1, min(bound, state.pressureBound(of: number, at: now)))
@@ -77,12 +88,29 @@ final class ConnectionCoordinator: Sendable {
             var lesson = lesson
             let others = state.others(than: number, from: origin)
             if !others.isEmpty {
-                // The host counts the connections of all files, and what one of them can use is less than it would be
-                // alone.
-                lesson.ceiling = lesson.ceiling.map { $0 + others.reduce(0) { $0 + $1.report.number } }
-                lesson.worthwhile = lesson.worthwhile.map { max($0, state.hosts.worthwhile(origin)) }
+                // The host counts the connections of all files.
+                lesson.ceiling = lesson.ceiling.map { $0 + others.connectionCount }
+                // What one of several files can use is less than it would be alone, unless too many were too much.
+                let least = lesson.hasCollapsed ? 1 : state.hosts.worthwhile(origin)
+                lesson.worthwhile = lesson.worthwhile.map { max($0, least) }
             }
             state.hosts.learn(lesson, about: origin, at: now)
+        }
+    }
+
+    /// Handles that a host has refused the only connection of a transfer.
+    ///
+    /// The further connections of other files may be the reason. If there are any, what they have now is the limit of
+    /// the host, and one connection is left to other transfers for some time.
+    ///
+    /// - Returns: Whether others have further connections, which they give up within a sample.
+    func makeRoom(for number: Int, at origin: Origin, at now: Duration) -> Bool {
+        state.withLock { state in
+            let others = state.others(than: number, from: origin)
+            let extraCount = others.reduce(0) { $0 + ($1.report.isFixed ? 0 : $1.report.number - 1) }
+            guard extraCount > 0 else { return false }
+            state.hosts.reserve(origin, below: others.connectionCount, at: now)
+            return true
         }
     }
 
@@ -90,9 +118,7 @@ final class ConnectionCoordinator: Sendable {
     func remove(_ number: Int) {
         state.withLock { state in
             guard let origin = state.members.removeValue(forKey: number)?.report.origin else { return }
-            for (other, member) in state.members where member.report.origin == origin {
-                state.members[other]?.isFreed = true
-            }
+            state.noteDeparture(from: origin)
         }
     }
 
@@ -116,7 +142,8 @@ extension ConnectionCoordinator.State {
     ) -> Disturbance? {
         let silent = members.filter { now - $0.value.lastSample > ConnectionCoordinator.membershipTime }.map(\.key)
         for member in silent where member != number {
-            members[member] = nil
+            // It may have all bytes, and end only after its file is synced.
+            if let origin = members.removeValue(forKey: member)?.report.origin { noteDeparture(from: origin) }
             changes.numbers += 1
         }
         let before = members[number]
@@ -127,10 +154,15 @@ extension ConnectionCoordinator.State {
         if isOwnChange { changes.numbers += 1 }
         members[number] = .init(
             report: report, lastSample: now, changes: changes, pressureBound: before?.pressureBound)
-        if before?.isFreed ?? false { return .departure }
+        if before?.hasDeparture ?? false { return .departure }
         // A step that was tried unseen may have been judged beside another one.
         if seen.permits != changes.permits || before == nil && report.isTrying { return .otherTransfer }
         return hasOtherNumber ? .otherNumber : nil
+    }
+
+    /// Notes for each member from `origin` that another file from there has ended.
+    fileprivate mutating func noteDeparture(from origin: Origin) {
+        for (number, member) in members where member.report.origin == origin { members[number]?.hasDeparture = true }
     }
 
     /// Returns the other members whose files are from `origin`.
@@ -141,14 +173,22 @@ extension ConnectionCoordinator.State {
     /// Returns whether a transfer may try more connections now.
     ///
     /// It is a transfer's turn for one sample, and as long as it tries more connections.
-    fileprivate mutating func takesTurn(_ number: Int) -> Bool {
-        if let turn {
-            let hasEnded = members[turn.member].map { turn.member == number && turn.isGranted && !$0.report.isTrying }
-            if hasEnded ?? true { self.turn = next(after: turn.member).map { ($0, false) } }
+    fileprivate mutating func takesTurn(_ number: Int, at now: Duration) -> Bool {
+        if let turn, hasEnded(turn, number, at: now) {
+            self.turn = next(after: turn.member).map { .init(member: $0, start: now) }
         }
-        guard turn?.member ?? number == number else { return false }
-        turn = (number, true)
+        var current = turn ?? .init(member: number, start: now)
+        guard current.member == number else { return false }
+        current.isGranted = true
+        turn = current
         return true
+    }
+
+    /// Returns whether a turn has ended, when the transfer `number` takes a sample.
+    private func hasEnded(_ turn: ConnectionCoordinator.Turn, _ number: Int, at now: Duration) -> Bool {
+        guard let member = members[turn.member] else { return true }
+        if members.count > 1, now - turn.start > ConnectionCoordinator.turnTime { return true }
+        return turn.member == number && turn.isGranted && !member.report.isTrying
     }
 
     /// Returns the transfer whose turn follows that of another one.
@@ -164,9 +204,12 @@ extension ConnectionCoordinator.State {
         of number: Int, _ report: ConnectionReport, _ load: TransferScheduler.Load, at now: Duration
     ) -> Int {
         if report.isFixed { return HostPool.maximumExchangeCount }
-        if hosts.ignoresRanges(report.origin) { return 1 }
-        let fixed = others(than: number, from: report.origin).filter(\.report.isFixed)
-        let available = hosts.limit(of: report.origin, at: now) - fixed.reduce(0) { $0 + $1.report.number }
+        if hosts.ignoresRanges(report.origin, at: now) { return 1 }
+        let others = others(than: number, from: report.origin)
+        let fixed = others.filter(\.report.isFixed)
+        // A transfer that isn't a member has its connection already, or has none now.
+        let isReserved = hosts.isReserved(report.origin, at: now) && load.runningCount <= others.count + 1
+        let available = hosts.limit(of: report.origin, at: now) - fixed.connectionCount - (isReserved ? 1 : 0)
         let limit = available / max(1, load.runningCount - fixed.count)
         let isGrowing = !load.isTransferWaiting && hosts.mayRequest(report.origin, at: now)
         return isGrowing ? limit : min(limit, report.number)
@@ -182,4 +225,9 @@ extension ConnectionCoordinator.State {
         case .critical: return 1
         }
     }
+}
+
+extension [ConnectionCoordinator.Member] {
+    /// How many connections the members have together.
+    fileprivate var connectionCount: Int { reduce(0) { $0 + $1.report.number } }
 }

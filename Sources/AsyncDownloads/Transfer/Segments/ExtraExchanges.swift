@@ -10,8 +10,9 @@ struct ExtraExchanges: Sendable {
     static let stallTime = Duration.seconds(10)
     /// The interval between the measurements of the controller.
     static let sampleInterval = Duration.milliseconds(125)
-    /// The time after which is checked whether a body has begun that is long enough to be measured.
-    private static let firstSampleTime = Duration.milliseconds(250)
+    /// The interval of checks whether a body has begun that is long enough to be measured, and for how long after the
+    /// request they are made.
+    private static let (firstSampleInterval, firstSampleTime) = (Duration.milliseconds(250), Duration.seconds(1))
     /// The time until further exchanges are tried after the host permitted none.
     private static let heldTime = Duration.seconds(1)
     /// The fewest missing bytes for which automatic exchanges are worth it.
@@ -52,6 +53,10 @@ struct ExtraExchanges: Sendable {
     private(set) var dropsCondition = false
     private var hasSeenDifference = false
     private var pausedUntil = Duration.zero
+    /// Whether other files from the same origin were received at the last sample.
+    private var isShared = false
+    /// When the first request of the attempt was sent.
+    private var requestTime = Duration.zero
     /// The bytes that all transfers had received at the last sample.
     private var sampledCount: Int64 = 0
     /// The bytes of this transfer that no exchange had received at the last sample.
@@ -141,11 +146,17 @@ extension ExtraExchanges {
         }
     }
 
-    /// The time until the next sample; nil if none will be needed soon.
-    var tickInterval: Duration? {
+    /// Records that the first request of an attempt is sent.
+    mutating func requestSent(at now: Duration) {
+        requestTime = now
+    }
+
+    /// Returns the time until the next sample; nil if none will be needed soon.
+    func tickInterval(at now: Duration) -> Duration? {
         if isMeasuring { return Self.sampleInterval }
         // The first body may be long.
-        return isOff || lastArrival != nil ? nil : Self.firstSampleTime
+        let isFirst = !isOff && lastArrival == nil && now - requestTime < Self.firstSampleTime
+        return isFirst ? Self.firstSampleInterval : nil
     }
 
     /// Whether samples are measured.
@@ -160,7 +171,7 @@ extension ExtraExchanges {
     func report(isDivisible: Bool) -> ConnectionReport? {
         guard isMeasuring, let origin else { return nil }
         switch mode {
-        case .fixed: return ConnectionReport(origin: origin, number: number, isFixed: true)
+        case .fixed: return ConnectionReport(origin: origin, number: isDivisible ? number : 1, isFixed: true)
         case .automatic:
             return isDivisible
                 ? ConnectionReport(
@@ -169,7 +180,12 @@ extension ExtraExchanges {
     }
 
     /// Handles a sample.
-    mutating func measure(_ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, at now: Duration) {
+    ///
+    /// - Parameter mayRequest: Whether further requests can be sent to the present address.
+    mutating func measure(
+        _ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
+    ) {
+        isShared = budget.isShared
         defer { (sampledCount, sampledRemaining) = (budget.receivedCount, remaining) }
         guard controller != nil else {
             return controller = ConnectionController(mode, worthwhile: min(budget.worthwhile, budget.bound), at: now)
@@ -180,7 +196,8 @@ extension ExtraExchanges {
         let sample = ConnectionController.Sample(
             byteCount: count, otherByteCount: max(0, budget.receivedCount - sampledCount - count),
             busyCount: plan.segments.count, remainingCount: remaining,
-            setup: plan.setup, bound: budget.bound, isThrottled: budget.isThrottled, mayTry: budget.mayTry)
+            setup: plan.setup, bound: budget.bound, isThrottled: budget.isThrottled,
+            mayTry: budget.mayTry && mayRequest)
         _ = controller?.measure(sample, at: now)
     }
 
@@ -188,6 +205,7 @@ extension ExtraExchanges {
     mutating func takeLesson() -> (origin: Origin, lesson: HostLesson)? {
         if case .automatic = mode, let worthwhile = controller?.worthwhile, worthwhile != taughtNumber {
             (lesson.worthwhile, taughtNumber) = (worthwhile, worthwhile)
+            lesson.hasCollapsed = controller?.hasCollapsed ?? false
         }
         guard let origin, lesson != HostLesson() else { return nil }
         defer { lesson = HostLesson() }
@@ -223,8 +241,8 @@ extension ExtraExchanges {
         refusedCount = nil
         (lesson.isRefused, lesson.retryAfter, retryAfter) = (true, retryAfter, nil)
         guard let ceiling = controller?.refused(aliveCount: count, at: now) else { return }
-        // The refusal of the first further connection may be an accident.
-        if ceiling > 1 { lesson.ceiling = ceiling }
+        // The refusal of the first further connection may be an accident, unless other files have several.
+        if ceiling > 1 || isShared { lesson.ceiling = ceiling }
     }
 
     /// Returns the most bytes of one extra request, so that all windows together take as much memory as a single one.

@@ -6,13 +6,19 @@ struct HostConnections: Sendable {
     static let maximumCount = HostPool.maximumExchangeCount
     /// After how long one more connection than the ceiling is tried.
     private static let ceilingRecovery = Duration.seconds(600)
+    /// For how long an origin counts as one that ignores ranges, which may be true for some of its resources only.
+    private static let ignoredRangesTime = Duration.seconds(600)
+    private static let reservationTime = Duration.seconds(60)
     private static let firstCoolDown = Duration.seconds(30)
     private static let longestCoolDown = Duration.seconds(600)
 
     private struct Host {
         var ceiling: (count: Int, since: Duration)?
         var worthwhile = 1
-        var ignoresRanges = false
+        /// The end of the time for which the host is assumed to send the whole body in response to a range.
+        var ignoredRangesEnd = Duration.zero
+        /// The end of the time for which one connection is left to other transfers.
+        var reservationEnd = Duration.zero
         var coolDownEnd = Duration.zero
         /// The number of refusals without `Retry-After` since a connection was accepted.
         var refusalCount = 0
@@ -63,7 +69,14 @@ extension HostConnections {
     }
 
     /// Returns whether the host sends the whole body in response to a range.
-    func ignoresRanges(_ origin: Origin) -> Bool { hosts[origin]?.ignoresRanges ?? false }
+    func ignoresRanges(_ origin: Origin, at now: Duration) -> Bool {
+        hosts[origin].map { now < $0.ignoredRangesEnd } ?? false
+    }
+
+    /// Returns whether one connection is left to other transfers.
+    func isReserved(_ origin: Origin, at now: Duration) -> Bool {
+        hosts[origin].map { now < $0.reservationEnd } ?? false
+    }
 
     /// Returns the number of connections that was worth it in an earlier transfer; 1 if nothing is known.
     func worthwhile(_ origin: Origin) -> Int { hosts[origin]?.worthwhile ?? 1 }
@@ -72,13 +85,21 @@ extension HostConnections {
 // MARK: - What a host has shown
 
 extension HostConnections {
+    /// Records that a host which has `count` connections has refused the only one of a further transfer.
+    mutating func reserve(_ origin: Origin, below count: Int, at now: Duration) {
+        update(origin, at: now) { host in
+            (host.lastUse, host.reservationEnd) = (now, now + Self.reservationTime)
+            host.ceiling = (min(count, host.limit(at: now)), now)
+        }
+    }
+
     /// Records what a transfer has found out about its host.
     mutating func learn(_ lesson: HostLesson, about origin: Origin, at now: Duration) {
         update(origin, at: now) { host in
             host.lastUse = now
             if let ceiling = lesson.ceiling { host.ceiling = (max(1, ceiling), now) }
             if let worthwhile = lesson.worthwhile { host.worthwhile = worthwhile }
-            if lesson.ignoresRanges { host.ignoresRanges = true }
+            if lesson.ignoresRanges { host.ignoredRangesEnd = now + Self.ignoredRangesTime }
             if lesson.isRefused {
                 host.refused(retryAfter: lesson.retryAfter, at: now)
             } else if lesson.hasAccepted {

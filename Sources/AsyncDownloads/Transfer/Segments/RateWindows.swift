@@ -51,8 +51,9 @@ struct RateWindows: Sendable, Hashable {
     /// Whether the flow arrives in bursts, so that a single window says little.
     var isBursty: Bool { burstMemory > 0 }
 
-    /// The rate, if that of the transfer has settled: two windows in a row, or two means over two windows, are equal up to a tenth.
+    /// The rate, if that of the transfer has settled; nil otherwise.
     ///
+    /// It has if two windows in a row, or two means over two windows, are equal up to a tenth.
     /// A server that sends large parts may fill windows alternately with few and many. A flow in bursts has settled
     /// when two means over four or eight windows are equal, and any flow after ten seconds.
     var settled: Rate? {

@@ -31,6 +31,11 @@ struct RefusalRecord: Sendable, Hashable {
         (self.ceiling, ceilingTime) = (ceiling + 1, now)
     }
 
+    /// Forgets the limit, because it may have been that of several files, of which one has ended.
+    mutating func otherFileEnded() {
+        (ceiling, countInARow) = (nil, 0)
+    }
+
     /// Records that a connection was accepted, with which `busyCount` connections have a segment.
     mutating func accepted(busyCount: Int) {
         countInARow = 0

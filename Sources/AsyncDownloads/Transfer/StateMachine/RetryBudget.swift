@@ -9,6 +9,9 @@ struct RetryBudget: Sendable {
         let longestDelay: Duration
     }
 
+    /// The delay until they have closed their connections, with which the permit is kept.
+    private static let roomDelay = Duration.milliseconds(250)
+
     /// The number of refusals with `Retry-After` in a row that don't count as failures.
     ///
     /// The limit brings a download to an end that a server refuses forever.
@@ -16,6 +19,10 @@ struct RetryBudget: Sendable {
 
     private(set) var retriesUsed = 0
     private var coolDownCount = 0
+    /// Whether other files have given connections with the host up since the last failure.
+    private var hasRoom = false
+    /// Whether an attempt without bytes has followed that.
+    private var hasUsedRoom = false
     /// The most bytes that the transfer ever had.
     private var mostReceived: Int64 = 0
     private var forcedRestartCount = 0
@@ -36,6 +43,13 @@ struct RetryBudget: Sendable {
         forcedRestartCount = 0
     }
 
+    /// Records that other files give connections with the host up, so that the next refusal isn't a failure.
+    ///
+    /// Without bytes in between, this applies once.
+    mutating func madeRoom() {
+        hasRoom = true
+    }
+
     /// Counts a failure, and returns the attempt that follows; nil if none does.
     mutating func nextAttempt(
         after error: DownloadError, policy: RetryPolicy, received: Int64
@@ -44,8 +58,16 @@ struct RetryBudget: Sendable {
             // Rule 37: an attempt that brought new bytes doesn't count as a failure.
             mostReceived = received
             (retriesUsed, coolDownCount) = (0, 0)
+            hasUsedRoom = false
         }
+        defer { hasRoom = false }
         if let coolDown = coolDown(after: error, policy) { return coolDown }
+        if hasRoom, !hasUsedRoom, error.isRetryable {
+            hasUsedRoom = true
+            coolDownCount += 1
+            return Attempt(
+                number: retriesUsed + coolDownCount, delay: Self.roomDelay, longestDelay: Self.roomDelay)
+        }
         guard error.isRetryable, retriesUsed < policy.maximumRetries else { return nil }
         retriesUsed += 1
         return Attempt(

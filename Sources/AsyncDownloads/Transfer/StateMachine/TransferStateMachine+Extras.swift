@@ -30,7 +30,7 @@ extension TransferStateMachine {
         // Without a strong validator, only the expected digest shows that the parts are of one object; once.
         let isVerifiable = representation.validator != nil || settings.checksum != nil && !bytes.hasDigestMismatch
         // A later attempt continues after the first bytes, which must not be a hole.
-        return isVerifiable && allowsGaps && representation.contentCoding == nil
+        return isVerifiable && representation.length != nil && allowsGaps && representation.contentCoding == nil
             && representation.unverifiedFrom == nil && !bytes.needsConfirmation && bytes.intervals.prefixEnd > 0
             && !bytes.isComplete && exchanges.all.contains { $0.exchange.isReceiving && !$0.exchange.isCanceled }
     }
@@ -163,11 +163,13 @@ extension TransferStateMachine {
     /// - It was canceled.
     /// - It is an extra one without a head, whose bytes are those of others or requested next.
     /// - It has ended early while others receive, which have taken its bytes over.
+    /// - It is an extra one that has ended early as the last one. The request that follows shows whether the failure is
+    ///   one of the transfer.
     func endsUnnoticed(_ exchange: ExchangeProgress, _ id: ExchangeID, _ end: ExchangeEnd) -> Bool {
         if exchange.isCanceled { return true }
         switch exchange.phase {
         case .connecting: return exchange.isExtra || isSpare(id)
-        case .receiving: return isSpare(id) && exchange.isPremature(end)
+        case .receiving: return (exchange.isExtra || isSpare(id)) && exchange.isPremature(end)
         case .preparing, .endedEarly: return false
         }
     }
@@ -213,7 +215,8 @@ extension TransferStateMachine {
     mutating func checkExtras(_ connections: ConnectionBudget?, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
         if extras.isMeasuring, let connections, let length = bytes.representation?.length {
-            extras.measure(plan, connections, remaining: length - bytes.count, at: now)
+            extras.measure(
+                plan, connections, remaining: length - bytes.count, mayRequest: !address.hasExpired(at: now), at: now)
             actions += cancelUseless(at: now)
         }
         for (id, exchange) in exchanges.all where !exchange.isCanceled && !exchange.isWriting {
@@ -222,13 +225,20 @@ extension TransferStateMachine {
                     let counts = countsRefusal(id, at: now)
                     actions += counts ? refuseExtra(id, retryAfter: nil, at: now) : cancelExchange(id, at: now)
                 }
-            } else if exchange.isReceiving, isSpare(id), exchange.idleTime >= stallTime,
-                flowTime(at: now) ?? .zero >= stallTime
-            {
+            } else if exchange.isReceiving, hasStalled(exchange, id, at: now) {
                 actions += cancelExchange(id, at: now)
             }
         }
         return actions + startExtras(at: now)
+    }
+
+    /// Whether an exchange has received nothing for too long to be one of several.
+    ///
+    /// Others have to receive in the meantime, because the time may not be the server's. An extra exchange that is left
+    /// as the last one is replaced in any case: a server that serves one connection may not serve several.
+    private func hasStalled(_ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration) -> Bool {
+        guard exchange.idleTime >= stallTime else { return false }
+        return isSpare(id) ? flowTime(at: now) ?? .zero >= stallTime : exchange.isExtra
     }
 
     /// Whether an extra exchange has waited too long for its head.

@@ -37,8 +37,9 @@ extension TransferStateMachine {
         plan.reset()
         extraAddress = ExtraAddress()
         state = .exchanging
+        extras.requestSent(at: now)
         // The timer is set first: a check that is due while the engine returns the exchange must not be missed.
-        var actions = keepTicking()
+        var actions = keepTicking(at: now)
         actions += send(ExchangeProgress(request: range, compares: compares, at: now), at: now)
         return actions
     }
@@ -66,6 +67,19 @@ extension TransferStateMachine {
             : handle(interpreter.decide(head), head, id, at: now)
         if head.headers.refusesRanges { extras.turnOff() }
         return (reply(to: id), actions)
+    }
+
+    /// Whether an exchange without a head is the only one of the transfer, whose refusal is a failure.
+    func isOnlyRequest(_ id: ExchangeID) -> Bool {
+        guard case .exchanging = state, let exchange = exchanges[id], case .connecting = exchange.phase else {
+            return false
+        }
+        return !exchange.isExtra && !exchange.isCanceled && !isSpare(id)
+    }
+
+    /// Handles that the other files of the host give connections up after a refusal, which follows.
+    mutating func madeRoom() {
+        budget.madeRoom()
     }
 
     private func decideExtra(_ head: ResponseHead, _ exchange: ExchangeProgress, date: HTTPDate) -> SegmentDecision {

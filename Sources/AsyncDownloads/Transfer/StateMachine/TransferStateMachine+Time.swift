@@ -38,7 +38,7 @@ extension TransferStateMachine {
             exchange.check(at: now, callbackTime: status.callbackTime)
         }
         guard !exchanges.isEmpty else { return [] }
-        let next = keepTicking()
+        let next = keepTicking(at: now)
         switch state {
         case .exchanging: return next + checkRunning(connections, at: now)
         case .draining: return next + checkDraining(at: now)
@@ -100,10 +100,10 @@ extension TransferStateMachine {
         return actions
     }
 
-    mutating func keepTicking() -> [TransferAction] {
+    mutating func keepTicking(at now: Duration) -> [TransferAction] {
         guard !isTicking else { return [] }
         isTicking = true
         let interval = demands.tickInterval
-        return [.scheduleTick(extras.tickInterval.map { min(interval, $0) } ?? interval)]
+        return [.scheduleTick(extras.tickInterval(at: now).map { min(interval, $0) } ?? interval)]
     }
 }

@@ -96,7 +96,7 @@ package final class HTTPClientTransport: Transport {
             let neighborIndex = isSecure ? nil : (neighbor as? HTTPClientExchange)?.clientIndex
             let (client, index) = try client(for: origin, index: neighborIndex)
             let delegate = ExchangeDelegate(handler: handler, isSecure: isSecure, loop: client.loop) { [self] in
-                if neighborIndex == nil { state.withLock { $0.choice.end(with: origin) } }
+                if neighborIndex == nil { state.withLock { $0.choice.end(with: origin, at: index) } }
             }
             return HTTPClientExchange(
                 task: client.client.execute(request: clientRequest, delegate: delegate), delegate: delegate,

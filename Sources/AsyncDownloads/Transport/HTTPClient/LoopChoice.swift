@@ -1,23 +1,34 @@
 #if ServerStack
 /// Chooses the event loops of exchanges that have no neighbor.
 ///
-/// Successive exchanges with an origin use the same loop and therefore its connections. Exchanges of different files use
-/// all loops. A further exchange of a file uses the loop of its neighbor, and isn't counted.
+/// Successive exchanges with an origin use the same loop and therefore its connections. Exchanges of different files
+/// use all loops equally. A further exchange of a file uses the loop of its neighbor, and isn't counted.
 struct LoopChoice: Sendable {
-    /// The number of running exchanges with each origin.
-    private var running: [Origin?: Int] = [:]
+    /// The numbers of running exchanges with each origin, by the positions of their loops.
+    private var running: [Origin?: [Int]] = [:]
 
-    /// Returns the position of the loop of an exchange that begins, among `count` loops.
+    /// Returns the position of the loop of an exchange that begins, among `count` loops: the one that has the fewest
+    /// exchanges with the origin.
     mutating func begin(with origin: Origin?, of count: Int) -> Int {
-        let runningCount = running[origin, default: 0]
-        running[origin] = runningCount + 1
-        return Int((UInt(bitPattern: origin.hashValue) &+ UInt(runningCount)) % UInt(count))
+        let first = Int(UInt(bitPattern: origin.hashValue) % UInt(count))
+        return Self.addToLeast(of: &running[origin, default: Array(repeating: 0, count: count)], from: first)
     }
 
-    /// Handles the end of such an exchange.
-    mutating func end(with origin: Origin?) {
-        guard let runningCount = running[origin] else { return }
-        running[origin] = runningCount == 1 ? nil : runningCount - 1
+    /// Increments the smallest number, the first one from a position on, and returns its position.
+    private static func addToLeast(of numbers: inout [Int], from first: Int) -> Int {
+        var choice = first
+        for offset in 1..<numbers.count {
+            let position = (first + offset) % numbers.count
+            if numbers[position] < numbers[choice] { choice = position }
+        }
+        numbers[choice] += 1
+        return choice
+    }
+
+    /// Ends an exchange that began on the loop at a position.
+    mutating func end(with origin: Origin?, at position: Int) {
+        running[origin]?[position] -= 1
+        if running[origin]?.allSatisfy({ $0 == 0 }) ?? false { running[origin] = nil }
     }
 }
 #endif

@@ -109,6 +109,58 @@ struct ConnectionControllerTests {
         #expect(fixture.controller.number == count / 2)
     }
 
+    @Test func `what another file gains is no collapse`() {
+        var fixture = ControllerFixture(worthwhile: 8)
+        fixture.run(40) { _, _ in 100 }
+        let number = fixture.controller.number
+        fixture.run(10, others: { _, _ in 60 }, rate: { _, _ in 40 })
+        #expect(fixture.controller.number == number)
+        fixture.run(10, others: { _, _ in 20 }, rate: { _, _ in 4 })
+        #expect(fixture.controller.number < number)
+    }
+
+    @Test func `a time without any byte says nothing about the number`() {
+        var fixture = ControllerFixture()
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        fixture.run(7.0625) { _, _ in 0 }
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.numbers == [1, 2, 4, 8, 16])
+        fixture = ControllerFixture()
+        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.run(10) { _, _ in 0 }
+        fixture.run(40) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.worthwhile == 16 && fixture.controller.number == 16)
+    }
+
+    @Test func `a step whose connections get no segment is no rejection`() {
+        var fixture = ControllerFixture()
+        fixture.largestCount = 1
+        fixture.run(100) { _, _ in 10 }
+        #expect(fixture.numbers.starts(with: [1, 2, 1, 2, 1, 2]), "it is tried again every thirty seconds")
+        #expect(fixture.controller.worthwhile == nil)
+        fixture.largestCount = .max
+        fixture.run(50) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16)
+    }
+
+    @Test func `a step of which some connections get a segment is judged with these`() {
+        var fixture = ControllerFixture(worthwhile: 4)
+        fixture.largestCount = 6
+        fixture.run(60) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.worthwhile == 6 && fixture.controller.number >= 6)
+    }
+
+    @Test func `a step ends when the turn of the transfer does`() {
+        var fixture = ControllerFixture()
+        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.sample.mayTry = false
+        fixture.run(0.125) { _, _ in 10 }
+        #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)
+        fixture.sample.mayTry = true
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16, "it was no rejection")
+    }
+
     @Test func `a flow in large parts, of which windows contain unequal numbers, settles within a second`() {
         var fixture = ControllerFixture()
         // nginx with a limit sends 2 MiB ten times a second, thus in turn two and three times within a window.
@@ -284,6 +336,23 @@ struct ConnectionRefusalTests {
         for count in 2...6 { controller.accepted(busyCount: count) }
         #expect(controller.refused(aliveCount: 3, at: .zero) == nil)
         #expect(controller.refused(aliveCount: 6, at: .zero) == 6)
+    }
+
+    @Test func `a limit that was found beside another file doesn't outlast it`() {
+        var fixture = ControllerFixture()
+        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        #expect(fixture.controller.refused(aliveCount: 1, at: fixture.now) == 1)
+        fixture.run(40) { _, _ in 10 }
+        #expect(fixture.controller.number == 1)
+        fixture.controller.disturbed(by: .departure, at: fixture.now)
+        fixture.run(20) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16)
+        _ = fixture.controller.refused(aliveCount: 5, at: fixture.now)
+        _ = fixture.controller.refused(aliveCount: 5, at: fixture.now)
+        #expect(!fixture.controller.mayRequest(at: fixture.now + .seconds(3600)))
+        fixture.controller.disturbed(by: .departure, at: fixture.now)
+        #expect(!fixture.controller.mayRequest(at: fixture.now), "the time after a refusal passes nevertheless")
+        #expect(fixture.controller.mayRequest(at: fixture.now + .seconds(60)))
     }
 
     @Test func `the limit of a host is exceeded by one every ten minutes`() {

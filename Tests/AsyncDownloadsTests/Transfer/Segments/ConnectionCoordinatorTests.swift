@@ -95,7 +95,7 @@ struct ConnectionCoordinatorTests {
         #expect(budget(of: 2, report(1)).disturbance == .otherNumber)
         #expect(budget(of: 2, report(1)).disturbance == nil && budget(of: 1, report(2)).disturbance == nil)
         #expect(
-            budget(of: 2, report(1), at: .milliseconds(1001)).disturbance == .otherNumber, "the other one is silent")
+            budget(of: 2, report(1), at: .milliseconds(1001)).disturbance == .departure, "the other one is silent")
         #expect(budget(of: 1, report(2), at: .milliseconds(1001)).disturbance == nil)
         #expect(budget(of: 2, report(1), at: .milliseconds(1001)).disturbance == .otherNumber, "and measures again")
     }
@@ -121,6 +121,29 @@ struct ConnectionCoordinatorTests {
         #expect(budget(of: 3, other).disturbance == nil, "another origin")
     }
 
+    @Test func `a file that takes no samples any more, because it is placed, counts as ended`() {
+        for number in 1...2 { _ = budget(of: number, report()) }
+        _ = budget(of: 1, report())
+        #expect(budget(of: 2, report(), at: .milliseconds(1001)).disturbance == .departure)
+        coordinator.remove(1)
+        #expect(budget(of: 2, report(), at: .milliseconds(1001)).disturbance == nil)
+    }
+
+    @Test func `a turn lasts for fifteen seconds, if another file waits for its own`() {
+        let trying = report(2, isTrying: true)
+        for second in 0...15 {
+            #expect(budget(of: 1, trying, at: .seconds(second)).mayTry)
+            #expect(!budget(of: 2, report(), at: .seconds(second)).mayTry)
+        }
+        #expect(!budget(of: 1, trying, at: .seconds(16)).mayTry)
+        #expect(budget(of: 2, report(), at: .seconds(16)).mayTry)
+        #expect(!budget(of: 1, report(), at: .seconds(16)).mayTry)
+        #expect(!budget(of: 2, report(), at: .seconds(16)).mayTry)
+        #expect(budget(of: 1, report(), at: .seconds(16)).mayTry)
+        coordinator.remove(2)
+        #expect(budget(of: 1, trying, at: .seconds(60)).mayTry, "no other file waits")
+    }
+
     @Test func `a limit that one of several files finds is that of all together`() {
         start()
         start()
@@ -130,9 +153,40 @@ struct ConnectionCoordinatorTests {
         coordinator.learn(HostLesson(worthwhile: 8), of: 1, about: origin, at: .zero)
         coordinator.learn(HostLesson(worthwhile: 3), of: 1, about: origin, at: .zero)
         #expect(budget(of: 1, report(4)).worthwhile == 8, "a file that shares the host can use less")
+        coordinator.learn(HostLesson(worthwhile: 2, hasCollapsed: true), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).worthwhile == 2)
         coordinator.remove(2)
         coordinator.learn(HostLesson(worthwhile: 3), of: 1, about: origin, at: .zero)
         #expect(budget(of: 1, report(4)).worthwhile == 3)
+    }
+
+    @Test func `files whose host refuses another one make room for it`() {
+        start()
+        _ = budget(of: 1, report(8))
+        #expect(budget(of: 1, report(8)).bound == 16 && !budget(of: 1, report(8)).isShared)
+        start()
+        #expect(coordinator.makeRoom(for: 2, at: origin, at: .zero))
+        #expect(budget(of: 1, report(8)).bound == 4, "eight for both")
+        #expect(!coordinator.makeRoom(for: 1, at: origin, at: .zero), "its own are none of another file")
+        #expect(budget(of: 2, report()).isShared && budget(of: 1, report(4)).isShared)
+    }
+
+    @Test func `one connection is left to a transfer that waits for its next attempt`() {
+        start()
+        _ = budget(of: 1, report(8))
+        #expect(coordinator.makeRoom(for: 2, at: origin, at: .zero))
+        #expect(budget(of: 1, report(8)).bound == 7)
+        #expect(budget(of: 1, report(7), at: .seconds(59)).bound == 7)
+        #expect(budget(of: 1, report(7), at: .seconds(60)).bound == 8)
+    }
+
+    @Test func `no room is made where others have one connection each, or as many as their callers chose`() throws {
+        let url = try #require(URL(string: "https://b.example/"))
+        _ = budget(of: 1, report(1))
+        _ = budget(of: 2, report(16, isFixed: true))
+        _ = budget(of: 3, ConnectionReport(origin: try #require(Origin(url)), number: 9, isFixed: false))
+        #expect(!coordinator.makeRoom(for: 4, at: origin, at: .zero))
+        #expect(budget(of: 1, report(1), at: .seconds(1)).bound == 1)
     }
 
     @Test func `the connections that a caller has chosen count`() {

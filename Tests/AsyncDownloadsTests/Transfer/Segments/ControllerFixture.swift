@@ -7,6 +7,8 @@ struct ControllerFixture {
     var sample = ConnectionController.Sample(
         byteCount: 0, busyCount: 1, remainingCount: 100_000_000_000, setup: .milliseconds(20),
         bound: 16)
+    /// The most connections that get a segment.
+    var largestCount = Int.max
     /// The numbers that were decided, without repetitions.
     private(set) var numbers: [Int] = []
 
@@ -24,7 +26,7 @@ struct ControllerFixture {
         let end = now + .seconds(seconds)
         while now < end {
             // A connection receives from the sample after its request on.
-            sample.busyCount = controller.number
+            sample.busyCount = min(controller.number, largestCount)
             now += .milliseconds(125)
             sample.byteCount = Int64(rate(sample.busyCount, now / .seconds(1)) * 125_000)
             sample.otherByteCount = Int64(others(sample.busyCount, now / .seconds(1)) * 125_000)

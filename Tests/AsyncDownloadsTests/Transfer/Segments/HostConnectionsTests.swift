@@ -50,8 +50,25 @@ struct HostConnectionsTests {
         var hosts = HostConnections()
         let (first, second) = (try origin(1), try origin(2))
         hosts.learn(HostLesson(worthwhile: 6, ignoresRanges: true), about: first, at: .zero)
-        #expect(hosts.ignoresRanges(first) && !hosts.ignoresRanges(second))
+        #expect(hosts.ignoresRanges(first, at: .zero) && !hosts.ignoresRanges(second, at: .zero))
         #expect(hosts.worthwhile(first) == 6 && hosts.worthwhile(second) == 1)
+    }
+
+    @Test func `a host that has ignored a range is tried again after ten minutes`() throws {
+        var hosts = HostConnections()
+        let origin = try origin()
+        hosts.learn(HostLesson(ignoresRanges: true), about: origin, at: .seconds(5))
+        #expect(hosts.ignoresRanges(origin, at: .seconds(604)) && !hosts.ignoresRanges(origin, at: .seconds(605)))
+    }
+
+    @Test func `a reservation lasts for a minute, and never raises the limit`() throws {
+        var hosts = HostConnections()
+        let origin = try origin()
+        hosts.reserve(origin, below: 8, at: .zero)
+        #expect(hosts.limit(of: origin, at: .zero) == 8)
+        #expect(hosts.isReserved(origin, at: .seconds(59)) && !hosts.isReserved(origin, at: .seconds(60)))
+        hosts.reserve(origin, below: 12, at: .seconds(60))
+        #expect(hosts.limit(of: origin, at: .seconds(60)) == 8)
     }
 
     @Test func `256 hosts are remembered`() throws {

@@ -26,6 +26,25 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 30)?.number == 2)
     }
 
+    @Test func `rule 58: the first attempt after others have made room uses no retry`() {
+        for policy in [Self.policy, .never] {
+            var budget = RetryBudget(seed: 1)
+            for received in [0, 5] as [Int64] {
+                budget.madeRoom()
+                let attempt = budget.nextAttempt(after: Self.error, policy: policy, received: received)
+                #expect(attempt?.number == 1 && attempt?.delay == .milliseconds(250) && budget.retriesUsed == 0)
+                // Once, until bytes arrive.
+                budget.madeRoom()
+                let next = budget.nextAttempt(after: Self.error, policy: policy, received: received)
+                #expect(next?.number == (policy == .never ? nil : 2))
+            }
+        }
+        var budget = RetryBudget(seed: 1)
+        budget.madeRoom()
+        let permanent = DownloadError(.httpStatus, statusCode: 404)
+        #expect(budget.nextAttempt(after: permanent, policy: Self.policy, received: 0) == nil)
+    }
+
     @Test func `rule 37: a 429 or 503 with Retry-After uses no retry, ten times in a row`() {
         for status in [429, 503] {
             let refusal = DownloadError(

@@ -55,6 +55,42 @@ struct TransferAutomaticNumberTests {
         #expect(harness.machine.extras.number == 1)
     }
 
+    @Test func `a number that the caller has chosen is reported only if the file can be divided`() {
+        var harness = Self.harness(.fixed(16))
+        #expect(harness.machine.connectionReport?.number == 16)
+        harness = StateMachineHarness.connecting { $0.connections = .fixed(16) }
+        harness.head(200, ["ETag": "\"v1\""])
+        harness.bytes(1000)
+        #expect(harness.machine.connectionReport?.number == 1 && harness.machine.connectionReport?.isFixed == true)
+    }
+
+    @Test func `a transfer without a first byte is checked four times in its first second, and rarely then`() {
+        var harness = StateMachineHarness.connecting { $0.connections = .automatic(maximum: 16) }
+        var ticks: [Duration] = []
+        for _ in 0..<40 {
+            harness.pass(.milliseconds(125))
+            if let tick = harness.tick, tick != ticks.last { ticks.append(tick) }
+        }
+        #expect(ticks.prefix(4) == [.milliseconds(250), .milliseconds(500), .milliseconds(750), .seconds(1)])
+        let later = zip(ticks.dropFirst(3), ticks.dropFirst(4)).map { $1 - $0 }
+        #expect(!later.isEmpty && later.allSatisfy { $0 >= .seconds(1) })
+    }
+
+    @Test(arguments: [false, true])
+    func `a refusal of the first further connection says something only beside other files`(isShared: Bool) {
+        var harness = Self.harness()
+        harness.budget.isShared = isShared
+        Self.run(&harness, seconds: 0.25)
+        while harness.machine.plan.requests.isEmpty {
+            harness.bytes(Int(Self.share), of: 1)
+            harness.budget.receivedCount += Self.share
+            harness.pass(.milliseconds(125))
+        }
+        for id in harness.machine.plan.requests.keys { harness.head(503, of: id) }
+        let lesson = harness.machine.extras.takeLesson()?.lesson
+        #expect(lesson?.isRefused == true && lesson?.ceiling == (isShared ? 1 : nil))
+    }
+
     @Test func `a smaller bound closes the newest connections at the next sample`() {
         var harness = Self.harness()
         Self.run(&harness, seconds: 6)

@@ -82,6 +82,49 @@ struct TransferExtraEndTests {
         #expect(harness.failure == nil)
     }
 
+    // MARK: The last exchange
+
+    /// A transfer whose last exchange is an extra one, and the request after its end.
+    private static func last() -> (harness: StateMachineHarness, request: String) {
+        var harness = StateMachineHarness.divided(2) { strict(&$0) }
+        harness.accept(2)
+        harness.bytes(1000, of: 2)
+        harness.complete(1)
+        // Others fetch what can be divided.
+        var newest = 2
+        while let id = harness.running.subtracting([2]).first {
+            newest = id.rawValue
+            harness.accept(id)
+            harness.complete(id)
+            if harness.running.contains(id) { harness.end(of: id) }
+        }
+        harness.forget()
+        let first = harness.machine.bytes.intervals.prefixEnd
+        return (harness, "exchange \(newest + 1) bytes=\(first)-")
+    }
+
+    @Test func `an extra exchange that stalls as the last one is replaced, which is no failure of the transfer`() {
+        var (harness, request) = Self.last()
+        harness.pass(.seconds(9))
+        #expect(harness.running == [2] && harness.done.isEmpty)
+        harness.pass(.seconds(2))
+        #expect(harness.done == ["cancel 2", request])
+        #expect(harness.log.isEmpty && harness.failure == nil && harness.machine.exchanges.first?.isExtra == false)
+        // A single exchange is waited for, without a timeout.
+        harness.pass(.seconds(3600))
+        #expect(harness.running.count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `an extra exchange that breaks as the last one is no failure of the transfer`(isTruncated: Bool) {
+        var (harness, request) = Self.last()
+        if isTruncated { harness.end(of: 2) } else { harness.lose(2) }
+        #expect(harness.done == [request])
+        #expect(harness.log.isEmpty && harness.failure == nil && harness.machine.exchanges.first?.isExtra == false)
+        harness.lose()
+        #expect(harness.failure?.code == .connectionLost, "the failure of a single exchange")
+    }
+
     // MARK: Without a network
 
     @Test func `while nothing is received at all, no exchange is canceled`() {

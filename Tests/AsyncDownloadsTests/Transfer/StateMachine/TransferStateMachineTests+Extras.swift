@@ -109,19 +109,21 @@ struct TransferExtrasTests {
         #expect(harness.log.isEmpty)
     }
 
-    @Test func `the failure of the last exchange is one of the transfer`() {
+    @Test func `after the failures of all exchanges, one request shows whether the transfer fails`() {
         var harness = StateMachineHarness.divided(2)
         harness.accept(2)
         harness.bytes(1000, of: 2)
-        harness.end(.failed(DownloadError(.connectionLost)), of: 1)
+        harness.lose(1)
         harness.forget()
-        harness.end(.failed(DownloadError(.connectionLost)), of: 2)
-        #expect(harness.log.first == "retrying 1 connectionLost")
-        harness.pass(.seconds(60))
+        harness.lose(2)
+        harness.lose(3)
+        #expect(harness.log.isEmpty)
         // Both parts are kept.
         #expect(harness.requests.last?.headers["Range"] == "bytes=1000-")
         #expect(harness.requests.last?.headers["If-Range"] == "\"v1\"")
         #expect(harness.machine.bytes.count == 2000)
+        harness.lose()
+        #expect(harness.log.first == "retrying 1 connectionLost")
     }
 
     @Test func `rule 52: a change is asked about once more, and then all exchanges stop`() {
