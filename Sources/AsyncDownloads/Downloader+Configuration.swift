@@ -48,7 +48,7 @@ extension Downloader {
         /// The maximum number of connections over which parts of one large file are fetched at the same time, from 1
         /// to 16, if its request has no ``DownloadRequest/connectionCount``.
         ///
-        /// A transfer starts with one connection. It tries more while at least 8 MiB and three seconds are left, no
+        /// A transfer starts with one connection. It tries more while at least 8 MiB and two seconds are left, no
         /// transfer waits, and neither the disk nor a bandwidth limit holds it back; it keeps those that increase its
         /// rate by more than the other transfers lose. Transfers of several large files try more in turn. Those from
         /// the same host share the connections that it accepts, at most 16, after those of requests with a number of

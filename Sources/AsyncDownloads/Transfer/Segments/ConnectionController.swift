@@ -65,6 +65,8 @@ struct ConnectionController: Sendable {
     static let longestHold = Duration.seconds(600)
     /// A connection that brings less than this share of an earlier one isn't kept.
     private static let leastContribution = 0.24
+    /// The shortest time for which the bytes that are left would last without a step.
+    private static let leastTimeLeft = Duration.seconds(2)
     /// The fewest bytes that are left for each connection of a step.
     static let bytesPerConnection: Int64 = 4 << 20
 
@@ -194,7 +196,7 @@ extension ConnectionController {
         let target = min(2 * decided, decided + 8, ceiling, Int(clamping: room))
         guard rate.own > 0, target > decided else { return }
         let timeLeft = Duration.seconds(Double(sample.remainingCount) / rate.own)
-        guard timeLeft >= max(.seconds(3), sample.setup * 10) else { return }
+        guard timeLeft >= max(Self.leastTimeLeft, sample.setup * 10) else { return }
         state = .trying(ConnectionStep(from: decided, rate: rate, isSettled: isSettled, to: target, startedAt: now))
         decided = target
         windows.void()

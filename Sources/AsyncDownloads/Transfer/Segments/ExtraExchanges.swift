@@ -63,10 +63,8 @@ struct ExtraExchanges: Sendable {
     private var sampledRemaining: Int64 = 0
     /// The most exchanges that had a segment since one was refused; nil if none was, or if that was judged.
     private var refusedCount: Int?
-    /// When bytes of a body last arrived.
-    private var lastArrival: Duration?
-    /// When bytes arrived after a pause, or for the first time.
-    private var flowStart = Duration.zero
+    /// When bytes of bodies arrive.
+    var flow = ByteFlow()
 
     init(_ mode: ConnectionController.Mode, _ limits: Limits = Limits()) {
         (self.mode, self.limits) = (mode, limits)
@@ -141,7 +139,7 @@ extension ExtraExchanges {
         if case .fixed = mode, controller == nil { controller = ConnectionController(mode, at: now) }
         isLong = missing ?? 0 >= Self.leastLength
         // What was measured in an earlier attempt isn't comparable. Bounded requests follow each other without a pause.
-        if lastArrival.map({ now - $0 >= Self.attemptPause }) ?? true {
+        if flow.lastArrival.map({ now - $0 >= Self.attemptPause }) ?? true {
             controller?.disturbed(by: .otherTransfer, at: now)
         }
     }
@@ -155,7 +153,7 @@ extension ExtraExchanges {
     func tickInterval(at now: Duration) -> Duration? {
         if isMeasuring { return Self.sampleInterval }
         // The first body may be long.
-        let isFirst = !isOff && lastArrival == nil && now - requestTime < Self.firstSampleTime
+        let isFirst = !isOff && flow.lastArrival == nil && now - requestTime < Self.firstSampleTime
         return isFirst ? Self.firstSampleInterval : nil
     }
 
@@ -278,26 +276,4 @@ extension ExtraExchanges {
 
     /// Returns for how long an extra exchange is waited for until its head arrives.
     func patience(_ plan: SegmentPlan) -> Duration { max(Self.headTime, plan.setup * 20) }
-}
-
-// MARK: - The flow of bytes
-
-/// While nothing arrives from any exchange, nothing is known about a single one: the device may have lost its network.
-extension ExtraExchanges {
-    /// Records that bytes of a body have arrived.
-    ///
-    /// - Parameter pause: For how long nothing arrives before the flow counts as interrupted.
-    mutating func bytesArrived(at now: Duration, pause: Duration) {
-        if lastArrival.map({ now - $0 >= pause }) ?? true { flowStart = now }
-        lastArrival = now
-    }
-
-    /// Returns for how long bytes have arrived without a pause; nil while nothing arrives.
-    func flowTime(at now: Duration, pause: Duration) -> Duration? {
-        guard let lastArrival, now - lastArrival < pause else { return nil }
-        return now - flowStart
-    }
-
-    /// Returns whether bytes have arrived after `time`.
-    func hasFlowed(since time: Duration) -> Bool { lastArrival.map { $0 > time } ?? false }
 }

@@ -196,7 +196,7 @@ extension TransferStateMachine {
     /// Whether the missing response to an extra request is a refusal, and not the loss of the network: other exchanges
     /// have received meanwhile.
     private func countsRefusal(_ id: ExchangeID, at now: Duration) -> Bool {
-        isFlowing(at: now) || plan.requests[id].map { extras.hasFlowed(since: $0.sentAt) } ?? false
+        isFlowing(at: now) || plan.requests[id].map { extras.flow.hasArrived(since: $0.sentAt) } ?? false
     }
 }
 
@@ -257,7 +257,7 @@ extension TransferStateMachine {
     var flowPause: Duration { stallTime / 2 }
 
     /// Returns for how long any exchange has received without a pause; nil while none does.
-    private func flowTime(at now: Duration) -> Duration? { extras.flowTime(at: now, pause: flowPause) }
+    private func flowTime(at now: Duration) -> Duration? { extras.flow.time(at: now, pause: flowPause) }
 
     private func isFlowing(at now: Duration) -> Bool { flowTime(at: now) != nil }
 

@@ -47,7 +47,7 @@ extension TransferStateMachine {
             return .ignore
         }
         meter.add(count)
-        extras.bytesArrived(at: now, pause: flowPause)
+        extras.flow.arrived(at: now, pause: flowPause)
         let limit = demands.byteLimit
         guard let part = exchanges.update(id, { $0.receive(count, limit: limit, at: now) }) else { return .ignore }
         let compares = exchanges[id]?.compares ?? false
