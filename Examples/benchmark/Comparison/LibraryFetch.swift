@@ -41,7 +41,8 @@ struct LibraryFetch: Sendable {
     }
 
     private func request(_ transfer: FileTransfer) -> DownloadRequest {
-        var request = DownloadRequest(from: transfer.url, to: URL(fileURLWithPath: transfer.path))
+        let destination = URL(filePath: transfer.path, directoryHint: .notDirectory)
+        var request = DownloadRequest(from: transfer.url, to: destination)
         if let connections = options.connections { request.connectionCount = connections }
         if let sha256 = options.sha256 { request.checksum = Checksum("sha-256=\(sha256)") }
         return request

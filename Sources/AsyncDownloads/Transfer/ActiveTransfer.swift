@@ -20,11 +20,12 @@ extension Transfer {
         let bandwidth: BandwidthLimiter
         let queue: DispatchQueue
 
-        init(key: TransferKey, location: PartialLocation, bandwidth: BandwidthLimiter) {
+        /// - Parameter target: The queue whose threads run the work; nil for a thread for each transfer that has any.
+        init(key: TransferKey, location: PartialLocation, bandwidth: BandwidthLimiter, target: DispatchQueue?) {
             self.key = key
             self.location = location
             self.bandwidth = bandwidth
-            queue = DispatchQueue(label: "async-downloads.store", target: Transfer.storeQueue)
+            queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated, target: target)
         }
     }
 }

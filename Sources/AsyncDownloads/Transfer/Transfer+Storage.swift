@@ -45,7 +45,9 @@ extension Transfer {
     func refuseDestinations() -> DownloadError? {
         let destinations = withState { state in
             state.machine.intent == .run
-                ? state.subscribers.active.map { ($0.id, $0.subscriber.request.destination.path) } : []
+                ? state.subscribers.active.map { id, subscriber in
+                    (id, subscriber.reservedPath ?? subscriber.request.destination.path)
+                } : []
         }
         if destinations.isEmpty { return refuseKeptDestination() }
         var last: DownloadError?

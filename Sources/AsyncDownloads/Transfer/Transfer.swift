@@ -196,7 +196,8 @@ final class Transfer: Sendable {
         return ActiveTransfer(
             work: Work(
                 key: key, location: environment.location(of: request, key, at: place),
-                bandwidth: BandwidthLimiter(limit: request.bandwidthLimit, time: environment.time)),
+                bandwidth: BandwidthLimiter(limit: request.bandwidthLimit, time: environment.time),
+                target: environment.waitsForDisk ? nil : storeQueue),
             state: State(machine: machine))
     }
 

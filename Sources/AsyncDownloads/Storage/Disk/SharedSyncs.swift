@@ -1,50 +1,80 @@
+internal import Dispatch
+
 /// Syncs of directories, of which one serves all threads that wait for it.
 ///
 /// A sync of a directory makes all names in it durable. While one runs, further threads wait for the next one, because
-/// the running one may not include their changes; then one of them syncs for all.
+/// the running one may not include their changes. The first of them performs it for all.
 final class SharedSyncs: Sendable {
-    private struct Directory {
-        /// The number of threads that sync the directory or wait for it.
-        var users = 0
-        /// The number of syncs that were begun.
-        var begun = 0
-        /// The result of the last sync, and its number.
-        var last: (number: Int, result: Result<Void, FileFailure>)?
+    private typealias Outcome = Result<Void, FileFailure>
+
+    /// What a thread that waits is told.
+    private enum Message: Sendable {
+        /// Another thread has performed the sync.
+        case outcome(Outcome)
+        /// The thread performs the sync, and tells these others its outcome.
+        case perform(for: [Waiter])
     }
 
-    private let turns = KeyedLock<ByteText>()
-    private let directories = Mutex<[ByteText: Directory]>([:])
+    private final class Waiter: Sendable {
+        private let signal = DispatchSemaphore(value: 0)
+        private let message = Mutex<Message?>(nil)
+
+        func resume(_ message: Message) {
+            self.message.withLock { $0 = message }
+            signal.signal()
+        }
+
+        func wait() -> Message {
+            while true {
+                signal.wait()
+                if let message = message.withLock({ $0 }) { return message }
+            }
+        }
+    }
+
+    /// The directories that are being synced, each with the threads that came meanwhile.
+    private let waiting = Mutex<[ByteText: [Waiter]]>([:])
 
     /// Returns the result of a sync of `directory` that began after this call; `sync` performs one if necessary.
     func synchronize(_ directory: String, _ sync: () throws(FileFailure) -> Void) throws(FileFailure) {
         let directory = ByteText(directory)
-        let arrival = directories.withLock { directories in
-            directories[directory, default: Directory()].users += 1
-            return directories[directory, default: Directory()].begun
-        }
-        defer { leave(directory) }
-        try turns.withLock(directory) { () throws(FileFailure) in
-            let (number, shared) = directories.withLock { directories in
-                var present = directories[directory] ?? Directory()
-                if let last = present.last, last.number > arrival { return (0, Optional(last.result)) }
-                present.begun += 1
-                directories[directory] = present
-                return (present.begun, nil)
+        var others: [Waiter] = []
+        if let waiter = enter(directory) {
+            switch waiter.wait() {
+            case .outcome(let outcome): return try outcome.get()
+            case .perform(for: let waiters): others = waiters
             }
-            if let shared { return try shared.get() }
-            let result = Result { () throws(FileFailure) in try sync() }
-            directories.withLock { $0[directory]?.last = (number, result) }
-            try result.get()
+        }
+        let outcome = Result { () throws(FileFailure) in try sync() }
+        // The next sync begins before the others continue.
+        let next = leave(directory)
+        if let first = next.first { first.resume(.perform(for: Array(next.dropFirst()))) }
+        for other in others { other.resume(.outcome(outcome)) }
+        try outcome.get()
+    }
+
+    /// The number of threads that wait for the next sync of the directory.
+    func waiterCount(of directory: String) -> Int { waiting.withLock { $0[ByteText(directory)]?.count ?? 0 } }
+
+    /// Returns nil if the calling thread performs the sync, otherwise the waiter to wait with.
+    private func enter(_ directory: ByteText) -> Waiter? {
+        waiting.withLock { waiting in
+            guard waiting[directory] != nil else {
+                waiting[directory] = []
+                return nil
+            }
+            let waiter = Waiter()
+            waiting[directory]?.append(waiter)
+            return waiter
         }
     }
 
-    /// The number of threads that sync the directory or wait for it.
-    func userCount(of directory: String) -> Int { directories.withLock { $0[ByteText(directory)]?.users ?? 0 } }
-
-    private func leave(_ directory: ByteText) {
-        directories.withLock { directories in
-            directories[directory]?.users -= 1
-            if directories[directory]?.users == 0 { directories[directory] = nil }
+    /// Returns the threads that the next sync serves.
+    private func leave(_ directory: ByteText) -> [Waiter] {
+        waiting.withLock { waiting in
+            let next = waiting[directory] ?? []
+            waiting[directory] = next.isEmpty ? nil : []
+            return next
         }
     }
 }

@@ -26,10 +26,35 @@ struct SharedSyncsTests {
         for _ in 0..<8 { run(in: group) { try syncs.synchronize("/a") { count.increment() } } }
         // Another directory doesn't wait.
         try syncs.synchronize("/b") { count.increment() }
-        while syncs.userCount(of: "/a") < 9 { await Task.yield() }
+        while syncs.waiterCount(of: "/a") < 8 { await Task.yield() }
         await end(group)
         #expect(count.value == 2, "one sync of /b, and one of /a for the eight threads")
-        #expect(syncs.userCount(of: "/a") == 0)
+        #expect(syncs.waiterCount(of: "/a") == 0)
+    }
+
+    @Test func `threads that come during a shared sync share the one after it`() async throws {
+        let count = Count()
+        let (group, others) = (DispatchGroup(), DispatchGroup())
+        let (isSecond, mayEndSecond) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        syncUntilSignaled(in: group)
+        for _ in 0..<3 {
+            run(in: group) {
+                try syncs.synchronize("/a") {
+                    count.increment()
+                    isSecond.signal()
+                    mayEndSecond.wait()
+                }
+            }
+        }
+        while syncs.waiterCount(of: "/a") < 3 { await Task.yield() }
+        mayEnd.signal()
+        await signaled(isSecond)
+        for _ in 0..<3 { run(in: others) { try syncs.synchronize("/a") { count.increment() } } }
+        while syncs.waiterCount(of: "/a") < 3 { await Task.yield() }
+        mayEndSecond.signal()
+        await ended(group)
+        await ended(others)
+        #expect(count.value == 2)
     }
 
     @Test func `each call without others syncs`() throws {
@@ -54,7 +79,7 @@ struct SharedSyncsTests {
                 }
             }
         }
-        while syncs.userCount(of: "/a") < 5 { await Task.yield() }
+        while syncs.waiterCount(of: "/a") < 4 { await Task.yield() }
         await end(group)
         #expect(count.value == 1)
         #expect(failures.value == 4)
@@ -75,13 +100,27 @@ struct SharedSyncsTests {
     /// Ends the first sync, and waits until no thread waits any more.
     private func end(_ group: DispatchGroup) async {
         mayEnd.signal()
+        await ended(group)
+    }
+
+    private func ended(_ group: DispatchGroup) async {
         await withCheckedContinuation { continuation in
             group.notify(queue: .global()) { continuation.resume() }
         }
     }
 
+    private func signaled(_ semaphore: DispatchSemaphore) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "waits").async {
+                semaphore.wait()
+                continuation.resume()
+            }
+        }
+    }
+
     private func run(in group: DispatchGroup, _ body: @escaping @Sendable () throws -> Void) {
-        DispatchQueue.global().async(group: group) {
+        // Each thread may wait for the others.
+        DispatchQueue(label: "syncs").async(group: group) {
             do { try body() } catch { Issue.record(error) }
         }
     }
