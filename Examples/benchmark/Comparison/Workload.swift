@@ -77,7 +77,8 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         switch self {
         case .large, .small, .smallTLS: [.curl, .bare]
         case .sha256: [.openssl, .curl]
-        case .largeTLS, .smallPowerLoss, .latency: [.curl]
+        case .smallPowerLoss: [.processCrash, .curl]
+        case .largeTLS, .latency: [.curl]
         case .slow: [.aria2c, .automaticNumber]
         case .connections: [.oneConnection]
         case .requestLimit, .rateLimit: [.exactRate]

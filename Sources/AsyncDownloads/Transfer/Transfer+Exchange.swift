@@ -21,9 +21,7 @@ extension Transfer {
         if let gate { return .notYet(gate) }
         if case .start(let representation) = reply, let partial {
             // Again, because a destination may have become unusable since the request; if all have, nothing follows.
-            // A short body takes less time than this check, which is repeated when it is placed.
-            let isShort = representation.length.map { $0 <= BufferedPartial.maximumLength } ?? false
-            guard isShort || timed(partial, { refuseDestinations() }) == nil else {
+            guard timed(partial, { refuseDestinations() }) == nil else {
                 update { state, _ in state.machine.startRefused() }
                 return .ready
             }
