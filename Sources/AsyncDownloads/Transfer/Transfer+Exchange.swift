@@ -5,7 +5,9 @@ extension Transfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
         let (reply, gate, partial, credentials) = update { state, decision in
             answered(receiver, head, state, &decision)
-            if head.status.asksForFewerRequests { makeRoom(forRequestOf: id, &state) }
+            if head.status.asksForFewerRequests, head.headers.first("Retry-After") == nil {
+                makeRoom(forRequestOf: id, isResponse: true, &state)
+            }
             var (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
             decision.actions += actions
             endOversized(&state, &decision, at: now)
@@ -106,7 +108,7 @@ extension Transfer {
         update { state, decision in
             if let receiver = state.receivers.remove(id) { answered(receiver, nil, state, &decision) }
             if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code) {
-                makeRoom(forRequestOf: id, &state)
+                makeRoom(forRequestOf: id, isResponse: false, &state)
             }
             decision.actions += state.machine.exchangeEnded(end, exchange: id, at: now)
         }

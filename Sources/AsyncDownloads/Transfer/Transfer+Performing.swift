@@ -61,7 +61,8 @@ extension Transfer {
     private func scheduleTick(after delay: Duration) {
         let action = environment.time.schedule(after: delay) { [self] in
             let (receivers, report, host, volume) = withState { state in
-                (state.receivers, state.machine.connectionReport, state.machine.permit.host, state.partial?.volume)
+                let report = state.machine.connectionReport(at: now)
+                return (state.receivers, report, state.machine.permit.host, state.partial?.volume)
             }
             let budget = report.map { connectionBudget($0, host: host, volume: volume) }
             let statuses = receivers.elements.map { ($0.id, $0.element.callbackStatus) }

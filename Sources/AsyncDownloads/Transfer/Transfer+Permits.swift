@@ -68,9 +68,11 @@ extension Transfer {
 
     /// Asks the other files of the host to give up their further connections, if the host refuses the only one of this
     /// transfer.
-    func makeRoom(forRequestOf id: ExchangeID, _ state: inout State) {
+    ///
+    /// - Parameter isResponse: Whether the host has refused it by a response, and not by the loss of the connection.
+    func makeRoom(forRequestOf id: ExchangeID, isResponse: Bool, _ state: inout State) {
         guard state.machine.isOnlyRequest(id), let origin = Origin(state.machine.address.redirects.current),
-            environment.connections.makeRoom(for: number, at: origin, at: now)
+            environment.connections.makeRoom(for: number, at: origin, isResponse: isResponse, at: now)
         else { return }
         state.machine.madeRoom()
     }

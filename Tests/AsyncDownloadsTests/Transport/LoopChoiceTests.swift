@@ -48,6 +48,14 @@ struct LoopChoiceTests {
         }
     }
 
+    @Test func `further exchanges of a file use its loop, and others avoid it`() {
+        var choice = LoopChoice()
+        let first = choice.begin(with: nil, of: 2)
+        for _ in 0..<3 { #expect(choice.begin(with: nil, beside: first, of: 2) == first) }
+        choice.end(with: nil, at: first)
+        for _ in 0..<3 { #expect(choice.begin(with: nil, of: 2) == 1 - first) }
+    }
+
     @Test func `an end after a shutdown changes nothing`() {
         var choice = LoopChoice()
         choice.end(with: nil, at: 3)

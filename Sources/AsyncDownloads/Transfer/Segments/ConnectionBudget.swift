@@ -8,7 +8,7 @@ struct ConnectionBudget: Sendable, Hashable {
     var worthwhile = 1
     /// Whether it is the turn of the transfer to try more connections; one transfer tries at a time.
     var mayTry = true
-    /// Whether other large files from the same origin are being received.
+    /// Whether another file from the same origin has several connections.
     var isShared = false
     /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
     var isThrottled = false
@@ -20,7 +20,7 @@ struct ConnectionBudget: Sendable, Hashable {
 
 /// A change of the other transfers of a downloader, after which rates aren't comparable with earlier ones.
 enum Disturbance: Sendable, Hashable {
-    /// Another large file has changed its number of connections, or has paused or resumed.
+    /// Another large file has changed its number of connections, or has begun or stopped to measure its rate.
     case otherNumber
     /// A transfer has started or ended.
     case otherTransfer
@@ -38,6 +38,8 @@ struct ConnectionReport: Sendable, Hashable {
     var isFixed: Bool
     /// Whether the transfer tries more connections.
     var isTrying = false
+    /// Whether bytes have arrived within the last second.
+    var isFlowing = true
 }
 
 /// What a transfer has found out about its host, for later transfers.

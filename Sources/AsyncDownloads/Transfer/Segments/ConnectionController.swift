@@ -206,7 +206,11 @@ extension ConnectionController {
     private mutating func judge(
         _ step: ConnectionStep, _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate?, at now: Duration
     ) {
-        if sample.isThrottled || !sample.mayTry { return takeBack(step) }
+        if sample.isThrottled { return takeBack(step) }
+        if !sample.mayTry {
+            decided = step.from
+            return hold(for: Self.firstHold, at: now)
+        }
         if let rate, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
             collapse.accepted(rate)
             (state, worthwhile) = (.measuring, step.to)

@@ -17,6 +17,9 @@ final class ConnectionCoordinator: Sendable {
         var hasDeparture = false
         /// The most connections while memory is short; nil if the transfer has started since.
         var pressureBound: Int?
+
+        /// Whether the transfer still takes samples; otherwise, it may be paused, wait for a retry, or have all bytes.
+        func isPresent(at now: Duration) -> Bool { now - lastSample <= ConnectionCoordinator.membershipTime }
     }
 
     /// Counts of what has changed the rates of all members.
@@ -40,13 +43,15 @@ final class ConnectionCoordinator: Sendable {
         var hosts = HostConnections()
         /// The members, by the numbers of their transfers.
         var members: [Int: Member] = [:]
+        /// The origins of transfers that have taken no sample for some time and haven't ended, by their numbers.
+        var silent: [Int: Origin] = [:]
         var changes = Changes()
         var turn: Turn?
         var pressure = MemoryPressure.normal
         var pressureEnd = Duration.zero
     }
 
-    /// After how long without a sample a transfer isn't a member any more; it may be paused or wait for a retry.
+    /// After how long without a sample a transfer isn't a member any more.
     fileprivate static let membershipTime = Duration.seconds(1)
     /// After how long a turn ends if others wait for theirs; a server may delay a step for minutes.
     fileprivate static let turnTime = Duration.seconds(15)
@@ -74,7 +79,7 @@ final class ConnectionCoordinator: Sendable {
             budget.disturbance = state.update(number, report, load, at: now)
             budget.mayRequest = report.isFixed || state.hosts.mayRequest(report.origin, at: now)
             budget.mayTry = state.takesTurn(number, at: now)
-            budget.isShared = !state.others(than: number, from: report.origin).isEmpty
+            budget.isShared = state.others(than: number, from: report.origin).contains { $0.report.number > 1 }
             budget.worthwhile = state.hosts.worthwhile(report.origin)
             let bound = state.bound(of: number, report, load, at: now)
             budget.bound = max(1, min(bound, state.pressureBound(of: number, at: now)))
@@ -86,7 +91,9 @@ final class ConnectionCoordinator: Sendable {
     func learn(_ lesson: HostLesson, of number: Int, about origin: Origin, at now: Duration) {
         state.withLock { state in
             var lesson = lesson
-            let others = state.others(than: number, from: origin)
+            let others = state.others(than: number, from: origin).filter { $0.isPresent(at: now) }
+            // The other files from whose number this one was concluded have ended.
+            if others.isEmpty, lesson.ceiling == 1 { lesson.ceiling = nil }
             if !others.isEmpty {
                 // The host counts the connections of all files.
                 lesson.ceiling = lesson.ceiling.map { $0 + others.connectionCount }
@@ -100,16 +107,18 @@ final class ConnectionCoordinator: Sendable {
 
     /// Handles that a host has refused the only connection of a transfer.
     ///
-    /// The further connections of other files may be the reason. If there are any, what they have now is the limit of
-    /// the host, and one connection is left to other transfers for some time.
+    /// The further connections of other files may be the reason. If there are any, the host gets no more than it has
+    /// now for some time, and one of them is left to further transfers.
     ///
+    /// - Parameter isResponse: Whether the host has sent a response. A connection that is refused or lost says something
+    ///   about the host only if others receive.
     /// - Returns: Whether others have further connections, which they give up within a sample.
-    func makeRoom(for number: Int, at origin: Origin, at now: Duration) -> Bool {
+    func makeRoom(for number: Int, at origin: Origin, isResponse: Bool, at now: Duration) -> Bool {
         state.withLock { state in
-            let others = state.others(than: number, from: origin)
+            let others = state.others(than: number, from: origin).filter { $0.isPresent(at: now) }
             let extraCount = others.reduce(0) { $0 + ($1.report.isFixed ? 0 : $1.report.number - 1) }
-            guard extraCount > 0 else { return false }
-            state.hosts.reserve(origin, below: others.connectionCount, at: now)
+            guard extraCount > 0, isResponse || others.contains(where: \.report.isFlowing) else { return false }
+            state.hosts.reserve(origin, of: others.connectionCount, at: now)
             return true
         }
     }
@@ -117,7 +126,8 @@ final class ConnectionCoordinator: Sendable {
     /// Removes a transfer that has ended.
     func remove(_ number: Int) {
         state.withLock { state in
-            guard let origin = state.members.removeValue(forKey: number)?.report.origin else { return }
+            let silent = state.silent.removeValue(forKey: number)
+            guard let origin = state.members.removeValue(forKey: number)?.report.origin ?? silent else { return }
             state.noteDeparture(from: origin)
         }
     }
@@ -140,12 +150,12 @@ extension ConnectionCoordinator.State {
     fileprivate mutating func update(
         _ number: Int, _ report: ConnectionReport, _ load: TransferScheduler.Load, at now: Duration
     ) -> Disturbance? {
-        let silent = members.filter { now - $0.value.lastSample > ConnectionCoordinator.membershipTime }.map(\.key)
+        let silent = members.filter { !$0.value.isPresent(at: now) }.map(\.key)
         for member in silent where member != number {
-            // It may have all bytes, and end only after its file is synced.
-            if let origin = members.removeValue(forKey: member)?.report.origin { noteDeparture(from: origin) }
+            self.silent[member] = members.removeValue(forKey: member)?.report.origin
             changes.numbers += 1
         }
+        self.silent[number] = nil
         let before = members[number]
         changes.permits = load.changeCount
         let seen = before?.changes ?? changes
@@ -187,7 +197,8 @@ extension ConnectionCoordinator.State {
     /// Returns whether a turn has ended, when the transfer `number` takes a sample.
     private func hasEnded(_ turn: ConnectionCoordinator.Turn, _ number: Int, at now: Duration) -> Bool {
         guard let member = members[turn.member] else { return true }
-        if members.count > 1, now - turn.start > ConnectionCoordinator.turnTime { return true }
+        let isWaiting = members.contains { $0.key != turn.member && !$0.value.report.isFixed }
+        if isWaiting, now - turn.start > ConnectionCoordinator.turnTime { return true }
         return turn.member == number && turn.isGranted && !member.report.isTrying
     }
 

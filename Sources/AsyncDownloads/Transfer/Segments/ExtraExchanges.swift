@@ -53,7 +53,7 @@ struct ExtraExchanges: Sendable {
     private(set) var dropsCondition = false
     private var hasSeenDifference = false
     private var pausedUntil = Duration.zero
-    /// Whether other files from the same origin were received at the last sample.
+    /// Whether another file from the same origin had several connections at the last sample.
     private var isShared = false
     /// When the first request of the attempt was sent.
     private var requestTime = Duration.zero
@@ -166,15 +166,15 @@ extension ExtraExchanges {
     /// Returns what the downloader needs to know for the next sample; nil if none is measured.
     ///
     /// - Parameter isDivisible: Whether parts of the file may be fetched at the same time.
-    func report(isDivisible: Bool) -> ConnectionReport? {
+    func report(isDivisible: Bool, at now: Duration) -> ConnectionReport? {
         guard isMeasuring, let origin else { return nil }
-        switch mode {
-        case .fixed: return ConnectionReport(origin: origin, number: isDivisible ? number : 1, isFixed: true)
-        case .automatic:
-            return isDivisible
-                ? ConnectionReport(
-                    origin: origin, number: number, isFixed: false, isTrying: controller?.isTrying ?? false) : nil
+        var report = ConnectionReport(origin: origin, number: isDivisible ? number : 1, isFixed: true)
+        if case .automatic = mode {
+            guard isDivisible else { return nil }
+            (report.isFixed, report.isTrying) = (false, controller?.isTrying ?? false)
         }
+        report.isFlowing = flow.hasArrived(since: now - .seconds(1))
+        return report
     }
 
     /// Handles a sample.
@@ -239,7 +239,7 @@ extension ExtraExchanges {
         refusedCount = nil
         (lesson.isRefused, lesson.retryAfter, retryAfter) = (true, retryAfter, nil)
         guard let ceiling = controller?.refused(aliveCount: count, at: now) else { return }
-        // The refusal of the first further connection may be an accident, unless other files have several.
+        // The refusal of the first further connection may be an accident, unless another file has several.
         if ceiling > 1 || isShared { lesson.ceiling = ceiling }
     }
 

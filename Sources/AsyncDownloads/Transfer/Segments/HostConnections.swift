@@ -17,8 +17,8 @@ struct HostConnections: Sendable {
         var worthwhile = 1
         /// The end of the time for which the host is assumed to send the whole body in response to a range.
         var ignoredRangesEnd = Duration.zero
-        /// The end of the time for which one connection is left to other transfers.
-        var reservationEnd = Duration.zero
+        /// The most connections for some time, of which one is left to further transfers.
+        var reservation: (count: Int, end: Duration)?
         var coolDownEnd = Duration.zero
         /// The number of refusals without `Retry-After` since a connection was accepted.
         var refusalCount = 0
@@ -38,9 +38,10 @@ struct HostConnections: Sendable {
 
         /// The most connections of all transfers.
         func limit(at now: Duration) -> Int {
-            guard let ceiling else { return HostConnections.maximumCount }
+            let reserved = reservation.flatMap { now < $0.end ? $0.count : nil } ?? HostConnections.maximumCount
+            guard let ceiling else { return reserved }
             let recovered = Int((now - ceiling.since) / HostConnections.ceilingRecovery)
-            return min(HostConnections.maximumCount, ceiling.count + recovered)
+            return min(reserved, ceiling.count + recovered)
         }
     }
 
@@ -73,9 +74,9 @@ extension HostConnections {
         hosts[origin].map { now < $0.ignoredRangesEnd } ?? false
     }
 
-    /// Returns whether one connection is left to other transfers.
+    /// Returns whether one connection is left to further transfers.
     func isReserved(_ origin: Origin, at now: Duration) -> Bool {
-        hosts[origin].map { now < $0.reservationEnd } ?? false
+        hosts[origin]?.reservation.map { now < $0.end } ?? false
     }
 
     /// Returns the number of connections that was worth it in an earlier transfer; 1 if nothing is known.
@@ -86,10 +87,13 @@ extension HostConnections {
 
 extension HostConnections {
     /// Records that a host which has `count` connections has refused the only one of a further transfer.
-    mutating func reserve(_ origin: Origin, below count: Int, at now: Duration) {
+    ///
+    /// This says less about the host than the refusal of an extra connection, because the reason may be another one.
+    /// The limit therefore applies for a minute only, and isn't reduced again in that time.
+    mutating func reserve(_ origin: Origin, of count: Int, at now: Duration) {
+        guard !isReserved(origin, at: now) else { return }
         update(origin, at: now) { host in
-            (host.lastUse, host.reservationEnd) = (now, now + Self.reservationTime)
-            host.ceiling = (min(count, host.limit(at: now)), now)
+            (host.lastUse, host.reservation) = (now, (max(2, count), now + Self.reservationTime))
         }
     }
 

@@ -9,7 +9,7 @@ struct RetryBudget: Sendable {
         let longestDelay: Duration
     }
 
-    /// The delay until they have closed their connections, with which the permit is kept.
+    /// The delay until other files have closed connections that they give up, with which the permit is kept.
     private static let roomDelay = Duration.milliseconds(250)
 
     /// The number of refusals with `Retry-After` in a row that don't count as failures.
@@ -19,9 +19,9 @@ struct RetryBudget: Sendable {
 
     private(set) var retriesUsed = 0
     private var coolDownCount = 0
-    /// Whether other files have given connections with the host up since the last failure.
+    /// Whether other files give connections with the host up because of the present request.
     private var hasRoom = false
-    /// Whether an attempt without bytes has followed that.
+    /// Whether that has led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
     /// The most bytes that the transfer ever had.
     private var mostReceived: Int64 = 0
@@ -50,6 +50,11 @@ struct RetryBudget: Sendable {
         hasRoom = true
     }
 
+    /// Records that a request is sent, whose refusal may have another reason than the last one.
+    mutating func requestSent() {
+        hasRoom = false
+    }
+
     /// Counts a failure, and returns the attempt that follows; nil if none does.
     mutating func nextAttempt(
         after error: DownloadError, policy: RetryPolicy, received: Int64
@@ -62,7 +67,7 @@ struct RetryBudget: Sendable {
         }
         defer { hasRoom = false }
         if let coolDown = coolDown(after: error, policy) { return coolDown }
-        if hasRoom, !hasUsedRoom, error.isRetryable {
+        if hasRoom, !hasUsedRoom, error.isRetryable, error.retryAfter ?? .zero <= .zero {
             hasUsedRoom = true
             coolDownCount += 1
             return Attempt(

@@ -203,15 +203,15 @@ extension TransferStateMachine {
 // MARK: - Time
 
 extension TransferStateMachine {
-    /// What the downloader needs to know for the next check; nil if the number of exchanges isn't measured.
-    var connectionReport: ConnectionReport? {
+    /// Returns what the downloader needs to know for the next check; nil if the number of exchanges isn't measured.
+    func connectionReport(at now: Duration) -> ConnectionReport? {
         guard case .exchanging = state else { return nil }
-        return extras.report(isDivisible: isDivisible)
+        return extras.report(isDivisible: isDivisible, at: now)
     }
 
-    /// Measures the rate, and replaces the extra exchanges that have stalled while others receive.
+    /// Measures the rate, and cancels the exchanges that have stalled.
     ///
-    /// - Parameter connections: What the downloader knows; nil if no ``connectionReport`` was made.
+    /// - Parameter connections: What the downloader knows; nil if no ``connectionReport(at:)`` was made.
     mutating func checkExtras(_ connections: ConnectionBudget?, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
         if extras.isMeasuring, let connections, let length = bytes.representation?.length {
@@ -235,10 +235,12 @@ extension TransferStateMachine {
     /// Whether an exchange has received nothing for too long to be one of several.
     ///
     /// Others have to receive in the meantime, because the time may not be the server's. An extra exchange that is left
-    /// as the last one is replaced in any case: a server that serves one connection may not serve several.
+    /// as the last one is waited for as long as a single one, unless others have received after it.
     private func hasStalled(_ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration) -> Bool {
         guard exchange.idleTime >= stallTime else { return false }
-        return isSpare(id) ? flowTime(at: now) ?? .zero >= stallTime : exchange.isExtra
+        if isSpare(id) { return flowTime(at: now) ?? .zero >= stallTime }
+        let hasFlowed = extras.flow.hasArrived(since: exchange.lastActivity)
+        return exchange.isExtra && (hasFlowed || exchange.idleTime >= demands.idleTimeout ?? Self.lastExtraTime)
     }
 
     /// Whether an extra exchange has waited too long for its head.
@@ -250,6 +252,9 @@ extension TransferStateMachine {
         if isSpare(id) { return min(time, flowTime(at: now) ?? .zero) >= patience }
         return time >= min(patience, demands.idleTimeout ?? patience)
     }
+
+    /// The time for which the last extra exchange may receive nothing where a single one is waited for without a limit.
+    private static let lastExtraTime = Duration.seconds(30)
 
     private var stallTime: Duration { min(ExtraExchanges.stallTime, demands.idleTimeout ?? ExtraExchanges.stallTime) }
 

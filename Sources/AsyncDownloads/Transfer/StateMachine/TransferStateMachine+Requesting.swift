@@ -38,6 +38,7 @@ extension TransferStateMachine {
         extraAddress = ExtraAddress()
         state = .exchanging
         extras.requestSent(at: now)
+        budget.requestSent()
         // The timer is set first: a check that is due while the engine returns the exchange must not be missed.
         var actions = keepTicking(at: now)
         actions += send(ExchangeProgress(request: range, compares: compares, at: now), at: now)

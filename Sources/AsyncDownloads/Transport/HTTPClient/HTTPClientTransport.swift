@@ -94,9 +94,9 @@ package final class HTTPClientTransport: Transport {
             // Threads that write to one file wait for each other, which made four connections a sixth slower than one.
             // With TLS, several threads lose less than they gain by decrypting at the same time.
             let neighborIndex = isSecure ? nil : (neighbor as? HTTPClientExchange)?.clientIndex
-            let (client, index) = try client(for: origin, index: neighborIndex)
+            let (client, index) = try client(for: origin, beside: neighborIndex)
             let delegate = ExchangeDelegate(handler: handler, isSecure: isSecure, loop: client.loop) { [self] in
-                if neighborIndex == nil { state.withLock { $0.choice.end(with: origin, at: index) } }
+                state.withLock { $0.choice.end(with: origin, at: index) }
             }
             return HTTPClientExchange(
                 task: client.client.execute(request: clientRequest, delegate: delegate), delegate: delegate,
@@ -118,8 +118,8 @@ package final class HTTPClientTransport: Transport {
 
     /// Returns the client of another exchange with `origin`, and creates the clients if they don't exist.
     ///
-    /// - Parameter index: The position of the client of the exchange's neighbor; nil for no neighbor.
-    private func client(for origin: Origin?, index: Int?) throws -> (client: Client, index: Int) {
+    /// - Parameter neighbor: The position of the client of the exchange's neighbor; nil for no neighbor.
+    private func client(for origin: Origin?, beside neighbor: Int?) throws -> (client: Client, index: Int) {
         try state.withLock { state in
             if state.isShutDown { throw DownloadError(.shutDown) }
             if state.clients.isEmpty {
@@ -131,7 +131,7 @@ package final class HTTPClientTransport: Transport {
                         loop: loop)
                 }
             }
-            let index = index ?? state.choice.begin(with: origin, of: state.clients.count)
+            let index = state.choice.begin(with: origin, beside: neighbor, of: state.clients.count)
             return (state.clients[index], index)
         }
     }

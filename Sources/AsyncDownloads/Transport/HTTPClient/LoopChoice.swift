@@ -1,23 +1,25 @@
 #if ServerStack
-/// Chooses the event loops of exchanges that have no neighbor.
+/// Chooses the event loops of exchanges.
 ///
 /// Successive exchanges with an origin use the same loop and therefore its connections. Exchanges of different files
-/// use all loops equally. A further exchange of a file uses the loop of its neighbor, and isn't counted.
+/// use all loops equally.
 struct LoopChoice: Sendable {
     /// The numbers of running exchanges with each origin, by the positions of their loops.
     private var running: [Origin?: [Int]] = [:]
 
-    /// Returns the position of the loop of an exchange that begins, among `count` loops: the one that has the fewest
-    /// exchanges with the origin.
-    mutating func begin(with origin: Origin?, of count: Int) -> Int {
+    /// Returns the position of the loop of an exchange that begins, among `count` loops: that of its neighbor, or the
+    /// one that has the fewest exchanges with the origin.
+    mutating func begin(with origin: Origin?, beside neighbor: Int? = nil, of count: Int) -> Int {
         let first = Int(UInt(bitPattern: origin.hashValue) % UInt(count))
-        return Self.addToLeast(of: &running[origin, default: Array(repeating: 0, count: count)], from: first)
+        return Self.add(to: neighbor, of: &running[origin, default: Array(repeating: 0, count: count)], from: first)
     }
 
-    /// Increments the smallest number, the first one from a position on, and returns its position.
-    private static func addToLeast(of numbers: inout [Int], from first: Int) -> Int {
-        var choice = first
-        for offset in 1..<numbers.count {
+    /// Increments the number at a position, or the smallest number, the first one from a position on.
+    ///
+    /// - Returns: The position of the number.
+    private static func add(to neighbor: Int?, of numbers: inout [Int], from first: Int) -> Int {
+        var choice = neighbor ?? first
+        for offset in 1..<numbers.count where neighbor == nil {
             let position = (first + offset) % numbers.count
             if numbers[position] < numbers[choice] { choice = position }
         }

@@ -125,6 +125,8 @@ struct ConnectionControllerTests {
         fixture.run(0.125) { _, _ in 10 }
         #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)
         fixture.sample.mayTry = true
+        fixture.run(29) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 1, "a step that takes so long isn't repeated at once")
         fixture.run(20) { count, _ in Double(count) * 10 }
         #expect(fixture.controller.number == 16, "it was no rejection")
     }

@@ -95,7 +95,7 @@ struct ConnectionCoordinatorTests {
         #expect(budget(of: 2, report(1)).disturbance == .otherNumber)
         #expect(budget(of: 2, report(1)).disturbance == nil && budget(of: 1, report(2)).disturbance == nil)
         #expect(
-            budget(of: 2, report(1), at: .milliseconds(1001)).disturbance == .departure, "the other one is silent")
+            budget(of: 2, report(1), at: .milliseconds(1001)).disturbance == .otherNumber, "the other one is silent")
         #expect(budget(of: 1, report(2), at: .milliseconds(1001)).disturbance == nil)
         #expect(budget(of: 2, report(1), at: .milliseconds(1001)).disturbance == .otherNumber, "and measures again")
     }
@@ -121,9 +121,11 @@ struct ConnectionCoordinatorTests {
         #expect(budget(of: 3, other).disturbance == nil, "another origin")
     }
 
-    @Test func `a file that takes no samples any more, because it is placed, counts as ended`() {
+    @Test func `the end of a file that took no samples any more, because it was synced, is noticed`() {
         for number in 1...2 { _ = budget(of: number, report()) }
         _ = budget(of: 1, report())
+        #expect(budget(of: 2, report(), at: .milliseconds(1001)).disturbance == .otherNumber)
+        coordinator.remove(1)
         #expect(budget(of: 2, report(), at: .milliseconds(1001)).disturbance == .departure)
         coordinator.remove(1)
         #expect(budget(of: 2, report(), at: .milliseconds(1001)).disturbance == nil)
@@ -141,7 +143,10 @@ struct ConnectionCoordinatorTests {
         #expect(!budget(of: 2, report(), at: .seconds(16)).mayTry)
         #expect(budget(of: 1, report(), at: .seconds(16)).mayTry)
         coordinator.remove(2)
-        #expect(budget(of: 1, trying, at: .seconds(60)).mayTry, "no other file waits")
+        for second in 17...60 {
+            #expect(budget(of: 1, trying, at: .seconds(second)).mayTry, "no other file waits")
+            _ = budget(of: 3, report(16, isFixed: true), at: .seconds(second))
+        }
     }
 
     @Test func `a limit that one of several files finds is that of all together`() {
@@ -160,24 +165,51 @@ struct ConnectionCoordinatorTests {
         #expect(budget(of: 1, report(4)).worthwhile == 3)
     }
 
+    private func makeRoom(for number: Int, isResponse: Bool = true, at now: Duration = .zero) -> Bool {
+        coordinator.makeRoom(for: number, at: origin, isResponse: isResponse, at: now)
+    }
+
     @Test func `files whose host refuses another one make room for it`() {
         start()
         _ = budget(of: 1, report(8))
-        #expect(budget(of: 1, report(8)).bound == 16 && !budget(of: 1, report(8)).isShared)
+        #expect(budget(of: 1, report(8)).bound == 16)
         start()
-        #expect(coordinator.makeRoom(for: 2, at: origin, at: .zero))
+        #expect(makeRoom(for: 2))
         #expect(budget(of: 1, report(8)).bound == 4, "eight for both")
-        #expect(!coordinator.makeRoom(for: 1, at: origin, at: .zero), "its own are none of another file")
-        #expect(budget(of: 2, report()).isShared && budget(of: 1, report(4)).isShared)
+        #expect(!makeRoom(for: 1), "its own are none of another file")
+        // A file that is always refused doesn't take away more.
+        #expect(makeRoom(for: 2) && makeRoom(for: 2, at: .seconds(1)))
+        #expect(budget(of: 1, report(4), at: .seconds(1)).bound == 4)
     }
 
-    @Test func `one connection is left to a transfer that waits for its next attempt`() {
+    @Test func `one connection is left to a transfer that waits for its next attempt, for a minute`() {
         start()
         _ = budget(of: 1, report(8))
-        #expect(coordinator.makeRoom(for: 2, at: origin, at: .zero))
+        #expect(makeRoom(for: 2))
         #expect(budget(of: 1, report(8)).bound == 7)
         #expect(budget(of: 1, report(7), at: .seconds(59)).bound == 7)
-        #expect(budget(of: 1, report(7), at: .seconds(60)).bound == 8)
+        #expect(budget(of: 1, report(7), at: .seconds(60)).bound == 16)
+    }
+
+    @Test func `the loss of a connection makes room only while others receive`() {
+        var report = report(8)
+        _ = budget(of: 1, report)
+        #expect(makeRoom(for: 2, isResponse: false))
+        report.isFlowing = false
+        _ = budget(of: 1, report)
+        #expect(!makeRoom(for: 2, isResponse: false) && makeRoom(for: 2))
+        #expect(makeRoom(for: 2, at: .seconds(1)) && !makeRoom(for: 2, at: .milliseconds(1001)), "it is paused")
+    }
+
+    @Test func `a host is shared if another file has several connections`() {
+        start()
+        _ = budget(of: 1, report(1))
+        #expect(!budget(of: 2, report(2)).isShared)
+        #expect(budget(of: 1, report(1)).isShared && !budget(of: 2, report(2)).isShared)
+        // If that file has ended in the meantime, a refusal of the first further connection says nothing.
+        coordinator.remove(2)
+        coordinator.learn(HostLesson(ceiling: 1), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(1)).bound == 16)
     }
 
     @Test func `no room is made where others have one connection each, or as many as their callers chose`() throws {
@@ -185,7 +217,7 @@ struct ConnectionCoordinatorTests {
         _ = budget(of: 1, report(1))
         _ = budget(of: 2, report(16, isFixed: true))
         _ = budget(of: 3, ConnectionReport(origin: try #require(Origin(url)), number: 9, isFixed: false))
-        #expect(!coordinator.makeRoom(for: 4, at: origin, at: .zero))
+        #expect(!makeRoom(for: 4))
         #expect(budget(of: 1, report(1), at: .seconds(1)).bound == 1)
     }
 

@@ -61,14 +61,16 @@ struct HostConnectionsTests {
         #expect(hosts.ignoresRanges(origin, at: .seconds(604)) && !hosts.ignoresRanges(origin, at: .seconds(605)))
     }
 
-    @Test func `a reservation lasts for a minute, and never raises the limit`() throws {
+    @Test func `a reservation limits the host for a minute, in which it isn't reduced further`() throws {
         var hosts = HostConnections()
         let origin = try origin()
-        hosts.reserve(origin, below: 8, at: .zero)
-        #expect(hosts.limit(of: origin, at: .zero) == 8)
-        #expect(hosts.isReserved(origin, at: .seconds(59)) && !hosts.isReserved(origin, at: .seconds(60)))
-        hosts.reserve(origin, below: 12, at: .seconds(60))
-        #expect(hosts.limit(of: origin, at: .seconds(60)) == 8)
+        hosts.reserve(origin, of: 8, at: .zero)
+        hosts.reserve(origin, of: 4, at: .seconds(59))
+        #expect(hosts.limit(of: origin, at: .seconds(59)) == 8 && hosts.isReserved(origin, at: .seconds(59)))
+        #expect(hosts.limit(of: origin, at: .seconds(60)) == 16 && !hosts.isReserved(origin, at: .seconds(60)))
+        hosts.learn(HostLesson(ceiling: 6), about: origin, at: .seconds(60))
+        hosts.reserve(origin, of: 12, at: .seconds(60))
+        #expect(hosts.limit(of: origin, at: .seconds(60)) == 6, "it never raises the limit")
     }
 
     @Test func `256 hosts are remembered`() throws {

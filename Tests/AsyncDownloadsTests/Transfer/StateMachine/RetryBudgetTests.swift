@@ -39,10 +39,18 @@ struct RetryBudgetTests {
                 #expect(next?.number == (policy == .never ? nil : 2))
             }
         }
+        let permanent = DownloadError(.httpStatus, statusCode: 404)
+        let delayed = DownloadError(.httpStatus, statusCode: 429, isRetryable: true, retryAfter: .seconds(60))
+        for error in [permanent, delayed] {
+            var budget = RetryBudget(seed: 1)
+            budget.madeRoom()
+            #expect(budget.nextAttempt(after: error, policy: .never, received: 0) == nil)
+        }
         var budget = RetryBudget(seed: 1)
         budget.madeRoom()
-        let permanent = DownloadError(.httpStatus, statusCode: 404)
-        #expect(budget.nextAttempt(after: permanent, policy: Self.policy, received: 0) == nil)
+        // Another request was sent before the refusal was judged.
+        budget.requestSent()
+        #expect(budget.nextAttempt(after: Self.error, policy: .never, received: 0) == nil)
     }
 
     @Test func `rule 37: a 429 or 503 with Retry-After uses no retry, ten times in a row`() {

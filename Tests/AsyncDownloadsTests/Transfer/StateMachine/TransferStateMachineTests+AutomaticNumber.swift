@@ -57,11 +57,12 @@ struct TransferAutomaticNumberTests {
 
     @Test func `a number that the caller has chosen is reported only if the file can be divided`() {
         var harness = Self.harness(.fixed(16))
-        #expect(harness.machine.connectionReport?.number == 16)
+        #expect(harness.machine.connectionReport(at: harness.now)?.number == 16)
         harness = StateMachineHarness.connecting { $0.connections = .fixed(16) }
         harness.head(200, ["ETag": "\"v1\""])
         harness.bytes(1000)
-        #expect(harness.machine.connectionReport?.number == 1 && harness.machine.connectionReport?.isFixed == true)
+        let report = harness.machine.connectionReport(at: harness.now)
+        #expect(report?.number == 1 && report?.isFixed == true)
     }
 
     @Test func `a transfer without a first byte is checked four times in its first second, and rarely then`() {
@@ -126,7 +127,7 @@ struct TransferAutomaticNumberTests {
         #expect(harness.tick.map { $0 - harness.now } == .milliseconds(250), "it may be long")
         harness.bytes(1000)
         harness.pass(.milliseconds(250))
-        #expect(harness.machine.connectionReport == nil)
+        #expect(harness.machine.connectionReport(at: harness.now) == nil)
         #expect(harness.tick.map { $0 - harness.now } == .seconds(1), "it is checked no more often than others")
     }
 
@@ -134,7 +135,7 @@ struct TransferAutomaticNumberTests {
         var harness = Self.harness(.automatic(maximum: 1))
         harness.budget.worthwhile = 8
         Self.run(&harness, seconds: 6)
-        #expect(Self.count(harness) == 1 && harness.machine.connectionReport == nil)
+        #expect(Self.count(harness) == 1 && harness.machine.connectionReport(at: harness.now) == nil)
     }
 
     @Test func `what was found out about the host is returned once`() {
@@ -164,7 +165,7 @@ struct TransferAutomaticNumberTests {
     @Test func `that a host ignores ranges is returned although nothing is measured any more`() {
         var harness = StateMachineHarness.divided(4)
         harness.head(200, ["Content-Length": "9"], of: 2)
-        #expect(harness.machine.connectionReport == nil)
+        #expect(harness.machine.connectionReport(at: harness.now) == nil)
         #expect(harness.machine.extras.takeLesson()?.lesson == HostLesson(ignoresRanges: true))
     }
 
@@ -175,7 +176,7 @@ struct TransferAutomaticNumberTests {
         fields.append("\(Self.length)", for: "Content-Length")
         harness.head(200, fields)
         harness.bytes(1000)
-        #expect(harness.machine.connectionReport == nil)
+        #expect(harness.machine.connectionReport(at: harness.now) == nil)
     }
 
     @Test func `a bound that falls for a moment doesn't reduce the number for longer`() {

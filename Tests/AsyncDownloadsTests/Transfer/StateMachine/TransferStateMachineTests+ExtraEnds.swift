@@ -89,6 +89,7 @@ struct TransferExtraEndTests {
         var harness = StateMachineHarness.divided(2) { strict(&$0) }
         harness.accept(2)
         harness.bytes(1000, of: 2)
+        harness.pass(.milliseconds(1))
         harness.complete(1)
         // Others fetch what can be divided.
         var newest = 2
@@ -113,6 +114,19 @@ struct TransferExtraEndTests {
         // A single exchange is waited for, without a timeout.
         harness.pass(.seconds(3600))
         #expect(harness.running.count == 1)
+    }
+
+    @Test(arguments: [(Duration?.none, 30), (.seconds(40), 40)])
+    func `the last exchange is waited for if nothing shows that others would receive`(
+        _ idleTimeout: Duration?, seconds: Int
+    ) {
+        var (harness, _) = Self.last()
+        harness.machine.setDemands(.init(idleTimeout: idleTimeout, retryPolicy: .never))
+        harness.bytes(1000, of: 2)
+        harness.pass(.seconds(seconds - 1))
+        #expect(harness.running == [2] && harness.done.isEmpty)
+        harness.pass(.seconds(2))
+        #expect(harness.done.first == "cancel 2" && harness.running.count == 1 && harness.failure == nil)
     }
 
     @Test(arguments: [true, false])
