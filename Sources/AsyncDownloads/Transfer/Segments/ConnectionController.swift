@@ -63,6 +63,8 @@ struct ConnectionController: Sendable {
     private static let boundMemory = Duration.seconds(5)
     static let firstHold = Duration.seconds(30)
     static let longestHold = Duration.seconds(600)
+    /// The longest hold after another file has ended; several files may end at the same time.
+    private static let departureHold = Duration.seconds(1)
     /// A connection that brings less than this share of an earlier one isn't kept.
     private static let leastContribution = 0.24
     /// The shortest time for which the bytes that are left would last without a step.
@@ -143,7 +145,7 @@ extension ConnectionController {
             // A step may gain now what it didn't before, and connections may be accepted that were refused.
             refusals.otherFileEnded()
             collapse.removeCeiling()
-            if case .holding(let end) = state { state = .holding(until: min(end, now + Self.boundMemory)) }
+            if case .holding(let end) = state { state = .holding(until: min(end, now + Self.departureHold)) }
         }
         if case .trying(let step) = state { takeBack(step) }
     }
