@@ -52,10 +52,9 @@ extension Downloader {
         /// transfer waits, and neither the disk nor a bandwidth limit holds it back; it keeps those that increase its
         /// rate by more than the other transfers lose. Transfers of several large files try more in turn. Those from
         /// the same host share the connections that it accepts, at most 16, after those of requests with a number of
-        /// their own.
-        /// Memory pressure halves the number for a minute, or reduces it to one, unless ``memoryPressurePolicy`` is
-        /// ``MemoryPressurePolicy/ignore``. A value outside the range counts as the nearest one; 1 turns further
-        /// connections off.
+        /// their own. Memory pressure halves the number for a minute, or reduces it to one, unless
+        /// ``memoryPressurePolicy`` is ``MemoryPressurePolicy/ignore``. A value outside the range counts as the nearest
+        /// one; 1 turns further connections off.
         ///
         /// Default: 16.
         public var maximumConnectionsPerTransfer = 16

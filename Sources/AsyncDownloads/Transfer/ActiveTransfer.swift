@@ -20,7 +20,7 @@ extension Transfer {
         let bandwidth: BandwidthLimiter
         let queue: DispatchQueue
 
-        /// - Parameter target: The queue whose threads run the work; nil for a thread for each transfer that has any.
+        /// - Parameter target: The queue whose threads run the work; nil to run it on a thread of its own.
         init(key: TransferKey, location: PartialLocation, bandwidth: BandwidthLimiter, target: DispatchQueue?) {
             self.key = key
             self.location = location

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("LoopChoice", .endsWhenHung)
+@Suite(.endsWhenHung)
 struct LoopChoiceTests {
     private let origins: [Origin?]
 

@@ -7,14 +7,15 @@ internal import Dispatch
 final class SharedSyncs: Sendable {
     private typealias Outcome = Result<Void, FileFailure>
 
-    /// What a thread that waits is told.
+    /// The message with which a thread that waits is resumed.
     private enum Message: Sendable {
         /// Another thread has performed the sync.
         case outcome(Outcome)
-        /// The thread performs the sync, and tells these others its outcome.
+        /// The thread performs the sync, and resumes these others with the outcome.
         case perform(for: [Waiter])
     }
 
+    /// A thread that waits; it is resumed once.
     private final class Waiter: Sendable {
         private let signal = DispatchSemaphore(value: 0)
         private let message = Mutex<Message?>(nil)

@@ -92,7 +92,7 @@ final class ConnectionCoordinator: Sendable {
         state.withLock { state in
             var lesson = lesson
             let others = state.others(than: number, from: origin).filter { $0.isPresent(at: now) }
-            // The other files from whose number this one was concluded have ended.
+            // The limit of one connection was concluded from the connections of other files, which have ended since.
             if others.isEmpty, lesson.ceiling == 1 { lesson.ceiling = nil }
             if !others.isEmpty {
                 // The host counts the connections of all files.

@@ -52,6 +52,8 @@ struct ExtraExchanges: Sendable {
     /// Whether the server doesn't understand the condition of extra requests.
     private(set) var dropsCondition = false
     private var hasSeenDifference = false
+    /// Whether a sample was ever measured, so that the downloader knows of the transfer.
+    private(set) var hasMeasured = false
     private var pausedUntil = Duration.zero
     /// Whether another file from the same origin had several connections at the last sample.
     private var isShared = false
@@ -160,9 +162,6 @@ extension ExtraExchanges {
     /// Whether samples are measured.
     var isMeasuring: Bool { !isOff && (controller != nil || isLong) }
 
-    /// Whether the number of exchanges was ever measured.
-    var hasMeasured: Bool { controller != nil }
-
     /// Returns what the downloader needs to know for the next sample; nil if none is measured.
     ///
     /// - Parameter isDivisible: Whether parts of the file may be fetched at the same time.
@@ -183,7 +182,7 @@ extension ExtraExchanges {
     mutating func measure(
         _ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
     ) {
-        isShared = budget.isShared
+        (isShared, hasMeasured) = (budget.isShared, true)
         defer { (sampledCount, sampledRemaining) = (budget.receivedCount, remaining) }
         guard controller != nil else {
             return controller = ConnectionController(mode, worthwhile: min(budget.worthwhile, budget.bound), at: now)

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ByteFlow", .endsWhenHung)
+@Suite(.endsWhenHung)
 struct ByteFlowTests {
     private static let pause = Duration.seconds(5)
 

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Collapses in ConnectionController", .endsWhenHung)
+@Suite(.endsWhenHung)
 struct ConnectionCollapseTests {
     @Test func `a rate that halves while another file tries its connections is watched on`() {
         var fixture = ControllerFixture(worthwhile: 8)

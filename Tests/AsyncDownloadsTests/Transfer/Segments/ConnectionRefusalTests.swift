@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("Refusals in ConnectionController", .endsWhenHung)
+@Suite(.endsWhenHung)
 struct ConnectionRefusalTests {
     @Test func `a refusal of more than ever shows the limit of the host`() {
         var fixture = ControllerFixture()

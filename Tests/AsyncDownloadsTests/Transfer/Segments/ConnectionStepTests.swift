@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-@Suite("ConnectionStep", .endsWhenHung)
+@Suite(.endsWhenHung)
 struct ConnectionStepTests {
     @Test(
         "the gain is the transfer's own, less what the others have lost",
