@@ -10,8 +10,9 @@
 /// of that time, no download of the downloader sends a request to the host. After ten such responses in a row, without
 /// new bytes in between, each further one uses a retry. The policy ``never`` has no such exception.
 ///
-/// If a host refuses the only connection of a download while another one has several connections with it, the other one
-/// gives connections up, and the request is repeated once after 250 milliseconds, also with the policy ``never``.
+/// If a host refuses the only connection of a download without Retry-After, while another download has several
+/// connections with it, the other one gives connections up, and the request is repeated once after 250 milliseconds, also
+/// with the policy ``never``.
 public struct RetryPolicy: Sendable, Hashable {
     /// The maximum number of retries after the first attempt.
     ///

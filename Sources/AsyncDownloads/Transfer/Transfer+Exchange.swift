@@ -5,7 +5,7 @@ extension Transfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
         let (reply, gate, partial, credentials) = update { state, decision in
             answered(receiver, head, state, &decision)
-            if head.status.asksForFewerRequests, head.headers.first("Retry-After") == nil {
+            if head.status.asksForFewerRequests, !head.asksToWait(at: environment.time.date) {
                 makeRoom(forRequestOf: id, isResponse: true, &state)
             }
             var (reply, actions) = state.machine.headArrived(head, exchange: id, at: now, date: environment.time.date)
@@ -170,5 +170,12 @@ extension ExchangeProgress.Part {
     /// Returns the bytes of the part, of those that have arrived.
     fileprivate func bytes(of all: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: all[skipped..<skipped + count])
+    }
+}
+
+extension ResponseHead {
+    /// Returns whether the server asks for a time without requests.
+    fileprivate func asksToWait(at date: HTTPDate) -> Bool {
+        RetryAfter(headers, now: date).map { $0.delay(now: date) > .zero } ?? false
     }
 }

@@ -62,14 +62,17 @@ extension Transfer {
         let action = environment.time.schedule(after: delay) { [self] in
             let (receivers, report, host, volume) = withState { state in
                 let report = state.machine.connectionReport(at: now)
+                if report != nil { state.machine.extras.hasReported = true }
                 return (state.receivers, report, state.machine.permit.host, state.partial?.volume)
             }
             let budget = report.map { connectionBudget($0, host: host, volume: volume) }
             let statuses = receivers.elements.map { ($0.id, $0.element.callbackStatus) }
-            let lesson = update { state, decision in
+            let (lesson, hasEnded) = update { state, decision in
                 decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
-                return state.machine.extras.takeLesson()
+                return (state.machine.extras.takeLesson(), state.machine.phase == .ended)
             }
+            // The race of the report with the end, which has removed the transfer before.
+            if hasEnded, budget != nil { environment.connections.remove(number) }
             if let lesson { environment.connections.learn(lesson.lesson, of: number, about: lesson.origin, at: now) }
         }
         update { state, _ in state.tick = action }
@@ -105,7 +108,7 @@ extension Transfer {
                 state.receivers = SerialTable()
             }
             if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
-            if state.machine.extras.hasMeasured {
+            if state.machine.extras.hasReported {
                 let lesson = state.machine.extras.takeLesson()
                 decision.effects.append(DeferredEffect { [self] in leaveConnections(lesson) })
             }

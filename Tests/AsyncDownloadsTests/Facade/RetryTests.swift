@@ -14,7 +14,9 @@ struct RetryTests {
     func `rule 58: a request that is refused because another file has several connections is repeated`(
         _ engine: Engine, isShared: Bool
     ) async throws {
-        let steps: [Step] = [[.status(503)], [.status(429)], [.closeBeforeHead(.reset)]]
+        let steps: [Step] = [
+            [.status(503)], [.status(429)], [.retryAfter("0")], [.retryAfter("soon")], [.closeBeforeHead(.reset)],
+        ]
         for step in steps {
             try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
                 environment.server.serve(Resource(content, script: [step]), at: "/one")

@@ -30,6 +30,8 @@ struct ConnectionController: Sendable {
         var isThrottled = false
         /// Whether it is the turn of this transfer to try a step.
         var mayTry = true
+        /// Whether further requests can be sent at present; the URL may have expired.
+        var mayRequest = true
     }
 
     /// The stage of the decision.
@@ -63,7 +65,7 @@ struct ConnectionController: Sendable {
     private static let boundMemory = Duration.seconds(5)
     static let firstHold = Duration.seconds(30)
     static let longestHold = Duration.seconds(600)
-    /// The longest hold after another file has ended; several files may end at the same time.
+    /// The longest hold after another file has ended, not zero because several files may end in succession.
     private static let departureHold = Duration.seconds(1)
     /// A connection that brings less than this share of an earlier one isn't kept.
     private static let leastContribution = 0.24
@@ -192,7 +194,7 @@ extension ConnectionController {
     private mutating func tryMore(
         _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate, isSettled: Bool, at now: Duration
     ) {
-        guard sample.mayTry, mayRequest(at: now) else { return }
+        guard sample.mayTry, sample.mayRequest, mayRequest(at: now) else { return }
         let room = sample.remainingCount / Self.bytesPerConnection
         let ceiling = min(maximum, bound, refusals.ceiling ?? .max, collapse.ceiling ?? .max)
         let target = min(2 * decided, decided + 8, ceiling, Int(clamping: room))
@@ -208,7 +210,7 @@ extension ConnectionController {
     private mutating func judge(
         _ step: ConnectionStep, _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate?, at now: Duration
     ) {
-        if sample.isThrottled { return takeBack(step) }
+        if sample.isThrottled || !sample.mayRequest { return takeBack(step) }
         if !sample.mayTry {
             decided = step.from
             return hold(for: Self.firstHold, at: now)

@@ -52,8 +52,8 @@ struct ExtraExchanges: Sendable {
     /// Whether the server doesn't understand the condition of extra requests.
     private(set) var dropsCondition = false
     private var hasSeenDifference = false
-    /// Whether a sample was ever measured, so that the downloader knows of the transfer.
-    private(set) var hasMeasured = false
+    /// Whether a report was ever made, so that the downloader knows of the transfer.
+    var hasReported = false
     private var pausedUntil = Duration.zero
     /// Whether another file from the same origin had several connections at the last sample.
     private var isShared = false
@@ -182,7 +182,7 @@ extension ExtraExchanges {
     mutating func measure(
         _ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
     ) {
-        (isShared, hasMeasured) = (budget.isShared, true)
+        isShared = budget.isShared
         defer { (sampledCount, sampledRemaining) = (budget.receivedCount, remaining) }
         guard controller != nil else {
             return controller = ConnectionController(mode, worthwhile: min(budget.worthwhile, budget.bound), at: now)
@@ -194,7 +194,7 @@ extension ExtraExchanges {
             byteCount: count, otherByteCount: max(0, budget.receivedCount - sampledCount - count),
             busyCount: plan.segments.count, remainingCount: remaining,
             setup: plan.setup, bound: budget.bound, isThrottled: budget.isThrottled,
-            mayTry: budget.mayTry && mayRequest)
+            mayTry: budget.mayTry, mayRequest: mayRequest)
         _ = controller?.measure(sample, at: now)
     }
 

@@ -17,7 +17,7 @@ struct HostConnections: Sendable {
         var worthwhile = 1
         /// The end of the time for which the host is assumed to send the whole body in response to a range.
         var ignoredRangesEnd = Duration.zero
-        /// The most connections for some time, of which one is left to further transfers.
+        /// The most connections for some time, including one that is left to transfers which begin in that time.
         var reservation: (count: Int, end: Duration)?
         var coolDownEnd = Duration.zero
         /// The number of refusals without `Retry-After` since a connection was accepted.
@@ -74,7 +74,7 @@ extension HostConnections {
         hosts[origin].map { now < $0.ignoredRangesEnd } ?? false
     }
 
-    /// Returns whether one connection is left to further transfers.
+    /// Returns whether one connection is left to transfers that begin.
     func isReserved(_ origin: Origin, at now: Duration) -> Bool {
         hosts[origin]?.reservation.map { now < $0.end } ?? false
     }
@@ -88,12 +88,12 @@ extension HostConnections {
 extension HostConnections {
     /// Records that a host which has `count` connections has refused the only one of a further transfer.
     ///
-    /// This says less about the host than the refusal of an extra connection, because the reason may be another one.
+    /// This says less about the host than the refusal of an extra connection, because it may have another cause.
     /// The limit therefore applies for a minute only, and isn't reduced again in that time.
     mutating func reserve(_ origin: Origin, of count: Int, at now: Duration) {
         guard !isReserved(origin, at: now) else { return }
         update(origin, at: now) { host in
-            (host.lastUse, host.reservation) = (now, (max(2, count), now + Self.reservationTime))
+            (host.lastUse, host.reservation) = (now, (count, now + Self.reservationTime))
         }
     }
 

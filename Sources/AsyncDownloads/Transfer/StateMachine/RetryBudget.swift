@@ -21,7 +21,7 @@ struct RetryBudget: Sendable {
     private var coolDownCount = 0
     /// Whether other files give connections with the host up because of the present request.
     private var hasRoom = false
-    /// Whether that has led to an attempt since bytes last arrived.
+    /// Whether room that others made has led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
     /// The most bytes that the transfer ever had.
     private var mostReceived: Int64 = 0

@@ -235,7 +235,7 @@ extension TransferStateMachine {
     /// Whether an exchange has received nothing for too long to be one of several.
     ///
     /// Others have to receive in the meantime, because the time may not be the server's. An extra exchange that is left
-    /// as the last one is waited for as long as a single one, unless others have received after it.
+    /// as the last one is waited for longer, unless others have received since its last bytes.
     private func hasStalled(_ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration) -> Bool {
         guard exchange.idleTime >= stallTime else { return false }
         if isSpare(id) { return flowTime(at: now) ?? .zero >= stallTime }
@@ -253,7 +253,7 @@ extension TransferStateMachine {
         return time >= min(patience, demands.idleTimeout ?? patience)
     }
 
-    /// The time for which the last extra exchange may receive nothing where a single one is waited for without a limit.
+    /// The time for which the last extra exchange may receive nothing if there is no idle timeout.
     private static let lastExtraTime = Duration.seconds(30)
 
     private var stallTime: Duration { min(ExtraExchanges.stallTime, demands.idleTimeout ?? ExtraExchanges.stallTime) }

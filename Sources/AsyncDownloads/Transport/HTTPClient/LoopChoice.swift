@@ -14,16 +14,22 @@ struct LoopChoice: Sendable {
         return Self.add(to: neighbor, of: &running[origin, default: Array(repeating: 0, count: count)], from: first)
     }
 
-    /// Increments the number at a position, or the smallest number, the first one from a position on.
+    /// Increments the number of the neighbor's loop; without a neighbor, the smallest number, the first one from a
+    /// position on.
     ///
     /// - Returns: The position of the number.
     private static func add(to neighbor: Int?, of numbers: inout [Int], from first: Int) -> Int {
-        var choice = neighbor ?? first
-        for offset in 1..<numbers.count where neighbor == nil {
+        let choice = neighbor ?? smallest(of: numbers, from: first)
+        numbers[choice] += 1
+        return choice
+    }
+
+    private static func smallest(of numbers: [Int], from first: Int) -> Int {
+        var choice = first
+        for offset in 1..<numbers.count {
             let position = (first + offset) % numbers.count
             if numbers[position] < numbers[choice] { choice = position }
         }
-        numbers[choice] += 1
         return choice
     }
 

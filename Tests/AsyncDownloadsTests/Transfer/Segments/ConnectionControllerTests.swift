@@ -131,6 +131,17 @@ struct ConnectionControllerTests {
         #expect(fixture.controller.number == 16, "it was no rejection")
     }
 
+    @Test func `a step that an expired URL interrupts is tried again at once when there is a fresh one`() {
+        var fixture = ControllerFixture()
+        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.sample.mayRequest = false
+        fixture.run(5) { _, _ in 10 }
+        #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)
+        fixture.sample.mayRequest = true
+        fixture.run(6) { count, _ in Double(count) * 10 }
+        #expect(fixture.controller.number == 16)
+    }
+
     @Test func `a flow in large parts, of which windows contain unequal numbers, settles within a second`() {
         var fixture = ControllerFixture()
         // nginx with a limit sends 2 MiB ten times a second, thus in turn two and three times within a window.

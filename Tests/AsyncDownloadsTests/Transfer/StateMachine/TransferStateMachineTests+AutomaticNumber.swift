@@ -65,14 +65,6 @@ struct TransferAutomaticNumberTests {
         #expect(report?.number == 1 && report?.isFixed == true)
     }
 
-    @Test func `a transfer that was measured is removed at its end, also if another host has replaced the first one`() {
-        var harness = Self.harness()
-        #expect(!harness.machine.extras.hasMeasured)
-        Self.run(&harness, seconds: 1)
-        harness.machine.extras.hostChanged()
-        #expect(harness.machine.extras.hasMeasured)
-    }
-
     @Test func `a transfer without a first byte is checked four times in its first second, and rarely then`() {
         var harness = StateMachineHarness.connecting { $0.connections = .automatic(maximum: 16) }
         var ticks: [Duration] = []
