@@ -16,7 +16,7 @@ protocol BodyPart: Sendable {
 /// The parts of one exchange's body that wait to be passed to its handler on another thread, and the end behind them.
 ///
 /// A small part is passed where it arrives, which is cheapest. A large part means that the server sends faster than
-/// the handler takes: it is queued, so that the next part is read while this one is written. Parts are also queued if
+/// the handler takes: it can be queued, so that the next part is read while this one is written. Parts are also queued if
 /// they are longer than the handler takes at once, or if the handler is not ready. A part that arrives behind a queued
 /// one is queued too, whatever its size, so that the handler is called in order and never concurrently.
 struct PartQueue<Part: BodyPart>: Sendable {
@@ -57,10 +57,13 @@ struct PartQueue<Part: BodyPart>: Sendable {
 
     /// Adds a part that has arrived, unless it is to be passed at once.
     ///
-    /// - Parameter longest: The largest number of bytes that the handler takes at once; nil for any number.
-    mutating func arrived(_ part: Part, longest: Int?) -> Decision {
+    /// - Parameters:
+    ///   - longest: The largest number of bytes that the handler takes at once; nil for any number.
+    ///   - passesLarge: Whether a large part is also passed at once, if nothing else requires it to wait.
+    mutating func arrived(_ part: Part, longest: Int?, passesLarge: Bool = false) -> Decision {
         let isFirst = isEmpty
-        guard !isFirst || part.length >= min(leastLength, longest.map { $0 + 1 } ?? .max) else { return .pass }
+        let isTooLong = longest.map { part.length > $0 } ?? false
+        guard !isFirst || isTooLong || !passesLarge && part.length >= leastLength else { return .pass }
         byteCount += part.length
         if let last = waiting.indices.last, waiting[last].length + part.length <= joinedLength {
             waiting[last].append(part)

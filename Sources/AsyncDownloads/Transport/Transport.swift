@@ -100,7 +100,7 @@ package enum Readiness: Sendable {
     case ready
     /// The handler can receive the next event when the gate opens.
     ///
-    /// Until then, the engine reads at most a mebibyte or one window, which it keeps in memory.
+    /// Until then, the engine reads at most two mebibytes or one window, which it keeps in memory.
     case notYet(Gate)
 }
 

@@ -28,14 +28,22 @@ import Testing
     private var queue = PartQueue<Part>(leastLength: 100, joinedLength: 200, capacity: 300)
 
     /// Lets a part with these bytes arrive.
-    private mutating func arrive(_ bytes: Range<Int>, longest: Int? = nil) -> PartQueue<Part>.Decision {
-        queue.arrived(Part(bytes: bytes), longest: longest)
+    private mutating func arrive(
+        _ bytes: Range<Int>, longest: Int? = nil, passesLarge: Bool = false
+    ) -> PartQueue<Part>.Decision {
+        queue.arrived(Part(bytes: bytes), longest: longest, passesLarge: passesLarge)
     }
 
     @Test mutating func `a small part is passed at once, a large one is queued`() {
         #expect(arrive(0..<99) == .pass)
         #expect(arrive(99..<199) == .queued(isFirst: true))
         #expect(queue.next(longest: nil)?.bytes == 99..<199)
+    }
+
+    @Test mutating func `a large part that may be passed at once is queued behind another one, or if it is too long`() {
+        #expect(arrive(0..<200, passesLarge: true) == .pass)
+        #expect(arrive(200..<400, longest: 199, passesLarge: true) == .queued(isFirst: true))
+        #expect(arrive(400..<600, passesLarge: true) == .queued(isFirst: false))
     }
 
     @Test mutating func `without a least length, a part is queued only behind another one or if it is too long`() {

@@ -22,11 +22,27 @@ enum EventLoops {
     private static var count: Int { NIOSingletons.groupLoopCountSuggestion }
 }
 
-/// An event loop with a queue beside it, on which large parts are delivered while the loop reads the next ones.
-struct DeliveryLoop: Sendable {
+/// An event loop, and what its exchanges share.
+final class DeliveryLoop: Sendable {
     let eventLoop: any EventLoop
+    /// The queue on which large parts are passed to their handlers while the loop reads the next ones.
     let queue = DispatchQueue(label: "async-downloads.delivery", qos: .userInitiated)
     /// The clock that measures the callbacks on the loop.
     let clock = CallbackClock()
+    /// The buffers into which connections without TLS read.
+    let buffers = ReadBuffers()
+
+    private let largeBodies = Mutex(0)
+
+    init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    /// The number of exchanges that have received a large part and have not ended.
+    var largeBodyCount: Int { largeBodies.withLock { $0 } }
+
+    /// Counts an exchange that has received a large part.
+    func beginLargeBody() { largeBodies.withLock { $0 += 1 } }
+
+    /// Ends what ``beginLargeBody()`` has begun.
+    func endLargeBody() { largeBodies.withLock { $0 -= 1 } }
 }
 #endif

@@ -6,12 +6,18 @@ internal import NIOHTTP1
 
 /// A delegate that passes AsyncHTTPClient's callbacks to the handler of one exchange.
 ///
-/// Small parts of the body are passed on the event loop. Large ones, and those for which the handler isn't ready, are
-/// passed on its delivery queue (``PartQueue``). With TLS, large ones are passed on the event loop as well: decryption limits
-/// the rate, and a second thread gained nothing on two processors, but took 10 MiB of memory.
+/// Small parts of the body are passed on the event loop. So are large ones, as long as the loop has no other large body to
+/// read and the handler is fast: a part that another thread writes has to be loaded into that processor's cache, and the
+/// thread has to be resumed, which took 40 percent more processor time. Otherwise, large parts are passed on the loop's
+/// delivery queue (``PartQueue``), and so are those for which the handler isn't ready. With TLS, large parts are always
+/// passed on the event loop: decryption limits the rate, and a second thread gained nothing on two processors, but took
+/// 10 MiB of memory.
 final class ExchangeDelegate: HTTPClientResponseDelegate {
     private struct State {
         var hasHead = false
+        /// Whether the exchange counts as one with a large body.
+        var isLarge = false
+        var speed = HandlerSpeed()
         var parts: PartQueue<ByteBuffer>
         /// Whether the event loop waits for room in the queue.
         var isWaiting = false
@@ -21,12 +27,14 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         var room: EventLoopPromise<Void>?
     }
 
-    /// The number of bytes that are read from a connection at a time.
-    static let readLength = 256 << 10
     /// The number of bytes that are read from a connection with TLS, where each read takes more time.
     static let secureReadLength = 1 << 20
+    /// The number of bytes from which a part is large.
+    private static let largeLength = 128 << 10
     /// The number of queued bytes at which a connection isn't read.
-    private static let capacity = 3 * readLength
+    private static let capacity = 768 << 10
+    /// The same with a bandwidth limit, with which the queue is always full.
+    private static let limitedCapacity = 256 << 10
 
     private let handler: any ExchangeHandler
     private let loop: DeliveryLoop
@@ -48,7 +56,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         state = Mutex(
             State(
                 parts: PartQueue(
-                    leastLength: isSecure ? .max : Self.readLength / 2, joinedLength: Self.readLength,
+                    leastLength: isSecure ? .max : Self.largeLength, joinedLength: ReadBuffers.length,
                     capacity: Self.capacity)))
         self.handler = handler
         self.loop = loop
@@ -79,16 +87,16 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
         let longest = handler.longestPart
+        let isLarge = buffer.readableBytes >= Self.largeLength
+        if isLarge { countLargeBody() }
         let decision = state.withLock { state in
-            // With a bandwidth limit, the queue is always full.
-            state.parts.capacity = longest == nil ? Self.capacity : Self.readLength
-            return state.parts.arrived(buffer, longest: longest)
+            state.parts.capacity = longest == nil ? Self.capacity : Self.limitedCapacity
+            let passesLarge = !state.speed.isSlow && loop.largeBodyCount <= 1
+            return state.parts.arrived(buffer, longest: longest, passesLarge: passesLarge)
         }
         switch decision {
         case .pass:
-            let readiness = loop.clock.measure {
-                buffer.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
-            }
+            let readiness = loop.clock.measure { pass(buffer) }
             guard case .notYet(let gate) = readiness else { break }
             state.withLock { $0.parts.heldBack(buffer) }
             queueClock.begin()
@@ -121,13 +129,34 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         loop.queue.async { [self] in
             let longest = handler.longestPart
             guard let part = state.withLock({ $0.parts.next(longest: longest) }) else { return }
-            switch part.withUnsafeReadableBytes({ handler.exchangeReceivedBytes($0) }) {
+            switch pass(part) {
             case .ready: passed()
             case .notYet(let gate):
                 endWait { $0.parts.isHeldBack = true }
                 gate.onOpen { [self] in passed() }
             }
         }
+    }
+
+    /// Passes a part to the handler, and keeps its memory for another read.
+    private func pass(_ part: ByteBuffer) -> Readiness {
+        let start = part.readableBytes >= Self.largeLength ? ContinuousClock.now : nil
+        let readiness = part.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
+        loop.buffers.recycle(part)
+        if let start {
+            let time = ContinuousClock.now - start
+            state.withLock { $0.speed.took(time, for: part.readableBytes) }
+        }
+        return readiness
+    }
+
+    /// Counts this exchange as one with a large body, once.
+    private func countLargeBody() {
+        let isFirst = state.withLock { state in
+            defer { state.isLarge = true }
+            return !state.isLarge
+        }
+        if isFirst { loop.beginLargeBody() }
     }
 
     /// Continues when the handler is ready for another part.
@@ -195,6 +224,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
 
     private func report(_ end: ExchangeEnd) {
         whenEnded()
+        if state.withLock(\.isLarge) { loop.endLargeBody() }
         loop.clock.measure { handler.exchangeEnded(end) }
     }
 }

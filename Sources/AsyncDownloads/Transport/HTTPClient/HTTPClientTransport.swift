@@ -8,7 +8,7 @@ internal import NIOSSL
 
 /// The transport that uses AsyncHTTPClient.
 ///
-/// Bytes are delivered in callbacks on an event loop or on the loop's queue, in parts of up to 256 KiB, or 1 MiB with
+/// Bytes are delivered in callbacks on an event loop or on the loop's queue, in parts of up to 512 KiB, or 1 MiB with
 /// TLS. The future that a callback returns is the back-pressure: the connection isn't read before it succeeds.
 package final class HTTPClientTransport: Transport {
     /// The HTTP clients, one for each event loop.
@@ -61,18 +61,26 @@ package final class HTTPClientTransport: Transport {
         // counts.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = HostPool.size(
             forTransfers: maximumConnectionsPerHost)
+        self.configuration = configuration
+    }
+
+    /// Returns the configuration of a client whose connections read into `buffers`.
+    private func configuration(readingInto buffers: ReadBuffers) -> HTTPClient.Configuration {
+        var configuration = configuration
         configuration.http1_1ConnectionDebugInitializer = { channel in
             // Large reads make the engine fast: fewer system calls, and one write for each part. Only one read is done
             // at a time: each read takes memory, and bytes that are read together with the end of the connection may
             // not be delivered.
             let isSecure = (try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)) != nil
-            // Buffers that grow with the bodies made a large file over four connections slower, by a fifth to a half.
-            let allocator = FixedSizeRecvByteBufferAllocator(
-                capacity: isSecure ? ExchangeDelegate.secureReadLength : ExchangeDelegate.readLength)
+            // With TLS, the engine decrypts from these buffers into others.
+            let allocator: any RecvByteBufferAllocator =
+                isSecure
+                ? FixedSizeRecvByteBufferAllocator(capacity: ExchangeDelegate.secureReadLength)
+                : ReadBufferAllocator(buffers: buffers)
             return channel.setOption(.recvAllocator, value: allocator)
                 .flatMap { channel.setOption(.maxMessagesPerRead, value: 1) }
         }
-        self.configuration = configuration
+        return configuration
     }
 
     deinit {
@@ -127,7 +135,8 @@ package final class HTTPClientTransport: Transport {
                 state.clients = EventLoops.all.map { loop in
                     Client(
                         client: HTTPClient(
-                            eventLoopGroupProvider: .shared(loop.eventLoop), configuration: configuration),
+                            eventLoopGroupProvider: .shared(loop.eventLoop),
+                            configuration: configuration(readingInto: loop.buffers)),
                         loop: loop)
                 }
             }
