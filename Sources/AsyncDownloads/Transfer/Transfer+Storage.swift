@@ -57,6 +57,7 @@ extension Transfer {
             // This isn't a cancellation: regardless of the abandonment policy, the bytes of earlier runs are kept.
             update { state, decision in detach(id, error, policy: .pause, &state, &decision, at: now) }
         }
+        guard let last else { return nil }
         return withState { $0.machine.intent == .abandon } ? last : nil
     }
 

@@ -32,16 +32,24 @@ package struct FileFailure: Error, Sendable, Hashable {
     package var operation: String
     /// The last component of the path in question, never the whole path.
     package var name: String
-    /// The reason, in the words of the system or of the store.
-    package var reason: String
+    /// The reason in the words of the store; nil for the system's description of ``errno``.
+    private let ownReason: String?
 
-    package init(_ kind: Kind, errno: Int32, operation: String, name: String, reason: String) {
+    /// Creates a failure.
+    ///
+    /// - Parameter reason: The reason; nil for the system's description of `errno`.
+    package init(_ kind: Kind, errno: Int32, operation: String, name: String, reason: String? = nil) {
         self.kind = kind
         self.errno = errno
         self.operation = operation
         self.name = name
-        self.reason = reason
+        ownReason = reason
     }
+
+    /// The reason, in the words of the system or of the store.
+    ///
+    /// The system is asked only here, because most failures are missing files, which are not reported.
+    package var reason: String { ownReason ?? SystemErrorText.text(errno) }
 }
 
 extension FileFailure: CustomStringConvertible {

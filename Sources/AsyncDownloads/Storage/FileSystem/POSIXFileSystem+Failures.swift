@@ -18,8 +18,7 @@ extension POSIXFileSystem {
 
     /// Returns the failure for a system error number.
     static func failure(_ code: Int32, _ operation: String, _ name: String) -> FileFailure {
-        FileFailure(
-            kind(of: code), errno: code, operation: operation, name: name, reason: SystemErrorText.text(code))
+        FileFailure(kind(of: code), errno: code, operation: operation, name: name)
     }
 
     private static func kind(of code: Int32) -> FileFailure.Kind {

@@ -7,15 +7,7 @@ internal import Glibc
 #endif
 
 extension POSIXFileSystem {
-    package func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
-        guard let free = try freeSpace(in: directory) else { return Self.sizeLimit() }
-        return min(free, Self.sizeLimit() ?? free)
-    }
-
-    /// Returns the process's limit on the size of a file, or nil if it is unlimited.
-    ///
-    /// Allocating blocks does not reveal the limit, because it does not change the file's size.
-    private static func sizeLimit() -> Int64? {
+    package var fileSizeLimit: Int64? {
         #if canImport(Darwin) || canImport(Musl)
         let resource = RLIMIT_FSIZE
         #else

@@ -21,8 +21,9 @@ struct SubscriberDemands: Sendable, Hashable {
 
     /// The interval between checks of running exchanges, by which the idle timeout is exceeded by at most a quarter.
     var tickInterval: Duration {
-        guard let idleTimeout else { return .seconds(1) }
-        return max(.milliseconds(10), min(.seconds(1), idleTimeout / 4))
+        // A division of durations is slow.
+        guard let idleTimeout, idleTimeout < .seconds(4) else { return .seconds(1) }
+        return max(.milliseconds(10), idleTimeout / 4)
     }
 }
 

@@ -3,7 +3,7 @@
 /// Adding an element with the highest identifier takes O(1) steps, and finding or removing one O(log n) steps, averaged
 /// over many calls. Elements are changed in place.
 struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
-    private struct Entry: Sendable {
+    fileprivate struct Entry: Sendable {
         let id: ID
         /// The element; nil after it was removed, until the table is compacted.
         var element: Element?
@@ -23,14 +23,15 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
     var ids: [ID] { entries.compactMap { $0.element == nil ? nil : $0.id } }
 
     /// The elements in the order of their identifiers.
-    var elements: some Sequence<(id: ID, element: Element)> {
-        entries.lazy.compactMap { entry in entry.element.map { (id: entry.id, element: $0) } }
-    }
+    var elements: Elements { Elements(entries: entries) }
 
     /// Returns a copy of an element, or nil if there is none with this identifier.
     subscript(id: ID) -> Element? { index(of: id).flatMap { entries[$0].element } }
 
-    func contains(_ id: ID) -> Bool { index(of: id).map { entries[$0].element != nil } ?? false }
+    func contains(_ id: ID) -> Bool {
+        guard let index = index(of: id) else { return false }
+        return entries.withUnsafeBufferPointer { $0[index].element != nil }
+    }
 
     /// Returns the identifier of the first element for which `isWanted` returns true.
     func firstID(where isWanted: (Element) -> Bool) -> ID? {
@@ -39,7 +40,7 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
 
     /// Adds an element with an identifier that was not used before.
     mutating func insert(_ element: Element, id: ID) {
-        let position = position(of: id)
+        let position = entries.withUnsafeBufferPointer { Self.position(of: id, in: $0) }
         precondition(position == entries.count || entries[position].id != id, "\(id) is already used")
         entries.insert(Entry(id: id, element: element), at: position)
         count += 1
@@ -78,26 +79,53 @@ struct SerialTable<ID: SerialIdentifier, Element: Sendable>: Sendable {
     }
 
     private mutating func update<Value>(at index: Int, _ body: (inout Element) -> Value) -> Value? {
-        // The element is moved out of the table, so that it is uniquely referenced and can be changed in place.
-        guard var element = entries[index].element.take() else { return nil }
-        defer { entries[index].element = element }
-        return body(&element)
+        // Through a pointer, the element is neither copied nor moved out of the table and back.
+        entries.withUnsafeMutableBufferPointer { $0[index].element.update(body) }
     }
 
     /// Returns the position of the entry with this identifier, if there is one.
     private func index(of id: ID) -> Int? {
-        let position = position(of: id)
-        return position < entries.count && entries[position].id == id ? position : nil
+        entries.withUnsafeBufferPointer { entries in
+            let position = Self.position(of: id, in: entries)
+            return position < entries.count && entries[position].id == id ? position : nil
+        }
     }
 
     /// Returns the position of the first entry whose identifier isn't lower.
-    private func position(of id: ID) -> Int {
-        guard let last = entries.last, id.rawValue <= last.id.rawValue else { return entries.count }
+    private static func position(of id: ID, in entries: UnsafeBufferPointer<Entry>) -> Int {
+        guard !entries.isEmpty, id.rawValue <= entries[entries.count - 1].id.rawValue else { return entries.count }
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
             if entries[middle].id.rawValue < id.rawValue { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+}
+
+extension SerialTable {
+    /// The elements of a table with their identifiers.
+    struct Elements: Sequence, IteratorProtocol {
+        private let entries: [Entry]
+        private var position = 0
+
+        fileprivate init(entries: [Entry]) { self.entries = entries }
+
+        mutating func next() -> (id: ID, element: Element)? {
+            while position < entries.count {
+                defer { position += 1 }
+                if let element = entries[position].element { return (entries[position].id, element) }
+            }
+            return nil
+        }
+    }
+}
+
+extension Optional {
+    /// Changes the wrapped value in place, and returns what `body` returns; nil if there is none.
+    fileprivate mutating func update<Value>(_ body: (inout Wrapped) -> Value) -> Value? {
+        guard self != nil else { return nil }
+        // swift-format-ignore: NeverForceUnwrap
+        return body(&self!)
     }
 }

@@ -227,7 +227,9 @@ final class SimulatedFileSystem: FileSystem {
         }
     }
 
-    func availableSpace(in directory: String) throws(FileFailure) -> Int64? { nil }
+    func freeSpace(in directory: String) throws(FileFailure) -> Int64? { nil }
+
+    var fileSizeLimit: Int64? { nil }
 
     func volumeKind(of file: OpenFile) -> VolumeKind { .disk }
 
