@@ -41,6 +41,8 @@ struct PartQueue<Part: BodyPart>: Sendable {
     /// The length of the part that is being passed, or that holds the handler back.
     private var passing: Int?
     private var byteCount = 0
+    /// Whether no more is read until the queue is empty, because the next part is to be passed where it arrives.
+    private var isDraining = false
     private var end: ExchangeEnd?
     private var hasEnded = false
 
@@ -51,7 +53,7 @@ struct PartQueue<Part: BodyPart>: Sendable {
     }
 
     /// Whether another part must not be read.
-    var isFull: Bool { byteCount >= capacity }
+    var isFull: Bool { byteCount >= (isDraining && !isHeldBack ? 1 : capacity) }
 
     private var isEmpty: Bool { passing == nil && waiting.isEmpty }
 
@@ -59,12 +61,14 @@ struct PartQueue<Part: BodyPart>: Sendable {
     ///
     /// - Parameters:
     ///   - longest: The largest number of bytes that the handler takes at once; nil for any number.
-    ///   - passesLarge: Whether a large part is also passed at once, if nothing else requires it to wait.
+    ///   - passesLarge: Whether a large part is also passed at once, if nothing else requires it to wait. If this one
+    ///     waits for others, all of them are passed before more is read.
     mutating func arrived(_ part: Part, longest: Int?, passesLarge: Bool = false) -> Decision {
         let isFirst = isEmpty
         let isTooLong = longest.map { part.length > $0 } ?? false
         guard !isFirst || isTooLong || !passesLarge && part.length >= leastLength else { return .pass }
         byteCount += part.length
+        isDraining = passesLarge && !isTooLong
         if let last = waiting.indices.last, waiting[last].length + part.length <= joinedLength {
             waiting[last].append(part)
         } else {
@@ -98,6 +102,7 @@ struct PartQueue<Part: BodyPart>: Sendable {
         byteCount -= passing ?? 0
         (passing, isHeldBack) = (nil, false)
         guard waiting.isEmpty else { return (true, nil) }
+        isDraining = false
         defer { end = nil }
         return (false, end)
     }

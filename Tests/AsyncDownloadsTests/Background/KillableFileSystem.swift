@@ -163,9 +163,7 @@ final class KillableFileSystem: FileSystem {
         try run { _ throws(FileFailure) in try base.makeDirectory(path) }
     }
 
-    func freeSpace(in directory: String) throws(FileFailure) -> Int64? { nil }
-
-    var fileSizeLimit: Int64? { nil }
+    func availableSpace(in directory: String) throws(FileFailure) -> Int64? { nil }
 
     func volumeKind(of file: OpenFile) -> VolumeKind { .disk }
 

@@ -46,6 +46,28 @@ import Testing
         #expect(arrive(400..<600, passesLarge: true) == .queued(isFirst: false))
     }
 
+    @Test mutating func `a large part that waits only for others fills the queue until it is empty`() {
+        #expect(arrive(0..<150) == .queued(isFirst: true))
+        #expect(!queue.isFull)
+        #expect(arrive(150..<290, passesLarge: true) == .queued(isFirst: false))
+        #expect(queue.isFull)
+        for _ in 0..<2 {
+            #expect(queue.isFull)
+            _ = queue.next(longest: nil)
+            _ = queue.passed()
+        }
+        #expect(!queue.isFull)
+        #expect(arrive(290..<390) == .queued(isFirst: true))
+        #expect(!queue.isFull)
+    }
+
+    @Test mutating func `a queue that the handler holds back is filled up to its capacity`() {
+        #expect(arrive(0..<100, passesLarge: true) == .pass)
+        queue.heldBack(Part(bytes: 0..<100))
+        #expect(arrive(100..<200, passesLarge: true) == .queued(isFirst: false))
+        #expect(!queue.isFull)
+    }
+
     @Test mutating func `without a least length, a part is queued only behind another one or if it is too long`() {
         queue = PartQueue(leastLength: .max, joinedLength: 200, capacity: 300)
         #expect(arrive(0..<1000) == .pass)

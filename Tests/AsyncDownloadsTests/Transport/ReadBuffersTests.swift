@@ -66,6 +66,28 @@ import Testing
         #expect(Set(parts.map { address($0) }).count == 6)
     }
 
+    @Test func `the memory of several parts counts once`() {
+        var part = take()
+        part.writeString("first, second, third, fourth, fifth")
+        for _ in 0..<4 { buffers.recycle(part.readSlice(length: 7) ?? ByteBuffer()) }
+        var other = ByteBufferAllocator().buffer(capacity: ReadBuffers.length)
+        let memory = address(other)
+        buffers.recycle(other)
+        other = ByteBuffer()
+        #expect(address(take()) == memory)
+    }
+
+    @Test func `one buffer is left after trimming`() {
+        var parts = (0..<3).map { _ in take() }
+        let last = address(parts[2])
+        for part in parts { buffers.recycle(part) }
+        parts = []
+        buffers.trim()
+        parts = [take()]
+        #expect(address(parts[0]) == last)
+        buffers.trim()
+    }
+
     @Test func `a connection's first read is short, because the engine keeps its buffer`() {
         var allocator = ReadBufferAllocator(buffers: buffers)
         #expect(allocator.buffer(allocator: ByteBufferAllocator()).storageCapacity == 16 << 10)

@@ -42,7 +42,6 @@ extension BufferedPartial {
             claim: .new(), handle: handle, information: lock.information, volume: volumeKind)
         do {
             // The free space isn't checked: a few bytes are written at once, and a full disk loses none of them.
-            try file.checkSizeLimit(for: Int64(bytes.count), on: store.disk)
             try fill(file, with: bytes)
             // The name is not random, so another owner may have it where locks do not work.
             try file.checkOwnership(names, at: lock.path, on: store.disk)

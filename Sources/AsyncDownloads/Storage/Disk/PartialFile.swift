@@ -43,20 +43,7 @@ extension PartialFile {
 
     /// Throws if the volume has less free space than `length`, before a byte is written (rule 44).
     func checkSpace(for length: Int64, _ names: PartialNames, on disk: any FileSystem) throws(FileFailure) {
-        try checkSizeLimit(for: length, on: disk)
-        guard let free = try? disk.freeSpace(in: names.directory) else { return }
-        try check(length, free)
-    }
-
-    /// Throws if the process may not write a file of this length.
-    ///
-    /// Allocating blocks does not reveal the limit, because it does not change the file's size.
-    func checkSizeLimit(for length: Int64, on disk: any FileSystem) throws(FileFailure) {
-        if let limit = disk.fileSizeLimit { try check(length, limit) }
-    }
-
-    private func check(_ length: Int64, _ available: Int64) throws(FileFailure) {
-        guard available < length else { return }
+        guard let available = try? disk.availableSpace(in: names.directory), available < length else { return }
         throw FileFailure(
             .noSpace, errno: 0, operation: "allocate blocks for", name: handle.name,
             reason: "\(length) bytes are needed, and \(available) are available")

@@ -70,13 +70,8 @@ package protocol FileSystem: Sendable {
     /// Creates the directory, whose parent must exist.
     func makeDirectory(_ path: String) throws(FileFailure)
 
-    /// Returns the number of free bytes on the volume of the directory, or nil if it is unknown.
-    func freeSpace(in directory: String) throws(FileFailure) -> Int64?
-
-    /// The process's limit on the size of a file in bytes; nil for no limit.
-    ///
-    /// The system may end a process that writes beyond it.
-    var fileSizeLimit: Int64? { get }
+    /// Returns the maximum size of a new file in the directory, in bytes, or nil if it is unknown.
+    func availableSpace(in directory: String) throws(FileFailure) -> Int64?
 
     /// Returns the kind of the volume that contains the file.
     func volumeKind(of file: OpenFile) -> VolumeKind

@@ -49,7 +49,7 @@ extension POSIXFileSystem {
         _ = try call("allocate blocks for", file.name) { fcntl(file.number, F_PREALLOCATE, &store) }
     }
 
-    package func freeSpace(in directory: String) throws(FileFailure) -> Int64? {
+    func freeSpace(in directory: String) throws(FileFailure) -> Int64? {
         #if os(macOS) || os(iOS) || os(visionOS)
         // Unlike statfs(2), this includes space that the system can free for a file that the user requested.
         let values = try? URL(fileURLWithPath: directory).resourceValues(

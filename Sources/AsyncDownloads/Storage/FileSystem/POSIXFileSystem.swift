@@ -9,15 +9,20 @@ internal import Glibc
 /// The operating system's files.
 ///
 /// A write beyond the process's limit on file sizes makes the system send SIGXFSZ, which ends the process unless the
-/// program ignores that signal. A library must not change that for the whole program. A known length is therefore
-/// compared with the limit first. If the length is unknown and the signal is ignored, the failure is reported like a
-/// full disk.
+/// program ignores that signal. A library must not change that for the whole program. Each write is therefore compared
+/// with the limit first, and fails like one to a full disk.
 package struct POSIXFileSystem: FileSystem {
     /// The mode of finished files.
     let ordinaryMode: mode_t
+    /// Returns the process's limit on the size of a file in bytes; nil for no limit.
+    let sizeLimit: @Sendable () -> Int64?
 
-    package init() {
+    /// Creates the file system.
+    ///
+    /// - Parameter sizeLimit: Returns the limit on the size of a file; tests replace it.
+    package init(sizeLimit: @escaping @Sendable () -> Int64? = Self.systemSizeLimit) {
         ordinaryMode = 0o666 & ~Self.creationMask()
+        self.sizeLimit = sizeLimit
     }
 
     package func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {
@@ -47,6 +52,7 @@ package struct POSIXFileSystem: FileSystem {
     package func write(
         _ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64
     ) throws(FileFailure) {
+        try checkSizeLimit(offset, bytes.count, file)
         var written = 0
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])

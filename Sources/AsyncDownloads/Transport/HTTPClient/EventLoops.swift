@@ -43,6 +43,12 @@ final class DeliveryLoop: Sendable {
     func beginLargeBody() { largeBodies.withLock { $0 += 1 } }
 
     /// Ends what ``beginLargeBody()`` has begun.
-    func endLargeBody() { largeBodies.withLock { $0 -= 1 } }
+    func endLargeBody() {
+        let isLast = largeBodies.withLock { count in
+            count -= 1
+            return count == 0
+        }
+        if isLast { buffers.trim() }
+    }
 }
 #endif

@@ -37,6 +37,8 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     private static let limitedCapacity = 256 << 10
 
     private let handler: any ExchangeHandler
+    /// The buffers that parts are read into; nil with TLS, whose engine goes on to use those of its parts.
+    private let buffers: ReadBuffers?
     private let loop: DeliveryLoop
     private let whenEnded: @Sendable () -> Void
     private let state: Mutex<State>
@@ -59,6 +61,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
                     leastLength: isSecure ? .max : Self.largeLength, joinedLength: ReadBuffers.length,
                     capacity: Self.capacity)))
         self.handler = handler
+        buffers = isSecure ? nil : loop.buffers
         self.loop = loop
         self.whenEnded = whenEnded
     }
@@ -142,7 +145,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     private func pass(_ part: ByteBuffer) -> Readiness {
         let start = part.readableBytes >= Self.largeLength ? ContinuousClock.now : nil
         let readiness = part.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
-        loop.buffers.recycle(part)
+        buffers?.recycle(part)
         if let start {
             let time = ContinuousClock.now - start
             state.withLock { $0.speed.took(time, for: part.readableBytes) }

@@ -31,7 +31,21 @@ final class ReadBuffers: Sendable {
     /// Memory that was not allocated here is ignored.
     func recycle(_ buffer: ByteBuffer) {
         guard buffer.storageCapacity == Self.length else { return }
-        unused.withLock { if $0.count < Self.capacity { $0.append(buffer) } }
+        let address = Self.address(of: buffer)
+        unused.withLock { buffers in
+            // The parts of one read that are passed separately have the same memory.
+            guard buffers.count < Self.capacity, !buffers.contains(where: { Self.address(of: $0) == address }) else {
+                return
+            }
+            buffers.append(buffer)
+        }
+    }
+
+    /// Releases all unused buffers but one.
+    func trim() { unused.withLock { $0.removeFirst(max(0, $0.count - 1)) } }
+
+    private static func address(of buffer: ByteBuffer) -> UnsafeRawPointer? {
+        buffer.withVeryUnsafeBytes { $0.baseAddress }
     }
 }
 

@@ -65,32 +65,6 @@ struct BufferedPartialTests {
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
     }
 
-    @Test(arguments: [999, 1000])
-    func `rule 44: no byte is written beyond the process's limit, since the system would end the process`(
-        limit: Int64
-    ) throws {
-        var files = PretendingFileSystem(locks: .pretended, fileSizeLimit: limit)
-        let writes = Counter()
-        files.writing = { _ in
-            _ = writes.enter()
-            return nil
-        }
-        let store = DiskStore(
-            disk: files, durability: .processCrash, bootID: "boot", bufferedLength: SampleObject.length)
-        let partial = try store.open(directory.location)
-        try partial.begin(representation(length: 1000))
-        try partial.write(.first, 0..<1000)
-        if limit == 1000 {
-            try partial.place(at: [directory.destination], length: 1000)[0].get()
-        } else {
-            let error = #expect(throws: DownloadError.self) {
-                try partial.place(at: [directory.destination], length: 1000)[0].get()
-            }
-            #expect(error?.code == .diskFull)
-            #expect(writes.enter() == 1)
-        }
-    }
-
     @Test func `a longer file has a partial file from the beginning`() throws {
         let partial = try open()
         try partial.begin(representation(length: SampleObject.length + 1))

@@ -38,9 +38,9 @@ extension ForwardingFileSystem {
 
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool { try base.lock(file) }
 
-    func freeSpace(in directory: String) throws(FileFailure) -> Int64? { try base.freeSpace(in: directory) }
-
-    var fileSizeLimit: Int64? { base.fileSizeLimit }
+    func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
+        try base.availableSpace(in: directory)
+    }
 
     func information(of file: OpenFile) throws(FileFailure) -> FileInformation { try base.information(of: file) }
 

@@ -12,10 +12,8 @@ struct PretendingFileSystem: ForwardingFileSystem {
     }
 
     var locks: Locks
-    /// The free space, if it is not the real one.
+    /// The available space, if it is not the real one.
     var space: Int64?
-    /// The process's limit on the size of a file.
-    var fileSizeLimit: Int64?
     /// The kind of the volume, if it is not the real one.
     var volume: VolumeKind?
     /// The owner and the permissions of a file, if they are not the real ones.
@@ -39,9 +37,9 @@ struct PretendingFileSystem: ForwardingFileSystem {
         }
     }
 
-    func freeSpace(in directory: String) throws(FileFailure) -> Int64? {
+    func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
         if let space { return space }
-        return try base.freeSpace(in: directory)
+        return try base.availableSpace(in: directory)
     }
 
     func open(_ path: String, _ purpose: OpenPurpose) throws(FileFailure) -> OpenFile {

@@ -227,9 +227,7 @@ final class SimulatedFileSystem: FileSystem {
         }
     }
 
-    func freeSpace(in directory: String) throws(FileFailure) -> Int64? { nil }
-
-    var fileSizeLimit: Int64? { nil }
+    func availableSpace(in directory: String) throws(FileFailure) -> Int64? { nil }
 
     func volumeKind(of file: OpenFile) -> VolumeKind { .disk }
 

@@ -1,0 +1,49 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Tests of the operating system's files.
+@Suite(.endsWhenHung) struct POSIXFileSystemTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func path(_ name: String) -> String { "\(directory.path)/\(name)" }
+
+    /// Writes `count` bytes at an offset.
+    private func write(_ count: Int, at offset: Int64, to file: OpenFile, _ files: POSIXFileSystem) throws(FileFailure)
+    {
+        let result = [UInt8](repeating: 7, count: count).withUnsafeBytes { bytes in
+            Result { () throws(FileFailure) in try files.write(bytes, to: file, at: offset) }
+        }
+        try result.get()
+    }
+
+    @Test func `rule 44: nothing is written beyond the process's limit on file sizes`() throws {
+        let files = POSIXFileSystem(sizeLimit: { 1000 })
+        let file = try files.open(path("file"), .new)
+        defer { files.close(file) }
+        try write(600, at: 0, to: file, files)
+        for (offset, count) in [(600, 401), (1000, 1), (.max, 1)] as [(Int64, Int)] {
+            let failure = #expect(throws: FileFailure.self) { try write(count, at: offset, to: file, files) }
+            #expect(failure?.kind == .noSpace)
+        }
+        #expect(try files.information(of: file).size == 600)
+        try write(400, at: 600, to: file, files)
+        #expect(try files.information(of: file).size == 1000)
+        #expect(try #require(try files.availableSpace(in: directory.path)) <= 1000)
+    }
+
+    @Test func `the limit on file sizes is that of the process`() throws {
+        var limit = rlimit()
+        #if canImport(Darwin) || canImport(Musl)
+        getrlimit(RLIMIT_FSIZE, &limit)
+        #else
+        getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+        #endif
+        let expected = limit.rlim_cur < UInt64(Int64.max) ? Int64(limit.rlim_cur) : nil
+        #expect(POSIXFileSystem.systemSizeLimit() == expected)
+    }
+}
