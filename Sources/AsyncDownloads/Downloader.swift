@@ -165,9 +165,9 @@ public final class Downloader: Sendable {
     ///
     /// A change applies at once, also to running downloads. The connections of large files have about equal shares.
     /// Bytes are counted when they are written, including those that have to be received again. Of each connection, up
-    /// to 768 KiB that wait are in memory, with TLS 1.25 MiB, with URLSession on Linux 8 MiB; a pause drops them. Time
-    /// in which a download waits for its share doesn't count toward its idle timeout, but toward its deadline. A value
-    /// below 1 counts as 1. The transfers of a background session aren't limited.
+    /// to 1.25 MiB that wait are in memory, with URLSession on Linux 8 MiB; a pause drops them. Time in which a download
+    /// waits for its share doesn't count toward its idle timeout, but toward its deadline. A value below 1 counts as 1.
+    /// The transfers of a background session aren't limited.
     public var bandwidthLimit: Int64? {
         get { environment.bandwidth.limit }
         set { environment.bandwidth.limit = newValue }

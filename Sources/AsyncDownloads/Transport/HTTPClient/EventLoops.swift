@@ -40,15 +40,17 @@ final class DeliveryLoop: Sendable {
     var largeBodyCount: Int { largeBodies.withLock { $0 } }
 
     /// Counts an exchange that has received a large part.
-    func beginLargeBody() { largeBodies.withLock { $0 += 1 } }
+    func beginLargeBody() { changeLargeBodies(by: 1) }
 
     /// Ends what ``beginLargeBody()`` has begun.
-    func endLargeBody() {
-        let isLast = largeBodies.withLock { count in
-            count -= 1
-            return count == 0
+    func endLargeBody() { changeLargeBodies(by: -1) }
+
+    private func changeLargeBodies(by difference: Int) {
+        largeBodies.withLock { count in
+            count += difference
+            // Under the lock, so that the last change decides.
+            buffers.adapt(toLargeBodies: count)
         }
-        if isLast { buffers.trim() }
     }
 }
 #endif

@@ -8,8 +8,8 @@ internal import NIOSSL
 
 /// The transport that uses AsyncHTTPClient.
 ///
-/// Bytes are delivered in callbacks on an event loop or on the loop's queue, in parts of up to 512 KiB, or 1 MiB with
-/// TLS. The future that a callback returns is the back-pressure: the connection isn't read before it succeeds.
+/// Bytes are delivered in callbacks on an event loop or on the loop's queue, in parts of up to 1 MiB. The future that a
+/// callback returns is the back-pressure: the connection isn't read before it succeeds.
 package final class HTTPClientTransport: Transport {
     /// The HTTP clients, one for each event loop.
     ///
