@@ -78,7 +78,8 @@ enum ProgressChanges {
     #if canImport(Darwin)
     static func inTurn<Value>(_ change: () -> Value) -> Value { change() }
     #else
-    private static let lock = Mutex(())
+    // The thread sanitizer takes accesses of a value without a size for races.
+    private static let lock = Mutex(0)
 
     static func inTurn<Value>(_ change: () -> Value) -> Value {
         lock.withLock { _ in change() }

@@ -55,6 +55,9 @@ struct PartQueue<Part: BodyPart>: Sendable {
     /// Whether another part must not be read.
     var isFull: Bool { byteCount >= (isDraining && !isHeldBack ? 1 : capacity) }
 
+    /// Lets more be read before the queue is empty.
+    mutating func stopDraining() { isDraining = false }
+
     private var isEmpty: Bool { passing == nil && waiting.isEmpty }
 
     /// Adds a part that has arrived, unless it is to be passed at once.

@@ -61,6 +61,14 @@ import Testing
         #expect(!queue.isFull)
     }
 
+    @Test mutating func `a queue that empties slowly is filled up to its capacity`() {
+        #expect(arrive(0..<150) == .queued(isFirst: true))
+        #expect(arrive(150..<290, passesLarge: true) == .queued(isFirst: false))
+        #expect(queue.isFull)
+        queue.stopDraining()
+        #expect(!queue.isFull)
+    }
+
     @Test mutating func `a queue that the handler holds back is filled up to its capacity`() {
         #expect(arrive(0..<100, passesLarge: true) == .pass)
         queue.heldBack(Part(bytes: 0..<100))

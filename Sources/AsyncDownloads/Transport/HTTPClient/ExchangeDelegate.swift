@@ -31,6 +31,8 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     static let secureReadLength = 1 << 20
     /// The number of bytes from which a part is large.
     private static let largeLength = 128 << 10
+    /// The number of bytes that a slow handler takes at once.
+    private static let slowLength = 128 << 10
     /// The number of queued bytes at which a connection isn't read.
     private static let capacity = 768 << 10
     /// The same with a bandwidth limit, with which the queue is always full.
@@ -130,8 +132,12 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     /// Each part is enqueued separately, so that the exchanges of one queue take turns.
     private func passNextOnQueue() {
         loop.queue.async { [self] in
-            let longest = handler.longestPart
-            guard let part = state.withLock({ $0.parts.next(longest: longest) }) else { return }
+            let limit = handler.longestPart
+            let part = state.withLock { state in
+                // The event loop waits for a slow handler as long as it takes parts.
+                state.parts.next(longest: state.speed.isSlow ? min(limit ?? .max, Self.slowLength) : limit)
+            }
+            guard let part else { return }
             switch pass(part) {
             case .ready: passed()
             case .notYet(let gate):
@@ -184,6 +190,8 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         var isSlow = false
         while true {
             let (signal, promise) = state.withLock { state -> (DispatchSemaphore?, EventLoopPromise<Void>?) in
+                // A queue that empties slowly isn't waited for.
+                if isSlow { state.parts.stopDraining() }
                 guard state.parts.isFull else { return (nil, nil) }
                 if state.parts.isHeldBack || isSlow {
                     state.room = loop.eventLoop.makePromise()
