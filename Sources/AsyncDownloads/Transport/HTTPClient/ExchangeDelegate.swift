@@ -39,7 +39,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     private static let limitedCapacity = 256 << 10
 
     private let handler: any ExchangeHandler
-    /// The buffers that parts are read into; nil with TLS, whose engine goes on to use those of its parts.
+    /// The buffers that parts are read into; nil with TLS, because NIOSSL uses the buffers of its parts again.
     private let buffers: ReadBuffers?
     private let loop: DeliveryLoop
     private let whenEnded: @Sendable () -> Void

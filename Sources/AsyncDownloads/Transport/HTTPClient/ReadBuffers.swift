@@ -23,7 +23,7 @@ final class ReadBuffers: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns an empty buffer that nobody else uses.
+    /// Returns an empty buffer whose memory is not used elsewhere.
     func take(from allocator: ByteBufferAllocator) -> ByteBuffer {
         let (buffer, length) = state.withLock { state -> (ByteBuffer?, Int) in
             while var buffer = state.unused.popLast() {
