@@ -31,7 +31,7 @@ struct ConnectionCollapseTests {
         fixture.run(20) { count, _ in Double(count) * 10 }
         #expect(fixture.numbers == [1, 2, 4, 8, 16])
         fixture = ControllerFixture()
-        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.runUntilStep()
         fixture.run(10) { _, _ in 0 }
         fixture.run(40) { count, _ in Double(count) * 10 }
         #expect(fixture.controller.worthwhile == 16 && fixture.controller.number == 16)

@@ -120,7 +120,7 @@ struct ConnectionControllerTests {
 
     @Test func `a step ends when the turn of the transfer does`() {
         var fixture = ControllerFixture()
-        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.runUntilStep()
         fixture.sample.mayTry = false
         fixture.run(0.125) { _, _ in 10 }
         #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)
@@ -133,7 +133,7 @@ struct ConnectionControllerTests {
 
     @Test func `a step that an expired URL interrupts is tried again at once when there is a fresh one`() {
         var fixture = ControllerFixture()
-        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.runUntilStep()
         fixture.sample.mayRequest = false
         fixture.run(5) { _, _ in 10 }
         #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)
@@ -200,7 +200,7 @@ struct ConnectionControllerTests {
 
     @Test func `the start of another file takes a step back, and it is tried again`() {
         var fixture = ControllerFixture()
-        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.runUntilStep()
         #expect(fixture.controller.number == 2)
         fixture.controller.disturbed(by: .otherTransfer, at: fixture.now)
         #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)
@@ -239,7 +239,7 @@ struct ConnectionControllerTests {
 
     @Test func `a smaller bound ends a step that is being judged`() {
         var fixture = ControllerFixture()
-        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.runUntilStep()
         fixture.sample.bound = 1
         fixture.run(0.125) { _, _ in 10 }
         #expect(fixture.controller.number == 1 && !fixture.controller.isTrying)

@@ -48,7 +48,7 @@ struct ConnectionRefusalTests {
 
     @Test func `a limit that was found beside another file doesn't outlast it`() {
         var fixture = ControllerFixture()
-        while !fixture.controller.isTrying { fixture.run(0.125) { _, _ in 10 } }
+        fixture.runUntilStep()
         #expect(fixture.controller.refused(aliveCount: 1, at: fixture.now) == 1)
         fixture.run(40) { _, _ in 10 }
         #expect(fixture.controller.number == 1)

@@ -34,4 +34,9 @@ struct ControllerFixture {
             if number != numbers.last { numbers.append(number) }
         }
     }
+
+    /// Runs at 10 megabytes per second, whatever the number, until a step begins.
+    mutating func runUntilStep() {
+        while !controller.isTrying { run(0.125) { _, _ in 10 } }
+    }
 }
