@@ -64,7 +64,6 @@ public final class Downloader: Sendable {
                 policy: configuration.memoryPressurePolicy, bodies: configuration.partialBodies, registry: registry,
                 log: log, whenChanged: { connections.pressureChanged(to: $0, at: time.now) }),
             defaults: configuration.requestDefaults,
-            waitsForDisk: configuration.durability == .powerLoss,
             containers: containers.map { AppContainers($0, groups: configuration.appGroupIdentifiers) },
             partialsDirectory: configuration.partialsDirectory,
             spillDirectory: spillDirectory)

@@ -42,9 +42,18 @@ extension Partial {
 
     package func confirmCredentials() {}
 
+    /// Waits for the disk.
+    package func place(
+        at targets: [PlacementTarget], length: Int64, completion: @escaping PlacementCompletion
+    ) -> [Result<String, DownloadError>]? {
+        place(at: targets, length: length)
+    }
+
     package var allowsGaps: Bool { true }
 
     package var isInMemory: Bool { false }
+
+    package var waitsForDisk: Bool { false }
 
     package func moveToDisk() {}
 

@@ -181,6 +181,9 @@ package struct UnfinishedPartial: Sendable, Hashable {
     }
 }
 
+/// A closure that is called with the results of a placement, the path or the error for each target.
+package typealias PlacementCompletion = @Sendable ([Result<String, DownloadError>]) -> Void
+
 /// An open partial file and its checkpoint, owned until ``close()``, ``discard()``, or ``place(at:length:)``.
 ///
 /// Each of these waits for a call in progress. Afterwards every call fails or does nothing.
@@ -256,6 +259,9 @@ package protocol Partial: AnyObject, Sendable {
     /// Whether the bytes are in memory only.
     var isInMemory: Bool { get }
 
+    /// Whether operations may wait until the disk has written many bytes.
+    var waitsForDisk: Bool { get }
+
     /// Moves the bytes from memory to disk and syncs them; does nothing if they are already on disk.
     ///
     /// Bytes may be written at the same time; such a write does not wait for the sync.
@@ -271,6 +277,16 @@ package protocol Partial: AnyObject, Sendable {
     /// placed files. Errors are reported per target; after an error the partial is kept unless another target received
     /// the file.
     func place(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>]
+
+    /// Places the finished file as ``place(at:length:)-([PlacementTarget],_)`` does, without waiting for the disk if
+    /// the store can place several files together.
+    ///
+    /// - Parameter completion: A closure that is called with the results if the function returns nil, once, on any
+    ///   thread.
+    /// - Returns: The results, or nil if `completion` is called with them.
+    func place(
+        at targets: [PlacementTarget], length: Int64, completion: @escaping PlacementCompletion
+    ) -> [Result<String, DownloadError>]?
 
     /// Releases the partial and keeps it on disk as last saved or marked.
     ///

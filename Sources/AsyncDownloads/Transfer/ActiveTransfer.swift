@@ -20,12 +20,11 @@ extension Transfer {
         let bandwidth: BandwidthLimiter
         let queue: DispatchQueue
 
-        /// - Parameter target: The queue whose threads run the work; nil to run it on a thread of its own.
-        init(key: TransferKey, location: PartialLocation, bandwidth: BandwidthLimiter, target: DispatchQueue?) {
+        init(key: TransferKey, location: PartialLocation, bandwidth: BandwidthLimiter) {
             self.key = key
             self.location = location
             self.bandwidth = bandwidth
-            queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated, target: target)
+            queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated, target: storeQueue)
         }
     }
 }

@@ -61,16 +61,24 @@ struct FileDelivery {
         }
     }
 
-    /// Serves the recipients, none of which has a result yet.
+    /// The targets of a round, and the recipients for which they are.
+    struct Round: Sendable {
+        fileprivate(set) var targets: [PlacementTarget] = []
+        fileprivate var takers: [PlacementTarget.Place: [Recipient]] = [:]
+    }
+
+    /// The path of a placed file, or the reason why a target has none.
+    typealias Placed = Result<String, DownloadError>
+
+    /// Serves the recipients that need no file, and returns those that do, or nil; none of them has a result yet.
     ///
     /// - Parameters:
     ///   - serverDigest: The digest that the server sent. It is checked for recipients that expect no checksum
     ///     themselves.
     ///   - isWanted: Returns whether a file may still be placed. It is called after the verification, which may take
     ///     long.
-    mutating func serve(_ recipients: [Recipient], serverDigest: Checksum?, isWanted: () -> Bool) {
-        var targets: [PlacementTarget] = []
-        var takers: [PlacementTarget.Place: [Recipient]] = [:]
+    mutating func prepare(_ recipients: [Recipient], serverDigest: Checksum?, isWanted: () -> Bool) -> Round? {
+        var round = Round()
         for recipient in recipients {
             let expected = recipient.request.checksum
             do throws(DownloadError) {
@@ -87,15 +95,43 @@ struct FileDelivery {
                 results[recipient.id] = contents().map { file(nil, of: recipient.request, data: $0) }
                 continue
             }
-            if takers[target.place] == nil { targets.append(target) }
-            takers[target.place, default: []].append(recipient)
+            if round.takers[target.place] == nil { round.targets.append(target) }
+            round.takers[target.place, default: []].append(recipient)
         }
-        guard !targets.isEmpty, isWanted() else { return }
-        for (target, outcome) in zip(targets, place(at: targets)) {
-            for taker in takers[target.place] ?? [] {
+        return round.targets.isEmpty || !isWanted() ? nil : round
+    }
+
+    /// Places the file, or copies of it, at the targets of a round.
+    ///
+    /// - Parameter completion: A closure that is called with the outcomes if the function returns nil.
+    /// - Returns: The outcome for each target, or nil if `completion` is called with them, on any thread.
+    func place(_ round: Round, completion: @escaping PlacementCompletion) -> [Placed]? {
+        for target in round.targets {
+            guard case .path(let path, _) = target.place else { continue }
+            environment.destinations.waitUntilFree(path, for: digest)
+        }
+        if let placedPath { return environment.store.place(copyOf: placedPath, at: round.targets, for: location) }
+        return partial.place(at: round.targets, length: length, completion: completion)
+    }
+
+    /// Records the outcomes for the targets of a round.
+    mutating func take(_ outcomes: [Placed], of round: Round) {
+        let outcomes = placedPath == nil ? keepUnplaced(outcomes) : outcomes
+        for (target, outcome) in zip(round.targets, outcomes) {
+            for taker in round.takers[target.place] ?? [] {
                 results[taker.id] = outcome.map { file($0, of: taker.request) }
             }
         }
+    }
+
+    /// Keeps the bytes for a later request if a target has no file; this is added to its error.
+    private mutating func keepUnplaced(_ outcomes: [Placed]) -> [Placed] {
+        placedPath = outcomes.lazy.compactMap { try? $0.get() }.first
+        guard outcomes.contains(where: { $0.code != nil }) else { return outcomes }
+        let kept = keep()
+        let results = outcomes.map { outcome in outcome.mapError { $0.keeping(kept) } }
+        if placedPath == nil, case .failure(let error)? = results.first { failure = error }
+        return results
     }
 
     /// Discards or closes the partial file if it was not moved to a destination.
@@ -151,22 +187,6 @@ struct FileDelivery {
         } catch {
             throw DownloadError(.storageFailure, "the file that was placed cannot be read", underlyingError: error)
         }
-    }
-
-    /// Places the file, or copies of it, at the targets.
-    private mutating func place(at targets: [PlacementTarget]) -> [Result<String, DownloadError>] {
-        for target in targets {
-            guard case .path(let path, _) = target.place else { continue }
-            environment.destinations.waitUntilFree(path, for: digest)
-        }
-        if let placedPath { return environment.store.place(copyOf: placedPath, at: targets, for: location) }
-        let outcomes = partial.place(at: targets, length: length)
-        placedPath = outcomes.lazy.compactMap { try? $0.get() }.first
-        guard outcomes.contains(where: { $0.code != nil }) else { return outcomes }
-        let kept = keep()
-        let results = outcomes.map { outcome in outcome.mapError { $0.keeping(kept) } }
-        if placedPath == nil, case .failure(let error)? = results.first { failure = error }
-        return results
     }
 
     /// Keeps a complete file that could not be placed, for a later request.

@@ -15,12 +15,39 @@ extension Transfer {
             } catch {
                 return finished(.failure(error))
             }
-            while let (recipients, digest) = nextRecipients(delivery, of: representation) {
-                delivery.serve(recipients, serverDigest: digest) { withState { $0.machine.intent != .discard } }
-            }
-            delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
-            finished(.success(delivery.results))
+            deliver(&delivery, of: representation)
         }
+    }
+
+    /// Serves the subscribers in rounds until each one has a result; runs on the transfer's queue.
+    private func deliver(_ delivery: inout FileDelivery, of representation: Representation) {
+        while let (recipients, digest) = nextRecipients(delivery, of: representation) {
+            let isWanted = { [self] in withState { $0.machine.intent != .discard } }
+            guard let round = delivery.prepare(recipients, serverDigest: digest, isWanted: isWanted) else { continue }
+            guard let outcomes = place(round, delivery, of: representation) else { return }
+            delivery.take(outcomes, of: round)
+        }
+        delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
+        finished(.success(delivery.results))
+    }
+
+    /// Places the file for a round, and returns the outcomes, or nil if the delivery continues when it is placed.
+    private func place(
+        _ round: FileDelivery.Round, _ delivery: FileDelivery, of representation: Representation
+    ) -> [FileDelivery.Placed]? {
+        let queue = work.queue
+        // Until then, the queue performs nothing else.
+        queue.suspend()
+        let outcomes = delivery.place(round) { [self] outcomes in
+            Self.storeQueue.async { [self] in
+                var delivery = delivery
+                delivery.take(outcomes, of: round)
+                deliver(&delivery, of: representation)
+                queue.resume()
+            }
+        }
+        if outcomes != nil { queue.resume() }
+        return outcomes
     }
 
     /// Returns the subscribers without a result, or nil if each one has a result; after that, no subscriber can attach.

@@ -1,10 +1,24 @@
+internal import Dispatch
 internal import Foundation
 
 /// The store's operations for a transfer, which run in order on the transfer's own queue.
 extension Transfer {
     func onPartial(_ body: @escaping @Sendable (any Partial) -> Void) {
         work.queue.async { [self] in
-            if let partial = withState({ $0.partial }) { body(partial) }
+            guard let partial = withState({ $0.partial }) else { return }
+            if partial.waitsForDisk { waitForDisk { body(partial) } } else { body(partial) }
+        }
+    }
+
+    /// Performs the rest of the present operation on a thread of its own.
+    ///
+    /// The transfers share few threads, of which a sync would take one from the others for a long time.
+    private func waitForDisk(_ body: @escaping @Sendable () -> Void) {
+        let queue = work.queue
+        queue.suspend()
+        DispatchQueue(label: "async-downloads.sync", qos: .userInitiated).async {
+            body()
+            queue.resume()
         }
     }
 
@@ -84,7 +98,10 @@ extension Transfer {
             state.machine.phase != .finishing
         else { return }
         state.isMovingToDisk = true
-        decision.effects.append(DeferredEffect { [self] in work.queue.async { [self] in moveToDisk() } })
+        decision.effects.append(
+            DeferredEffect { [self] in
+                work.queue.async { [self] in waitForDisk { [self] in moveToDisk() } }
+            })
     }
 
     private func moveToDisk() {

@@ -196,8 +196,7 @@ final class Transfer: Sendable {
         return ActiveTransfer(
             work: Work(
                 key: key, location: environment.location(of: request, key, at: place),
-                bandwidth: BandwidthLimiter(limit: request.bandwidthLimit, time: environment.time),
-                target: environment.waitsForDisk ? nil : storeQueue),
+                bandwidth: BandwidthLimiter(limit: request.bandwidthLimit, time: environment.time)),
             state: State(machine: machine))
     }
 

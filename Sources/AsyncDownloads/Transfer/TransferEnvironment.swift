@@ -17,8 +17,6 @@ final class TransferEnvironment: Sendable {
     let suspensionGuard: SuspensionGuard
     let pressureResponder: MemoryPressureResponder
     let defaults: RequestDefaults
-    /// Whether most files are synced, so that few threads would do nothing but wait for the disk.
-    let waitsForDisk: Bool
     /// The containers of the app, which may move between launches; nil on systems without any.
     let containers: AppContainers?
     private let seeds = Mutex(SplitMix64(seed: UInt64.random(in: .min ... .max)))
@@ -32,7 +30,7 @@ final class TransferEnvironment: Sendable {
         connections: ConnectionCoordinator,
         registry: TransferRegistry, time: any TimeSource, destinations: DestinationReservations, log: Log,
         suspensionGuard: SuspensionGuard, pressureResponder: MemoryPressureResponder, defaults: RequestDefaults,
-        waitsForDisk: Bool, containers: AppContainers?, partialsDirectory: URL?, spillDirectory: URL
+        containers: AppContainers?, partialsDirectory: URL?, spillDirectory: URL
     ) {
         self.transport = transport
         self.store = store
@@ -48,7 +46,6 @@ final class TransferEnvironment: Sendable {
         self.suspensionGuard = suspensionGuard
         self.pressureResponder = pressureResponder
         self.defaults = defaults
-        self.waitsForDisk = waitsForDisk
         self.containers = containers
         self.partialsDirectory = partialsDirectory
         self.spillDirectory = spillDirectory

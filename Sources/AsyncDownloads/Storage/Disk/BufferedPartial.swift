@@ -68,6 +68,8 @@ final class BufferedPartial: Partial {
 
     var volume: UInt64? { lock.volume }
 
+    var waitsForDisk: Bool { store.synchronizes && state.withLock { $0.hasMoved } }
+
     var allowsGaps: Bool { volumeKind != .diskWithoutGaps }
 
     func begin(_ representation: Representation) throws(DownloadError) {

@@ -14,8 +14,7 @@ extension DiskPartial {
         if placement.isFinished {
             finish(&placement)
         } else {
-            _ = placement.synchronizeOtherDirectories()
-            placement.synchronizeOwnDirectory()
+            placement.synchronizeDirectories(with: store.synchronizeDirectoryRetrying)
             if (try? file.checkOwnership(names, on: store.disk)) != nil {
                 try? store.disk.setPermissions(.ownerOnly, of: file.handle)
             }
@@ -87,8 +86,7 @@ extension DiskStore {
                 volume: disk.volumeKind(of: handle))
             var placement = Placement(store: self, names: names(of: location), file: file, isTaken: true)
             for target in targets where !target.isExactly(path) { placement.put(at: target) }
-            _ = placement.synchronizeOtherDirectories()
-            placement.synchronizeOwnDirectory()
+            placement.synchronizeDirectories(with: synchronizeDirectoryRetrying)
             var results = placement.results.makeIterator()
             return targets.map { target in
                 // A subscriber may request the path that the file already has.

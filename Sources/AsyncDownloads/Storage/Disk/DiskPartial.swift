@@ -64,6 +64,8 @@ final class DiskPartial: Partial {
 
     var volume: UInt64? { lock.volume }
 
+    var waitsForDisk: Bool { store.synchronizes || withState { $0.file?.volume == .other } }
+
     var allowsGaps: Bool { withState { $0.file?.volume != .diskWithoutGaps } }
 
     deinit {

@@ -12,6 +12,7 @@ package struct DiskStore: PartialStore {
     /// The length up to which the bytes of a new file are kept in memory until it is complete.
     let bufferedLength: Int64
     private let directorySyncs = SharedSyncs()
+    let placementGroups = PlacementGroups()
 
     /// Creates a store that uses the operating system's files.
     package init(durability: Durability = .powerLoss, bufferedLength: Int64 = BufferedPartial.maximumLength) {

@@ -1,5 +1,5 @@
 /// The placement of one finished file at its destinations.
-struct Placement {
+struct Placement: Sendable {
     let store: DiskStore
     let names: PartialNames
     let file: PartialFile
@@ -13,7 +13,7 @@ struct Placement {
     /// The name that an earlier process was about to give to this file when it ended.
     var interruptedName: String?
     /// A closure that is called with the chosen name before the file gets it.
-    var willTakeName: (String) -> Void = { _ in }
+    var willTakeName: @Sendable (String) -> Void = { _ in }
     /// The directories of the targets, in the order of ``results``.
     private var directories: [ByteText] = []
 
@@ -35,11 +35,7 @@ struct Placement {
 
     /// Places the file itself at the target, or a copy if another target has the file.
     mutating func put(at target: PlacementTarget) {
-        let directory =
-            switch target.place {
-            case .path(let path, _): PartialNames.directory(of: path)
-            case .directory(let path, _, _, _): path
-            }
+        let directory = target.place.directory
         directories.append(ByteText(directory))
         do {
             try checkWay(to: target)
@@ -151,29 +147,39 @@ struct Placement {
 
     var disk: any FileSystem { store.disk }
 
+    /// A function that syncs a directory.
+    typealias DirectorySync = (String) throws(FileFailure) -> Void
+
+    /// Syncs the directories of all targets, each with a call of `synchronize`.
+    mutating func synchronizeDirectories(with synchronize: DirectorySync) {
+        for directory in Set(directories) { self.synchronize(directory, with: synchronize) }
+    }
+
     /// Syncs the target directories other than the partial's own; returns false if one cannot be synced.
     mutating func synchronizeOtherDirectories() -> Bool {
         let own = ByteText(names.directory)
         guard directories.contains(where: { $0 != own }) else { return true }
-        return Set(directories).subtracting([own]).reduce(true) { synchronize($1) && $0 }
+        return Set(directories).subtracting([own]).reduce(true) { allAreSynced, directory in
+            synchronize(directory, with: store.synchronizeDirectoryRetrying) && allAreSynced
+        }
     }
 
     /// Syncs the partial's own directory if a target is in it, or if `hasChanged` is true.
-    mutating func synchronizeOwnDirectory(hasChanged: Bool = false) {
+    mutating func synchronizeOwnDirectory(hasChanged: Bool) {
         let own = ByteText(names.directory)
-        if hasChanged || directories.contains(own) { synchronize(own) }
+        if hasChanged || directories.contains(own) { synchronize(own, with: store.synchronizeDirectoryRetrying) }
     }
 
     /// Syncs a directory; a failure applies to each target in it, because its new name may be lost (rule 45).
     @discardableResult
-    private mutating func synchronize(_ directory: ByteText) -> Bool {
+    private mutating func synchronize(_ directory: ByteText, with synchronize: DirectorySync) -> Bool {
         guard store.synchronizes(file) else { return true }
         let served = results.indices.filter { index in
             if case .success = results[index] { directories[index] == directory } else { false }
         }
         guard !served.isEmpty || directory == ByteText(names.directory) else { return true }
         do {
-            try store.synchronizeDirectoryRetrying(directory.text)
+            try synchronize(directory.text)
             return true
         } catch {
             for index in served { results[index] = .failure(error) }

@@ -38,6 +38,14 @@ package struct PlacementTarget: Sendable {
 }
 
 extension PlacementTarget.Place {
+    /// The directory that receives the file.
+    var directory: String {
+        switch self {
+        case .path(let path, _): PartialNames.directory(of: path)
+        case .directory(let path, _, _, _): path
+        }
+    }
+
     /// Compares bytes, because two names of equivalent characters may be those of two files.
     package static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {

@@ -34,6 +34,11 @@ package protocol FileSystem: Sendable {
     /// Makes the file's bytes, and the metadata needed to read them, durable against a loss of power.
     func synchronize(_ file: OpenFile) throws(FileFailure)
 
+    /// Makes several files durable as ``synchronize(_:)-(OpenFile)`` does, and returns the failure of each one, or nil.
+    ///
+    /// On a volume of the kind ``VolumeKind/diskWithSharedSyncs``, this takes about as long as for one file.
+    func synchronize(_ files: [OpenFile]) -> [FileFailure?]
+
     /// Throws the errors of earlier writes that the file system would report on closing the file, and keeps it open.
     ///
     /// Network file systems send bytes late, and report only then that there was not enough space.
@@ -86,6 +91,19 @@ package protocol FileSystem: Sendable {
 extension FileSystem {
     /// Does nothing, which suits a file system that reports all errors of a write at once.
     package func checkWrites(to file: OpenFile) throws(FileFailure) {}
+
+    /// Syncs one file after the other.
+    package func synchronize(_ files: [OpenFile]) -> [FileFailure?] { files.map(failureOfSync) }
+
+    /// Syncs the file, and returns the failure.
+    func failureOfSync(_ file: OpenFile) -> FileFailure? {
+        do {
+            try synchronize(file)
+            return nil
+        } catch {
+            return error
+        }
+    }
 }
 
 /// The purpose for which a file is opened: `reading` permits reading only, the others permit writing as well.
@@ -123,6 +141,9 @@ package enum FilePermissions: Sendable, Hashable {
 package enum VolumeKind: Sendable, Hashable {
     /// A local disk: bytes that one process has written are visible to the next one, until a loss of power.
     case disk
+    /// A local disk that makes the changes of all files durable together, so that a sync of several files takes about
+    /// as long as that of one.
+    case diskWithSharedSyncs
     /// A local disk with a file system that has no sparse files: it fills a gap with zeros.
     case diskWithoutGaps
     /// Memory of this machine, which every allocated block reduces.

@@ -28,6 +28,23 @@ extension POSIXFileSystem {
         }
     }
 
+    package func synchronize(_ files: [OpenFile]) -> [FileFailure?] {
+        guard let last = files.last, files.count > 1 else { return files.map(failureOfSync) }
+        // The drive's cache has the bytes of all files before it is written once, with the last one.
+        var failures: [FileFailure?] = files.map { file in
+            do {
+                _ = try call("sync", file.name) { fsync(file.number) }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure = failureOfSync(last) {
+            for index in failures.indices where failures[index] == nil { failures[index] = failure }
+        }
+        return failures
+    }
+
     package func checkWrites(to file: OpenFile) throws(FileFailure) {
         var status = statfs()
         _ = try call("examine", file.name) { fstatfs(file.number, &status) }
@@ -71,7 +88,7 @@ extension POSIXFileSystem {
         }
         // A list of known file systems, because user-space file systems report that they are local.
         switch name {
-        case "apfs": return .disk
+        case "apfs": return .diskWithSharedSyncs
         case "hfs", "msdos", "exfat": return .diskWithoutGaps
         case "tmpfs": return .memory
         default: return .other

@@ -65,6 +65,8 @@ final class MemoryPartial: Partial {
         close()
     }
 
+    var waitsForDisk: Bool { state.withLock { $0.disk }?.waitsForDisk ?? false }
+
     var allowsGaps: Bool { state.withLock { $0.disk }?.allowsGaps ?? false }
 
     var isInMemory: Bool { medium.withLock { $0.isInMemory } }

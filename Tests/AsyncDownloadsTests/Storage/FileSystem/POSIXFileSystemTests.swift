@@ -21,6 +21,19 @@ internal import Testing
         try result.get()
     }
 
+    @Test func `a file that cannot be synced doesn't keep others from being synced`() throws {
+        let files = POSIXFileSystem()
+        let opened = try ["a", "b", "c"].map { name throws(FileFailure) in try files.open(path(name), .new) }
+        for file in opened { try write(1000, at: 0, to: file, files) }
+        // No descriptor of this process has such a number.
+        let closed = OpenFile(number: .max, name: "closed")
+        let failures = files.synchronize([opened[0], closed, opened[1], opened[2]])
+        #expect(failures.map { $0 == nil } == [true, false, true, true])
+        #expect(failures[1]?.operation == "sync")
+        #expect(files.synchronize([]).isEmpty)
+        for file in opened { files.close(file) }
+    }
+
     @Test func `rule 44: nothing is written beyond the process's limit on file sizes`() throws {
         let files = POSIXFileSystem(sizeLimit: { 1000 })
         let file = try files.open(path("file"), .new)

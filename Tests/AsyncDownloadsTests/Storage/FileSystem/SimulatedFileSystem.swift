@@ -16,6 +16,7 @@ final class SimulatedFileSystem: FileSystem {
     struct Behavior: Sendable {
         /// Whether locks work; if not, every attempt succeeds.
         var locks = true
+        var volume = VolumeKind.disk
         /// Whether the state is recorded after each change.
         var remembers = true
         var fault: Fault?
@@ -229,7 +230,7 @@ final class SimulatedFileSystem: FileSystem {
 
     func availableSpace(in directory: String) throws(FileFailure) -> Int64? { nil }
 
-    func volumeKind(of file: OpenFile) -> VolumeKind { .disk }
+    func volumeKind(of file: OpenFile) -> VolumeKind { state.withLock { $0.behavior.volume } }
 
     // The real user, so that the names are the same as on the real file system.
     var user: UInt32 { PartialNames.ownUser }

@@ -1,0 +1,89 @@
+internal import struct Foundation.Data
+
+/// The placement of the bytes of a ``BufferedPartial``, in steps.
+///
+/// The bytes are written to the lock file, which becomes the file of a target. The steps are called in the order of
+/// their declaration. Syncs are separate steps, because one can serve several placements (``PlacementGroups``).
+struct BufferedPlacement: Sendable {
+    private let partial: BufferedPartial
+    private let bytes: Data
+    private let targets: [PlacementTarget]
+    private var placement: Placement
+    /// The reason why no target received a file.
+    private var failure: FileFailure?
+
+    private var file: PartialFile { placement.file }
+    var store: DiskStore { partial.store }
+
+    init(of partial: BufferedPartial, _ bytes: Data, in lockFile: OpenFile, at targets: [PlacementTarget]) {
+        self.partial = partial
+        self.bytes = bytes
+        self.targets = targets
+        let file = PartialFile(
+            claim: .new(), handle: lockFile, information: partial.lock.information, volume: partial.volumeKind)
+        placement = Placement(store: partial.store, names: partial.names, file: file, at: partial.lock.path)
+    }
+
+    /// Writes the bytes to the lock file.
+    mutating func write() {
+        // The free space isn't checked: a few bytes are written at once, and a full disk loses none of them.
+        do throws(FileFailure) {
+            let result = bytes.withUnsafeBytes { buffer in
+                Result { () throws(FileFailure) in try store.disk.write(buffer, to: file.handle, at: 0) }
+            }
+            try result.get()
+            // Some file systems do not support modes.
+            try? store.disk.setPermissions(.ordinary, of: file.handle)
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// The file to sync before it gets its names, or nil.
+    ///
+    /// Rule 45: a failed write is not reported after the rename. A local disk, which this is, has no errors that it
+    /// reports only when the file is closed.
+    var unsynchronizedFile: OpenFile? { failure == nil && store.synchronizes(file) ? file.handle : nil }
+
+    /// Records that ``unsynchronizedFile`` was synced, or why it could not be.
+    mutating func synchronized(_ failure: FileFailure?) {
+        if let failure { fail(failure) }
+    }
+
+    /// Places the file at the targets.
+    mutating func rename() {
+        guard failure == nil else { return }
+        do {
+            // The name is not random, so another owner may have it where locks do not work.
+            try file.checkOwnership(partial.names, at: partial.lock.path, on: store.disk)
+        } catch {
+            return fail(error)
+        }
+        for target in targets { placement.put(at: target) }
+        guard placement.isFinished else { return partial.emptyLockFile(file) }
+        let last = partial.takeAll()
+        // Before directories are synced, which needs descriptors.
+        partial.lock.release(removing: !placement.isTaken)
+        last?.file?.close()
+    }
+
+    /// Syncs the directories of the targets, each with a call of `synchronize`.
+    mutating func synchronizeDirectories(with synchronize: Placement.DirectorySync) {
+        if failure == nil { placement.synchronizeDirectories(with: synchronize) }
+    }
+
+    /// Returns the result for each target, after the last step.
+    func finish() -> [Result<String, DownloadError>] {
+        guard let failure else { return placement.results.map { result in result.mapError { DownloadError($0) } } }
+        if failure.kind == .inUse, partial.isLockFileMissing {
+            return partial.placeMoved(at: targets, length: Int64(bytes.count))
+        }
+        return targets.map { _ in .failure(DownloadError(failure)) }
+    }
+
+    private mutating func fail(_ failure: FileFailure) {
+        self.failure = failure
+        partial.emptyLockFile(file)
+        if failure.kind == .inUse, !partial.isLockFileMissing { partial.state.withLock { $0.failure = failure } }
+    }
+}

@@ -1,0 +1,287 @@
+internal import Dispatch
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Tests of short files that are made durable in groups.
+@Suite("Placements in groups", .endsWhenHung)
+struct PlacementGroupsTests {
+    private let directory: TemporaryDirectory
+    private let log = SyncLog()
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test func `files that come while the disk syncs become one group`() async throws {
+        let placements = PlacementLog()
+        let partials = try open(9, in: try store())
+        // The first file is synced alone, and then waits until the others have been added.
+        log.block(partials[0].lockName)
+        place(partials[...0], placements)
+        await log.isBlocked()
+        place(partials[1...], placements)
+        log.unblock()
+        let results = await placements.results(count: 9)
+        for (partial, result) in zip(partials, results) {
+            #expect(try result.get() == partial.destination)
+            #expect(directory.bytes(at: partial.destination) == SampleObject.first.bytes())
+        }
+        #expect(try directory.contents.count == 9)
+        #expect(log.fileNames == partials.map(\.lockName))
+        #expect(log.directoryCount == 2, "one sync for the first file, and one for the eight others")
+    }
+
+    @Test func `rule 45: a file that cannot be synced fails alone, and its bytes can be placed later`() async throws {
+        let placements = PlacementLog()
+        let partials = try open(3, in: try store())
+        log.fail(partials[1].lockName, times: 1)
+        log.block(partials[0].lockName)
+        place(partials[...0], placements)
+        await log.isBlocked()
+        place(partials[1...], placements)
+        log.unblock()
+        let results = await placements.results(count: 3)
+        #expect(try results[0].get() == partials[0].destination)
+        #expect(try results[2].get() == partials[2].destination)
+        #expect(throws: DownloadError.self) { try results[1].get() }
+        #expect(directory.bytes(at: partials[1].destination) == nil)
+        place(partials[1...1], placements)
+        #expect(try await placements.results(count: 4)[3].get() == partials[1].destination)
+        #expect(directory.bytes(at: partials[1].destination) == SampleObject.first.bytes())
+    }
+
+    @Test func `rule 45: a directory that cannot be synced is the failure of all files of the group`() async throws {
+        let placements = PlacementLog()
+        let partials = try open(3, in: try store())
+        log.block(partials[0].lockName)
+        place(partials[...0], placements)
+        await log.isBlocked()
+        place(partials[1...], placements)
+        log.failDirectory(sync: 2)
+        log.unblock()
+        let results = await placements.results(count: 3)
+        #expect(try results[0].get() == partials[0].destination)
+        for result in results[1...] { #expect(throws: DownloadError.self) { try result.get() } }
+    }
+
+    @Test(arguments: [true, false])
+    func `a target in another directory waits for no group`(sharesSyncs: Bool) async throws {
+        let placements = PlacementLog()
+        let partials = try open(2, in: try store(sharesSyncs ? .diskWithSharedSyncs : .disk))
+        log.block(partials[0].lockName)
+        place(partials[...0], placements)
+        await log.isBlocked()
+        let other = "\(directory.path)/other/file"
+        place(partials[1...], placements, at: sharesSyncs ? other : nil)
+        #expect(try await placements.results(count: 1)[0].get() == (sharesSyncs ? other : partials[1].destination))
+        log.unblock()
+        #expect(try await placements.results(count: 2)[1].get() == partials[0].destination)
+    }
+
+    @Test func `volumes don't wait for each other`() async throws {
+        let placements = PlacementLog()
+        let store = try store()
+        let partials = try open(2, in: store)
+        log.block(partials[0].lockName)
+        for (volume, partial) in zip([1, 2] as [UInt64], partials) {
+            let buffered = try #require(partial.partial as? BufferedPartial)
+            let handle = try #require(buffered.lock.handle)
+            let placement = BufferedPlacement(
+                of: buffered, Data(SampleObject.first.bytes()), in: handle,
+                at: [PlacementTarget(path: partial.destination)])
+            store.placementGroups.add(placement, on: volume) { placements.add($0[0]) }
+            if volume == 1 { await log.isBlocked() }
+        }
+        #expect(try await placements.results(count: 1)[0].get() == partials[1].destination)
+        log.unblock()
+        #expect(try await placements.results(count: 2)[1].get() == partials[0].destination)
+    }
+
+    @Test func `without durability against a loss of power, a placement has its result at once`() throws {
+        let partial = try #require(try open(1, in: try store(durability: .processCrash)).first)
+        let results = partial.partial.place(at: [PlacementTarget(path: partial.destination)], length: 1000) { _ in
+            Issue.record("called although the results were returned")
+        }
+        #expect(try results?[0].get() == partial.destination)
+        #expect(log.fileNames.isEmpty)
+    }
+
+    /// A file is whole after any loss of power that follows its result, and until then, it is whole or absent.
+    @Test func `rules 38 and 45: files of a group survive a loss of power after their results`() async throws {
+        var disk = SimulatedDisk()
+        disk.directories.insert("/location")
+        let (isBlocked, mayContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let system = SimulatedFileSystem(disk, behavior: .init(volume: .diskWithSharedSyncs))
+        let store = DiskStore(
+            disk: system, durability: .powerLoss, bootID: "boot", bufferedLength: SampleObject.length)
+        let partials = try open(3, in: store, directory: "/location")
+        // The two parts of the first file's write are followed by its sync.
+        system.behave(
+            .init(
+                volume: .diskWithSharedSyncs,
+                interruption: (
+                    change: 2,
+                    body: {
+                        isBlocked.signal()
+                        mayContinue.wait()
+                    }
+                )))
+        let placements = PlacementLog()
+        let ends = Mutex<[String: Int]>([:])
+        for partial in partials {
+            let target = PlacementTarget(path: partial.destination)
+            let results = partial.partial.place(at: [target], length: 1000) { results in
+                ends.withLock { $0[partial.destination] = system.history.count - 1 }
+                placements.add(results[0])
+            }
+            #expect(results == nil)
+            if partial.destination == partials[0].destination { await signaled(isBlocked) }
+        }
+        mayContinue.signal()
+        for result in await placements.results(count: 3) { _ = try result.get() }
+        let endings = ends.withLock { $0 }
+        var crashCount = 0
+        for (index, disk) in system.history.enumerated() {
+            for crash in disk.crashes {
+                let after = disk.after(crash)
+                crashCount += 1
+                for partial in partials {
+                    let bytes = after.bytes(at: partial.destination)
+                    let isDurable = try #require(endings[partial.destination]) <= index
+                    #expect(
+                        bytes == SampleObject.first.bytes() || (bytes == nil && !isDurable),
+                        "\(partial.destination) after change \(index), \(crash)")
+                }
+            }
+        }
+        #expect(crashCount > 50)
+        #expect(try system.names(in: "/location").allSatisfy { !$0.hasPrefix(".") })
+    }
+}
+
+// MARK: - Fixture
+
+extension PlacementGroupsTests {
+    /// A partial that has all its bytes.
+    private struct FilledPartial: Sendable {
+        let partial: any Partial
+        let lockName: String
+        let destination: String
+    }
+
+    private func store(
+        _ volume: VolumeKind = .diskWithSharedSyncs, durability: Durability = .powerLoss
+    ) throws -> DiskStore {
+        var files = PretendingFileSystem(locks: .pretended, volume: volume)
+        let (log, path) = (log, directory.path)
+        files.syncing = { log.syncs(file: $0) }
+        files.refusal = { opened, purpose in
+            // Only a sync opens the directory for reading and writing.
+            opened == path && purpose == .existing ? log.syncsDirectory() : nil
+        }
+        return DiskStore(disk: files, durability: durability, bootID: "boot", bufferedLength: SampleObject.length)
+    }
+
+    private func open(_ count: Int, in store: DiskStore, directory path: String? = nil) throws -> [FilledPartial] {
+        try (0..<count).map { number in
+            var location = PartialLocation.sample(in: path ?? directory.path)
+            location.baseName = "file\(number)"
+            location.request.destination = location.baseName
+            let partial = try store.open(location)
+            try partial.begin(SampleObject.first.representation)
+            try partial.write(.first, 0..<1000)
+            return FilledPartial(
+                partial: partial, lockName: PartialNames.lastComponent(of: store.names(of: location).lock),
+                destination: "\(location.directory)/\(location.baseName)")
+        }
+    }
+
+    private func place(_ partials: ArraySlice<FilledPartial>, _ log: PlacementLog, at path: String? = nil) {
+        for partial in partials {
+            let target = PlacementTarget(path: path ?? partial.destination)
+            let results = partial.partial.place(at: [target], length: 1000) { log.add($0[0]) }
+            #expect(results == nil, "nothing waits for the disk")
+        }
+    }
+
+    private func signaled(_ semaphore: DispatchSemaphore) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "waits").async {
+                semaphore.wait()
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// The results of placements, in the order of their arrival.
+private final class PlacementLog: Sendable {
+    private let state = Mutex<[Result<String, DownloadError>]>([])
+
+    func add(_ result: Result<String, DownloadError>) { state.withLock { $0.append(result) } }
+
+    /// Returns the results when there are at least so many.
+    func results(count: Int) async -> [Result<String, DownloadError>] {
+        while true {
+            let results = state.withLock { $0 }
+            if results.count >= count { return results }
+            await Task.yield()
+        }
+    }
+}
+
+/// A record of syncs, each of which can be blocked or fail.
+private final class SyncLog: Sendable {
+    private struct State {
+        var fileNames: [String] = []
+        var directoryCount = 0
+        var blockedName: String?
+        var hasBlocked = false
+        var failures: [String: Int] = [:]
+        var failingDirectorySync: Int?
+    }
+
+    private let state = Mutex(State())
+    private let mayContinue = DispatchSemaphore(value: 0)
+
+    /// The names of the files whose syncs have begun.
+    var fileNames: [String] { state.withLock { $0.fileNames } }
+
+    /// The number of syncs of the directory.
+    var directoryCount: Int { state.withLock { $0.directoryCount } }
+
+    /// Blocks the sync of the file until ``unblock()`` is called.
+    func block(_ name: String) { state.withLock { $0.blockedName = name } }
+
+    func unblock() { mayContinue.signal() }
+
+    func isBlocked() async {
+        while !state.withLock({ $0.hasBlocked }) { await Task.yield() }
+    }
+
+    func fail(_ name: String, times: Int) { state.withLock { $0.failures[name] = times } }
+
+    /// Lets the sync of the directory with this number fail, counted from 1.
+    func failDirectory(sync number: Int) { state.withLock { $0.failingDirectorySync = number } }
+
+    func syncs(file name: String) -> FileFailure.Kind? {
+        let (isBlocked, fails) = state.withLock { state in
+            state.fileNames.append(name)
+            let isBlocked = state.blockedName == name
+            if isBlocked { (state.blockedName, state.hasBlocked) = (nil, true) }
+            let count = state.failures[name] ?? 0
+            if count > 0 { state.failures[name] = count - 1 }
+            return (isBlocked, count > 0)
+        }
+        if isBlocked { mayContinue.wait() }
+        return fails ? .other : nil
+    }
+
+    func syncsDirectory() -> FileFailure.Kind? {
+        state.withLock { state in
+            state.directoryCount += 1
+            return state.directoryCount == state.failingDirectorySync ? .other : nil
+        }
+    }
+}
