@@ -1,3 +1,4 @@
+internal import Dispatch
 package import struct Foundation.Data
 
 extension Partial {
@@ -44,9 +45,20 @@ extension Partial {
 
     /// Waits for the disk.
     package func place(
-        at targets: [PlacementTarget], length: Int64, completion: @escaping PlacementCompletion
-    ) -> [Result<String, DownloadError>]? {
-        place(at: targets, length: length)
+        at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
+        completion: @escaping PlacementCompletion
+    ) -> [PlacementOutcome]? {
+        isWanted() ? place(at: targets, length: length) : []
+    }
+
+    /// Places the finished file on a thread of its own, and calls `completion` with the outcomes.
+    func placeBlocking(
+        at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
+        completion: @escaping PlacementCompletion
+    ) {
+        DispatchQueue.runBlocking { [self] in
+            completion(isWanted() ? place(at: targets, length: length) : [])
+        }
     }
 
     package var allowsGaps: Bool { true }

@@ -181,8 +181,11 @@ package struct UnfinishedPartial: Sendable, Hashable {
     }
 }
 
-/// A closure that is called with the results of a placement, the path or the error for each target.
-package typealias PlacementCompletion = @Sendable ([Result<String, DownloadError>]) -> Void
+/// The path of a placed file, or the reason why a target received none.
+package typealias PlacementOutcome = Result<String, DownloadError>
+
+/// A closure that is called with the outcome for each target of a placement.
+package typealias PlacementCompletion = @Sendable ([PlacementOutcome]) -> Void
 
 /// An open partial file and its checkpoint, owned until ``close()``, ``discard()``, or ``place(at:length:)``.
 ///
@@ -259,7 +262,7 @@ package protocol Partial: AnyObject, Sendable {
     /// Whether the bytes are in memory only.
     var isInMemory: Bool { get }
 
-    /// Whether operations may wait until the disk has written many bytes.
+    /// Whether operations may wait until the disk has written many bytes; saving always may.
     var waitsForDisk: Bool { get }
 
     /// Moves the bytes from memory to disk and syncs them; does nothing if they are already on disk.
@@ -276,17 +279,20 @@ package protocol Partial: AnyObject, Sendable {
     /// first target receives the file itself, the others receive clones or copies. The results are the paths of the
     /// placed files. Errors are reported per target; after an error the partial is kept unless another target received
     /// the file.
-    func place(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>]
+    func place(at targets: [PlacementTarget], length: Int64) -> [PlacementOutcome]
 
     /// Places the finished file as ``place(at:length:)-([PlacementTarget],_)`` does, without waiting for the disk if
     /// the store can place several files together.
     ///
-    /// - Parameter completion: A closure that is called with the results if the function returns nil, once, on any
-    ///   thread.
+    /// - Parameters:
+    ///   - isWanted: A closure that returns whether the file may still be placed. It is called before the first target
+    ///     receives a file, on any thread. If it returns false, there are no results, and the partial is kept.
+    ///   - completion: A closure that is called with the results if the function returns nil, once, on any thread.
     /// - Returns: The results, or nil if `completion` is called with them.
     func place(
-        at targets: [PlacementTarget], length: Int64, completion: @escaping PlacementCompletion
-    ) -> [Result<String, DownloadError>]?
+        at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
+        completion: @escaping PlacementCompletion
+    ) -> [PlacementOutcome]?
 
     /// Releases the partial and keeps it on disk as last saved or marked.
     ///

@@ -14,6 +14,9 @@ final class KeyedLock<Key: Hashable & Sendable>: Sendable {
         return try body()
     }
 
+    /// Whether a thread runs a body for `key`.
+    func isLocked(_ key: Key) -> Bool { waiting.withLock { $0[key] != nil } }
+
     private func acquire(_ key: Key) {
         let turn = waiting.withLock { waiting -> DispatchSemaphore? in
             guard waiting[key] != nil else {

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 
 /// The delivery of a complete file: verification, then placement at the destination of each subscriber.
@@ -61,23 +62,19 @@ struct FileDelivery {
         }
     }
 
-    /// The targets of a round, and the recipients for which they are.
+    /// The targets of a round.
     struct Round: Sendable {
-        fileprivate(set) var targets: [PlacementTarget] = []
-        fileprivate var takers: [PlacementTarget.Place: [Recipient]] = [:]
+        fileprivate var targets: [PlacementTarget] = []
+        fileprivate var recipients: [PlacementTarget.Place: [Recipient]] = [:]
     }
 
-    /// The path of a placed file, or the reason why a target has none.
-    typealias Placed = Result<String, DownloadError>
-
-    /// Serves the recipients that need no file, and returns those that do, or nil; none of them has a result yet.
+    /// Serves the recipients that need no file, and returns the targets of the others, or nil if there are none.
     ///
     /// - Parameters:
+    ///   - recipients: The recipients, none of which has a result yet.
     ///   - serverDigest: The digest that the server sent. It is checked for recipients that expect no checksum
     ///     themselves.
-    ///   - isWanted: Returns whether a file may still be placed. It is called after the verification, which may take
-    ///     long.
-    mutating func prepare(_ recipients: [Recipient], serverDigest: Checksum?, isWanted: () -> Bool) -> Round? {
+    mutating func prepare(_ recipients: [Recipient], serverDigest: Checksum?) -> Round? {
         var round = Round()
         for recipient in recipients {
             let expected = recipient.request.checksum
@@ -95,37 +92,55 @@ struct FileDelivery {
                 results[recipient.id] = contents().map { file(nil, of: recipient.request, data: $0) }
                 continue
             }
-            if round.takers[target.place] == nil { round.targets.append(target) }
-            round.takers[target.place, default: []].append(recipient)
+            if round.recipients[target.place] == nil { round.targets.append(target) }
+            round.recipients[target.place, default: []].append(recipient)
         }
-        return round.targets.isEmpty || !isWanted() ? nil : round
+        return round.targets.isEmpty ? nil : round
     }
 
     /// Places the file, or copies of it, at the targets of a round.
     ///
-    /// - Parameter completion: A closure that is called with the outcomes if the function returns nil.
+    /// - Parameters:
+    ///   - isWanted: A closure that returns whether a file may still be placed; if not, there are no outcomes.
+    ///   - completion: A closure that is called with the outcomes if the function returns nil.
     /// - Returns: The outcome for each target, or nil if `completion` is called with them, on any thread.
-    func place(_ round: Round, completion: @escaping PlacementCompletion) -> [Placed]? {
-        for target in round.targets {
-            guard case .path(let path, _) = target.place else { continue }
-            environment.destinations.waitUntilFree(path, for: digest)
+    func place(
+        _ round: Round, ifWanted isWanted: @escaping @Sendable () -> Bool, completion: @escaping PlacementCompletion
+    ) -> [PlacementOutcome]? {
+        let paths = round.targets.compactMap { target in
+            if case .path(let path, _) = target.place { path } else { nil }
         }
-        if let placedPath { return environment.store.place(copyOf: placedPath, at: round.targets, for: location) }
-        return partial.place(at: round.targets, length: length, completion: completion)
+        guard placedPath != nil || paths.contains(where: { environment.destinations.isBeingPlaced($0, before: digest) })
+        else {
+            return partial.place(at: round.targets, length: length, ifWanted: isWanted, completion: completion)
+        }
+        // Copying and waiting take long, and the other transfer may need a thread.
+        DispatchQueue.runBlocking {
+            for path in paths { environment.destinations.waitUntilFree(path, for: digest) }
+            if let placedPath {
+                let (store, isWanted) = (environment.store, isWanted())
+                completion(isWanted ? store.place(copyOf: placedPath, at: round.targets, for: location) : [])
+            } else {
+                let outcomes = partial.place(
+                    at: round.targets, length: length, ifWanted: isWanted, completion: completion)
+                if let outcomes { completion(outcomes) }
+            }
+        }
+        return nil
     }
 
-    /// Records the outcomes for the targets of a round.
-    mutating func take(_ outcomes: [Placed], of round: Round) {
+    /// Records the outcomes for the targets of a round, of which there are none if the file is no longer wanted.
+    mutating func record(_ outcomes: [PlacementOutcome], of round: Round) {
         let outcomes = placedPath == nil ? keepUnplaced(outcomes) : outcomes
         for (target, outcome) in zip(round.targets, outcomes) {
-            for taker in round.takers[target.place] ?? [] {
-                results[taker.id] = outcome.map { file($0, of: taker.request) }
+            for recipient in round.recipients[target.place] ?? [] {
+                results[recipient.id] = outcome.map { file($0, of: recipient.request) }
             }
         }
     }
 
     /// Keeps the bytes for a later request if a target has no file; this is added to its error.
-    private mutating func keepUnplaced(_ outcomes: [Placed]) -> [Placed] {
+    private mutating func keepUnplaced(_ outcomes: [PlacementOutcome]) -> [PlacementOutcome] {
         placedPath = outcomes.lazy.compactMap { try? $0.get() }.first
         guard outcomes.contains(where: { $0.code != nil }) else { return outcomes }
         let kept = keep()

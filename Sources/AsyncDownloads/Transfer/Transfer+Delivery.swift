@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 
 /// The delivery of the complete file to the subscribers, in rounds.
@@ -19,13 +20,12 @@ extension Transfer {
         }
     }
 
-    /// Serves the subscribers in rounds until each one has a result; runs on the transfer's queue.
+    /// Serves the subscribers in rounds until each one has a result; runs while the queue performs nothing else.
     private func deliver(_ delivery: inout FileDelivery, of representation: Representation) {
         while let (recipients, digest) = nextRecipients(delivery, of: representation) {
-            let isWanted = { [self] in withState { $0.machine.intent != .discard } }
-            guard let round = delivery.prepare(recipients, serverDigest: digest, isWanted: isWanted) else { continue }
+            guard let round = delivery.prepare(recipients, serverDigest: digest) else { continue }
             guard let outcomes = place(round, delivery, of: representation) else { return }
-            delivery.take(outcomes, of: round)
+            delivery.record(outcomes, of: round)
         }
         delivery.finish(isDiscarded: withState { $0.machine.intent == .discard })
         finished(.success(delivery.results))
@@ -34,17 +34,21 @@ extension Transfer {
     /// Places the file for a round, and returns the outcomes, or nil if the delivery continues when it is placed.
     private func place(
         _ round: FileDelivery.Round, _ delivery: FileDelivery, of representation: Representation
-    ) -> [FileDelivery.Placed]? {
+    ) -> [PlacementOutcome]? {
         let queue = work.queue
-        // Until then, the queue performs nothing else.
+        // The queue performs nothing else until the file is placed.
         queue.suspend()
-        let outcomes = delivery.place(round) { [self] outcomes in
-            Self.storeQueue.async { [self] in
+        let isWanted = { @Sendable [self] in withState { $0.machine.intent != .discard } }
+        let outcomes = delivery.place(round, ifWanted: isWanted) { [self] outcomes in
+            let resume = { @Sendable [self] in
                 var delivery = delivery
-                delivery.take(outcomes, of: round)
+                delivery.record(outcomes, of: round)
                 deliver(&delivery, of: representation)
                 queue.resume()
             }
+            // The bytes of a file that could not be placed are saved.
+            let isPlaced = outcomes.allSatisfy { (try? $0.get()) != nil }
+            if isPlaced { Self.storeQueue.async(execute: resume) } else { DispatchQueue.runBlocking(resume) }
         }
         if outcomes != nil { queue.resume() }
         return outcomes

@@ -3,20 +3,25 @@ internal import Foundation
 
 /// The store's operations for a transfer, which run in order on the transfer's own queue.
 extension Transfer {
-    func onPartial(_ body: @escaping @Sendable (any Partial) -> Void) {
+    /// - Parameter saves: Whether `body` saves the bytes.
+    func onPartial(saves: Bool = false, _ body: @escaping @Sendable (any Partial) -> Void) {
         work.queue.async { [self] in
             guard let partial = withState({ $0.partial }) else { return }
-            if partial.waitsForDisk { waitForDisk { body(partial) } } else { body(partial) }
+            if saves || partial.waitsForDisk || environment.slowDisks.contains(partial.volume, at: now) {
+                waitForDisk { body(partial) }
+            } else {
+                body(partial)
+            }
         }
     }
 
-    /// Performs the rest of the present operation on a thread of its own.
+    /// Performs the rest of the present operation of the queue on a thread of its own.
     ///
     /// The transfers share few threads, of which a sync would take one from the others for a long time.
-    private func waitForDisk(_ body: @escaping @Sendable () -> Void) {
+    func waitForDisk(_ body: @escaping @Sendable () -> Void) {
         let queue = work.queue
         queue.suspend()
-        DispatchQueue(label: "async-downloads.sync", qos: .userInitiated).async {
+        DispatchQueue.runBlocking {
             body()
             queue.resume()
         }
@@ -137,7 +142,7 @@ extension Transfer {
     }
 
     func savePartial(_ received: IntervalSet) {
-        onPartial { [self] partial in
+        onPartial(saves: true) { [self] partial in
             do throws(DownloadError) {
                 try partial.save(received)
             } catch {
@@ -148,7 +153,7 @@ extension Transfer {
     }
 
     func closePartial(saving received: IntervalSet?) {
-        onPartial { [self] partial in
+        onPartial(saves: received?.isEmpty == false) { [self] partial in
             if let received, !received.isEmpty {
                 // A mark needs neither a descriptor nor free space, in case the checkpoint fails for lack of one.
                 partial.mark(received)
@@ -194,7 +199,7 @@ extension Transfer {
 /// The recording and the rollback of unverified bytes.
 extension Transfer {
     func recordPartial(_ received: IntervalSet, exchange id: ExchangeID) {
-        onPartial { [self] partial in
+        onPartial(saves: true) { [self] partial in
             let result = Result { () throws(DownloadError) in try partial.save(received) }
             input { $0.prepared(result, exchange: id, at: now) }
         }

@@ -1,9 +1,8 @@
-internal import Dispatch
 internal import struct Foundation.Data
 
 /// Placing the bytes, and moving them to a partial file.
 extension BufferedPartial {
-    func place(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>] {
+    func place(at targets: [PlacementTarget], length: Int64) -> [PlacementOutcome] {
         switch prepare(targets, length) {
         case .filled(let file): return file.place(at: targets, length: length)
         case .unusable(let failure): return targets.map { _ in .failure(DownloadError(failure)) }
@@ -17,22 +16,24 @@ extension BufferedPartial {
     }
 
     func place(
-        at targets: [PlacementTarget], length: Int64, completion: @escaping PlacementCompletion
-    ) -> [Result<String, DownloadError>]? {
-        guard store.synchronizes, case .ready(let placement) = prepare(targets, length) else {
-            return place(at: targets, length: length)
+        at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
+        completion: @escaping PlacementCompletion
+    ) -> [PlacementOutcome]? {
+        guard store.synchronizes else { return isWanted() ? place(at: targets, length: length) : [] }
+        guard mayShareSyncs(targets), case .ready(let placement) = prepare(targets, length) else {
+            placeBlocking(at: targets, length: length, ifWanted: isWanted, completion: completion)
+            return nil
         }
-        // Another directory may be on another, slower volume.
-        if volumeKind == .diskWithSharedSyncs,
-            targets.allSatisfy({ $0.place.directory.hasSameBytes(as: names.directory) })
-        {
-            store.placementGroups.add(placement, on: lock.volume, completion)
-        } else {
-            DispatchQueue(label: "async-downloads.placement", qos: .userInitiated).async { [self] in
-                completion(place(at: targets, length: length))
-            }
-        }
+        store.placementGroups.add(placement, on: lock.volume, ifWanted: isWanted, completion)
         return nil
+    }
+
+    /// Whether a placement takes no longer than writing and renaming one short file.
+    ///
+    /// Another directory may be on another, slower volume, and every target but the first receives a copy.
+    private func mayShareSyncs(_ targets: [PlacementTarget]) -> Bool {
+        volumeKind == .diskWithSharedSyncs && targets.count == 1
+            && targets.allSatisfy { $0.place.directory.hasSameBytes(as: names.directory) }
     }
 
     private enum Preparation {
@@ -50,7 +51,7 @@ extension BufferedPartial {
     }
 
     /// Places the bytes as a partial file, whose name no other owner has.
-    func placeMoved(at targets: [PlacementTarget], length: Int64) -> [Result<String, DownloadError>] {
+    func placeMoved(at targets: [PlacementTarget], length: Int64) -> [PlacementOutcome] {
         do throws(DownloadError) {
             let file = try state.withLock { state throws(DownloadError) in try moveToFile(&state) }
             return file.place(at: targets, length: length)

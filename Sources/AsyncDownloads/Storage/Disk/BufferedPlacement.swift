@@ -72,12 +72,24 @@ struct BufferedPlacement: Sendable {
         if failure == nil { placement.synchronizeDirectories(with: synchronize) }
     }
 
-    /// Returns the result for each target, after the last step.
-    func finish() -> [Result<String, DownloadError>] {
+    /// Whether ``rename()`` may have to wait until another thread has compared or copied a long file.
+    var mayWaitForName: Bool { targets.contains { $0.names.isDeciding(about: $0.place) } }
+
+    /// Whether ``finish()`` has to write the bytes again, because something has removed the lock file.
+    var isLockFileLost: Bool { failure?.kind == .inUse && partial.isLockFileMissing }
+
+    /// The directory of the target, if it received the file and has to be synced.
+    var unsynchronizedDirectory: String? {
+        failure == nil && store.synchronizes(file) ? partial.names.directory : nil
+    }
+
+    /// Restores the lock file after ``write()`` instead of placing the file.
+    func withdraw() { partial.emptyLockFile(file) }
+
+    /// Returns the outcome for each target, after the last step.
+    func finish() -> [PlacementOutcome] {
         guard let failure else { return placement.results.map { result in result.mapError { DownloadError($0) } } }
-        if failure.kind == .inUse, partial.isLockFileMissing {
-            return partial.placeMoved(at: targets, length: Int64(bytes.count))
-        }
+        if isLockFileLost { return partial.placeMoved(at: targets, length: Int64(bytes.count)) }
         return targets.map { _ in .failure(DownloadError(failure)) }
     }
 

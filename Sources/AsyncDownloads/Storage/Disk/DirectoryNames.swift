@@ -99,6 +99,15 @@ package final class DirectoryNames: Sendable {
         try turns.withLock(spelling, body)
     }
 
+    /// Whether a thread decides about the name of a target, which may take long.
+    func isDeciding(about place: PlacementTarget.Place) -> Bool {
+        switch place {
+        case .path(let path, _): turns.isLocked(Spelling(of: path))
+        case .directory(let directory, let name, _, _):
+            turns.isLocked(Spelling(of: PartialNames.join(directory, name)))
+        }
+    }
+
     /// Removes and returns what is known of the numbered variants of `name`; ``putBack(_:of:in:)`` restores it.
     ///
     /// The value is moved out because each change of a copy would copy all of it.

@@ -115,23 +115,25 @@ package struct DiskStore: PartialStore {
         volume == .other ? nil : bootID.map { "\($0)/\(device)" }
     }
 
-    /// Syncs a directory after irreversible changes of names, waiting some seconds for a descriptor if necessary.
-    ///
-    /// One sync serves all downloads that end at the same time. Descriptors become available when other downloads of
-    /// this process end.
-    func synchronizeDirectoryRetrying(_ directory: String) throws(FileFailure) {
-        try directorySyncs.synchronize(directory) { () throws(FileFailure) in try synchronizeWaiting(directory) }
+    /// Syncs a directory; one sync serves all downloads that end at the same time.
+    func synchronizeDirectory(_ directory: String) throws(FileFailure) {
+        try directorySyncs.synchronize(directory) { () throws(FileFailure) in
+            try disk.synchronizeDirectory(directory)
+        }
     }
 
-    private func synchronizeWaiting(_ directory: String) throws(FileFailure) {
+    /// Syncs a directory after irreversible changes of names, waiting some seconds for a descriptor if necessary.
+    ///
+    /// Descriptors become available when other downloads of this process end.
+    func synchronizeDirectoryRetrying(_ directory: String) throws(FileFailure) {
         for attempt in 0..<12 {
             do {
-                return try disk.synchronizeDirectory(directory)
+                return try synchronizeDirectory(directory)
             } catch let error where error.kind == .tooManyOpenFiles {
                 Thread.sleep(forTimeInterval: 0.001 * Double(1 << attempt))
             }
         }
-        try disk.synchronizeDirectory(directory)
+        try synchronizeDirectory(directory)
     }
 
     private func acquireLock(_ names: PartialNames) throws(DownloadError) -> PartialLock {

@@ -6,75 +6,142 @@ internal import Dispatch
 /// would wait as long, and resuming all of them would take more processor time than the rest of a short download. While
 /// one group is synced, the next one collects.
 final class PlacementGroups: Sendable {
-    private struct Entry: Sendable {
+    /// A placement, and what its caller has passed.
+    fileprivate struct Entry: Sendable {
         var placement: BufferedPlacement
+        let isWanted: @Sendable () -> Bool
         let completion: PlacementCompletion
     }
 
     /// The placements that wait for their group, by volume, as long as the thread of the volume runs.
     private let waiting = Mutex<[UInt64: [Entry]]>([:])
 
-    /// Performs all steps of the placement, and then calls `completion` on another thread.
-    func add(_ placement: BufferedPlacement, on volume: UInt64, _ completion: @escaping PlacementCompletion) {
-        let entry = Entry(placement: placement, completion: completion)
+    /// Performs all steps of the placement, and then calls `completion` on another thread, without outcomes if the file
+    /// is no longer wanted before it gets its name.
+    func add(
+        _ placement: BufferedPlacement, on volume: UInt64, ifWanted isWanted: @escaping @Sendable () -> Bool,
+        _ completion: @escaping PlacementCompletion
+    ) {
+        let entry = Entry(placement: placement, isWanted: isWanted, completion: completion)
         let isFirst = waiting.withLock { waiting in
             defer { waiting[volume, default: []].append(entry) }
             return waiting[volume] == nil
         }
-        guard isFirst else { return }
-        // A queue without a target has a thread, which waits for the disk.
-        DispatchQueue(label: "async-downloads.placements", qos: .userInitiated).async { self.run(volume) }
+        if isFirst { DispatchQueue.runBlocking { self.run(volume) } }
     }
 
     private func run(_ volume: UInt64) {
-        var last: [Entry] = []
+        var last = Group()
         while var group = next(volume, after: last) {
-            for index in group.indices { group[index].placement.write() }
-            synchronize(&group)
-            // With the files of the next group, the names of the last one have become durable on most file systems,
-            // so that the sync of the directory waits for nothing.
-            finish(&last)
-            for index in group.indices { group[index].placement.rename() }
+            group.write()
+            group.synchronizeFiles()
+            // With the files of this group, the names of the last one have become durable on most file systems, so that
+            // the syncs of the directories wait for nothing.
+            last.synchronizeDirectories()
+            // This closes the lock files, whose descriptors the last group may need.
+            group.rename()
+            last.finish()
             last = group
         }
     }
 
     /// Returns the next group, which is empty if only the last one has to be finished, or nil after that.
-    private func next(_ volume: UInt64, after last: [Entry]) -> [Entry]? {
+    private func next(_ volume: UInt64, after last: Group) -> Group? {
         waiting.withLock { waiting in
-            let group = waiting[volume] ?? []
-            guard group.isEmpty, last.isEmpty else {
+            let entries = waiting[volume] ?? []
+            guard entries.isEmpty, last.entries.isEmpty else {
                 waiting[volume] = []
-                return group
+                return Group(entries: entries)
             }
             waiting[volume] = nil
             return nil
         }
     }
+}
 
-    private func synchronize(_ group: inout [Entry]) {
-        guard let disk = group.first?.placement.store.disk else { return }
-        let unsynchronized = group.indices.compactMap { index in
-            group[index].placement.unsynchronizedFile.map { (index: index, file: $0) }
-        }
-        let failures = disk.synchronize(unsynchronized.map(\.file))
-        for ((index, _), failure) in zip(unsynchronized, failures) { group[index].placement.synchronized(failure) }
+/// The placements that share their syncs.
+private struct Group {
+    var entries: [PlacementGroups.Entry] = []
+    /// The results of the syncs of the directories so far.
+    private var directories: [ByteText: Result<Void, FileFailure>] = [:]
+
+    init(entries: [PlacementGroups.Entry] = []) {
+        self.entries = entries
     }
 
-    private func finish(_ group: inout [Entry]) {
-        guard let store = group.first?.placement.store else { return }
-        // One sync serves all placements of the group, because all their files have their names.
-        var synchronized: [ByteText: Result<Void, FileFailure>] = [:]
-        for index in group.indices {
-            group[index].placement.synchronizeDirectories { directory throws(FileFailure) in
-                let key = ByteText(directory)
-                let result =
-                    synchronized[key]
-                    ?? Result { () throws(FileFailure) in try store.synchronizeDirectoryRetrying(directory) }
-                synchronized[key] = result
-                try result.get()
+    mutating func write() {
+        for index in entries.indices { entries[index].placement.write() }
+    }
+
+    mutating func synchronizeFiles() {
+        guard let disk = entries.first?.placement.store.disk else { return }
+        let unsynchronized = entries.indices.compactMap { index in
+            entries[index].placement.unsynchronizedFile.map { (index: index, file: $0) }
+        }
+        let failures = disk.synchronize(unsynchronized.map(\.file))
+        for ((index, _), failure) in zip(unsynchronized, failures) { entries[index].placement.synchronized(failure) }
+    }
+
+    /// Gives the files their names, except those that would keep the others waiting, which leave the group.
+    mutating func rename() {
+        var renamed: [PlacementGroups.Entry] = []
+        for var entry in entries {
+            if !entry.isWanted() {
+                entry.placement.withdraw()
+                entry.completion([])
+            } else if entry.placement.mayWaitForName {
+                DispatchQueue.runBlocking { [entry] in entry.finishAlone() }
+            } else {
+                entry.placement.rename()
+                renamed.append(entry)
             }
         }
-        for entry in group { entry.completion(entry.placement.finish()) }
+        entries = renamed
+    }
+
+    /// Syncs the directories, each once, because all files of the group have their names.
+    ///
+    /// - Parameter isLast: Whether to try again those that could not be opened because too many files were open.
+    mutating func synchronizeDirectories(isLast: Bool = false) {
+        guard let store = entries.first?.placement.store else { return }
+        for directory in Set(entries.compactMap(\.placement.unsynchronizedDirectory).map(ByteText.init)) {
+            switch directories[directory] {
+            case nil: break
+            case .failure(let failure)? where failure.kind == .tooManyOpenFiles && isLast: break
+            case .some: continue
+            }
+            directories[directory] = Result { () throws(FileFailure) in
+                if isLast {
+                    try store.synchronizeDirectoryRetrying(directory.text)
+                } else {
+                    try store.synchronizeDirectory(directory.text)
+                }
+            }
+        }
+    }
+
+    /// Reports the outcomes.
+    mutating func finish() {
+        synchronizeDirectories(isLast: true)
+        for var entry in entries {
+            entry.placement.synchronizeDirectories { directory throws(FileFailure) in
+                try directories[ByteText(directory)]?.get()
+            }
+            if entry.placement.isLockFileLost {
+                DispatchQueue.runBlocking { [entry] in entry.completion(entry.placement.finish()) }
+            } else {
+                entry.completion(entry.placement.finish())
+            }
+        }
+    }
+}
+
+extension PlacementGroups.Entry {
+    /// Performs the steps that follow the sync of the file.
+    fileprivate func finishAlone() {
+        var placement = placement
+        placement.rename()
+        placement.synchronizeDirectories(with: placement.store.synchronizeDirectoryRetrying)
+        completion(placement.finish())
     }
 }

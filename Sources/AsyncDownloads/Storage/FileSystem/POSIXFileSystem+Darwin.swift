@@ -29,9 +29,8 @@ extension POSIXFileSystem {
     }
 
     package func synchronize(_ files: [OpenFile]) -> [FileFailure?] {
-        guard let last = files.last, files.count > 1 else { return files.map(failureOfSync) }
-        // The drive's cache has the bytes of all files before it is written once, with the last one.
-        var failures: [FileFailure?] = files.map { file in
+        guard files.count > 1 else { return files.map(failureOfSync) }
+        let failures: [FileFailure?] = files.map { file in
             do {
                 _ = try call("sync", file.name) { fsync(file.number) }
                 return nil
@@ -39,10 +38,11 @@ extension POSIXFileSystem {
                 return error
             }
         }
-        if let failure = failureOfSync(last) {
-            for index in failures.indices where failures[index] == nil { failures[index] = failure }
+        // The drive's cache now has the bytes of all files, and is written with any one of them.
+        let isWritten = zip(files, failures).contains { file, failure in
+            failure == nil && failureOfSync(file) == nil
         }
-        return failures
+        return isWritten ? failures : zip(files, failures).map { file, failure in failure ?? failureOfSync(file) }
     }
 
     package func checkWrites(to file: OpenFile) throws(FileFailure) {

@@ -31,14 +31,26 @@ extension POSIXFileSystem {
     package func synchronize(_ files: [OpenFile]) -> [FileFailure?] {
         // The first sync then writes the metadata of all files with one commit of the journal, so that the others find
         // theirs written.
-        if let startWriting = Self.startWriting { for file in files { _ = startWriting(file.number, 0, 0, 2) } }
-        return files.map(failureOfSync)
+        let failures = files.map(startWriting)
+        return zip(files, failures).map { file, failure in failure ?? failureOfSync(file) }
+    }
+
+    /// Begins to write the file's bytes to the disk without waiting, and returns the failure.
+    ///
+    /// A failure has to be returned, because the sync that follows may find nothing left to write (rule 45).
+    private func startWriting(_ file: OpenFile) -> FileFailure? {
+        guard let startWriting = Self.startWriting else { return nil }
+        do {
+            // 2 is SYNC_FILE_RANGE_WRITE, and a length of 0 means the whole file.
+            _ = try call("sync", file.name) { startWriting(file.number, 0, 0, 2) }
+            return nil
+        } catch {
+            // A sandbox or a special file may not allow the call. Whether the bytes can be written is then not known.
+            return [ENOSYS, EPERM, EINVAL, ESPIPE].contains(error.errno) ? nil : error
+        }
     }
 
     /// The function sync_file_range(2), looked up by name for the same reason as fallocate(2).
-    ///
-    /// With the flag 2, SYNC_FILE_RANGE_WRITE, it begins to write a range to the disk, and doesn't wait. It reports no
-    /// errors of a disk; the sync that follows does.
     private static let startWriting: SyncFileRange? = dlsym(nil, "sync_file_range").map {
         unsafeBitCast($0, to: SyncFileRange.self)
     }
@@ -118,11 +130,12 @@ extension POSIXFileSystem {
         switch type {
         // tmpfs and ramfs.
         case 0x0102_1994, 0x8584_58F6: .memory
-        // ext2 to ext4, XFS, and overlayfs, which is usually above one of them.
-        case 0xEF53, 0x5846_5342, 0x794C_7630: .diskWithSharedSyncs
-        // Btrfs, F2FS, ZFS, bcachefs, JFS, NILFS, ReiserFS, NTFS, UDF.
+        // ext2 to ext4 and XFS.
+        case 0xEF53, 0x5846_5342: .diskWithSharedSyncs
+        // Btrfs, F2FS, ZFS, bcachefs, JFS, NILFS, ReiserFS, NTFS, UDF, and overlayfs, which begins to write nothing
+        // before a sync.
         case 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E, 0x3153_464A, 0x3434, 0x5265_4973, 0x5346_544E,
-            0x7366_746E, 0x1501_3346:
+            0x7366_746E, 0x1501_3346, 0x794C_7630:
             .disk
         // FAT, exFAT, HFS+, HFS.
         case 0x4D44, 0x2011_BAB0, 0x482B, 0x4244: .diskWithoutGaps

@@ -197,6 +197,15 @@ final class MemoryPartial: Partial {
         }
     }
 
+    /// Moves the bytes to disk, which includes a sync.
+    func place(
+        at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
+        completion: @escaping PlacementCompletion
+    ) -> [PlacementOutcome]? {
+        placeBlocking(at: targets, length: length, ifWanted: isWanted, completion: completion)
+        return nil
+    }
+
     @discardableResult
     func close() -> IntervalSet {
         guard let last = takeAll() else { return IntervalSet() }

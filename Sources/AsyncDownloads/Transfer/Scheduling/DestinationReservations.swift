@@ -28,6 +28,9 @@ final class DestinationReservations: Sendable {
             present = Claim(owner: owner)
         }
 
+        /// Whether the path is reserved for the transfer after the present one.
+        func isNext(_ key: HashDigest) -> Bool { present.owner != key && next?.owner == key }
+
         /// Changes the claim of a transfer, and returns whether there is one.
         mutating func update(_ key: HashDigest, _ body: (inout Claim) -> Void) -> Bool {
             if present.owner == key {
@@ -134,12 +137,16 @@ final class DestinationReservations: Sendable {
         for waiter in waiters { waiter.signal() }
     }
 
+    /// Returns whether another transfer may be placing a file at `path`, before that of `key`.
+    func isBeingPlaced(_ path: String, before key: HashDigest) -> Bool {
+        state.withLock { state in state[path]?.isNext(key) ?? false }
+    }
+
     /// Waits until no other transfer can place a file at `path`; blocks for the duration of a disk operation.
     func waitUntilFree(_ path: String, for key: HashDigest) {
         while true {
             let semaphore = state.withLock { state -> DispatchSemaphore? in
-                guard var reservation = state[path], reservation.present.owner != key, reservation.next?.owner == key
-                else { return nil }
+                guard var reservation = state[path], reservation.isNext(key) else { return nil }
                 let semaphore = DispatchSemaphore(value: 0)
                 reservation.waiters.append(semaphore)
                 state[path] = reservation

@@ -73,10 +73,90 @@ struct PlacementGroupsTests {
         place(partials[...0], placements)
         await log.isBlocked()
         let other = "\(directory.path)/other/file"
-        place(partials[1...], placements, at: sharesSyncs ? other : nil)
+        place(partials[1...], placements, at: sharesSyncs ? PlacementTarget(path: other) : nil)
         #expect(try await placements.results(count: 1)[0].get() == (sharesSyncs ? other : partials[1].destination))
         log.unblock()
         #expect(try await placements.results(count: 2)[1].get() == partials[0].destination)
+    }
+
+    @Test(arguments: [true, false])
+    func `rule 55: a file that is no longer wanted when it is synced gets no name`(isGrouped: Bool) async throws {
+        let partial = try #require(try open(1, in: try store(isGrouped ? .diskWithSharedSyncs : .disk)).first)
+        let isWanted = Mutex(true)
+        let hasEnded = Mutex(false)
+        log.block(partial.lockName)
+        let target = PlacementTarget(path: partial.destination)
+        let results = partial.partial.place(
+            at: [target], length: 1000,
+            ifWanted: {
+                // The thread of one file asks before it begins.
+                if !isGrouped { isWanted.withLock { $0 = false } }
+                return isWanted.withLock { $0 }
+            },
+            completion: { outcomes in
+                #expect(outcomes.isEmpty)
+                hasEnded.withLock { $0 = true }
+            })
+        #expect(results == nil)
+        if isGrouped {
+            await log.isBlocked()
+            isWanted.withLock { $0 = false }
+            log.unblock()
+        }
+        while !hasEnded.withLock({ $0 }) { await Task.yield() }
+        #expect(try directory.contents == [partial.lockName])
+        #expect(directory.bytes(at: "\(directory.path)/\(partial.lockName)") == [])
+        partial.partial.discard()
+        #expect(try directory.contents == [])
+    }
+
+    @Test func `a file whose name another thread decides about keeps no others waiting`() async throws {
+        let placements = PlacementLog()
+        let partials = try open(3, in: try store())
+        let names = DirectoryNames()
+        let (isDeciding, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let target = PlacementTarget(
+            .directory(directory.path, name: "file0", isCallers: true), resource: "a", names: names,
+            isFree: { _ in true })
+        DispatchQueue.runBlocking { [path = directory.path] in
+            names.withTurn("file0", in: path) {
+                isDeciding.signal()
+                mayEnd.wait()
+            }
+        }
+        await signaled(isDeciding)
+        place(partials[...0], placements, at: target)
+        place(partials[1...], placements)
+        let results = await placements.results(count: 2)
+        #expect(try results.map { try $0.get() } == partials[1...].map(\.destination))
+        mayEnd.signal()
+        #expect(try await placements.results(count: 3)[2].get() == partials[0].destination)
+        #expect(directory.bytes(at: partials[0].destination) == SampleObject.first.bytes())
+    }
+
+    @Test func `a directory that can't be opened is synced after the next group has closed its files`() async throws {
+        let placements = PlacementLog()
+        let partials = try open(3, in: try store())
+        log.block(partials[0].lockName)
+        place(partials[...0], placements)
+        await log.isBlocked()
+        place(partials[1...], placements)
+        log.failDirectory(sync: 1, .tooManyOpenFiles)
+        log.unblock()
+        for result in await placements.results(count: 3) { _ = try result.get() }
+        #expect(log.directoryCount == 3, "the failed one, and one for each group")
+    }
+
+    @Test func `bytes whose lock file was removed are placed as a file of another name`() async throws {
+        let placements = PlacementLog()
+        let partials = try open(2, in: try store())
+        log.block(partials[0].lockName)
+        place(partials, placements)
+        await log.isBlocked()
+        try FileManager.default.removeItem(atPath: "\(directory.path)/\(partials[0].lockName)")
+        log.unblock()
+        for result in await placements.results(count: 2) { _ = try result.get() }
+        for partial in partials { #expect(directory.bytes(at: partial.destination) == SampleObject.first.bytes()) }
     }
 
     @Test func `volumes don't wait for each other`() async throws {
@@ -90,7 +170,7 @@ struct PlacementGroupsTests {
             let placement = BufferedPlacement(
                 of: buffered, Data(SampleObject.first.bytes()), in: handle,
                 at: [PlacementTarget(path: partial.destination)])
-            store.placementGroups.add(placement, on: volume) { placements.add($0[0]) }
+            store.placementGroups.add(placement, on: volume, ifWanted: { true }) { placements.add($0[0]) }
             if volume == 1 { await log.isBlocked() }
         }
         #expect(try await placements.results(count: 1)[0].get() == partials[1].destination)
@@ -100,10 +180,13 @@ struct PlacementGroupsTests {
 
     @Test func `without durability against a loss of power, a placement has its result at once`() throws {
         let partial = try #require(try open(1, in: try store(durability: .processCrash)).first)
-        let results = partial.partial.place(at: [PlacementTarget(path: partial.destination)], length: 1000) { _ in
-            Issue.record("called although the results were returned")
+        let target = PlacementTarget(path: partial.destination)
+        for isWanted in [false, true] {
+            let results = partial.partial.place(at: [target], length: 1000, ifWanted: { isWanted }) { _ in
+                Issue.record("called although the results were returned")
+            }
+            #expect(try results?.first?.get() == (isWanted ? partial.destination : nil))
         }
-        #expect(try results?[0].get() == partial.destination)
         #expect(log.fileNames.isEmpty)
     }
 
@@ -131,7 +214,7 @@ struct PlacementGroupsTests {
         let ends = Mutex<[String: Int]>([:])
         for partial in partials {
             let target = PlacementTarget(path: partial.destination)
-            let results = partial.partial.place(at: [target], length: 1000) { results in
+            let results = partial.partial.place(at: [target], length: 1000, ifWanted: { true }) { results in
                 ends.withLock { $0[partial.destination] = system.history.count - 1 }
                 placements.add(results[0])
             }
@@ -197,10 +280,12 @@ extension PlacementGroupsTests {
         }
     }
 
-    private func place(_ partials: ArraySlice<FilledPartial>, _ log: PlacementLog, at path: String? = nil) {
+    private func place(
+        _ partials: some Sequence<FilledPartial>, _ log: PlacementLog, at target: PlacementTarget? = nil
+    ) {
         for partial in partials {
-            let target = PlacementTarget(path: path ?? partial.destination)
-            let results = partial.partial.place(at: [target], length: 1000) { log.add($0[0]) }
+            let target = target ?? PlacementTarget(path: partial.destination)
+            let results = partial.partial.place(at: [target], length: 1000, ifWanted: { true }) { log.add($0[0]) }
             #expect(results == nil, "nothing waits for the disk")
         }
     }
@@ -239,7 +324,7 @@ private final class SyncLog: Sendable {
         var blockedName: String?
         var hasBlocked = false
         var failures: [String: Int] = [:]
-        var failingDirectorySync: Int?
+        var failingDirectorySync: (number: Int, kind: FileFailure.Kind)?
     }
 
     private let state = Mutex(State())
@@ -263,7 +348,9 @@ private final class SyncLog: Sendable {
     func fail(_ name: String, times: Int) { state.withLock { $0.failures[name] = times } }
 
     /// Lets the sync of the directory with this number fail, counted from 1.
-    func failDirectory(sync number: Int) { state.withLock { $0.failingDirectorySync = number } }
+    func failDirectory(sync number: Int, _ kind: FileFailure.Kind = .other) {
+        state.withLock { $0.failingDirectorySync = (number, kind) }
+    }
 
     func syncs(file name: String) -> FileFailure.Kind? {
         let (isBlocked, fails) = state.withLock { state in
@@ -281,7 +368,7 @@ private final class SyncLog: Sendable {
     func syncsDirectory() -> FileFailure.Kind? {
         state.withLock { state in
             state.directoryCount += 1
-            return state.directoryCount == state.failingDirectorySync ? .other : nil
+            return state.failingDirectorySync.flatMap { $0.number == state.directoryCount ? $0.kind : nil }
         }
     }
 }
