@@ -45,7 +45,8 @@ public final class Downloader: Sendable {
         let destinations = DestinationReservations()
         let registry = TransferRegistry(destinations: destinations)
         let scheduler = TransferScheduler(
-            limit: configuration.largestTransferCount, configuration.hostLimit, time: time)
+            limit: configuration.largestTransferCount, openLimit: configuration.largestOpenTransferCount,
+            configuration.hostLimit, time: time)
         let connections = ConnectionCoordinator(scheduler: scheduler)
         environment = TransferEnvironment(
             transport: transport,
@@ -230,11 +231,21 @@ extension Downloader: CustomReflectable {
 
 extension Downloader.Configuration {
     /// The maximum number of running transfers.
+    var largestTransferCount: Int {
+        maximumConcurrentTransfers ?? min(ConcurrencyLimit.maximumCount, affordableTransferCount)
+    }
+
+    /// The maximum number of transfers that run, or that verify or place their files.
+    var largestOpenTransferCount: Int {
+        let (twice, isTooLarge) = largestTransferCount.multipliedReportingOverflow(by: 2)
+        return isTooLarge ? affordableTransferCount : min(twice, affordableTransferCount)
+    }
+
+    /// The number of transfers whose files the process may open.
     ///
     /// A transfer has up to four open files, and half of the permitted ones are left to the process.
-    var largestTransferCount: Int {
-        let affordable = DescriptorLimit.current.map { max($0 / 8, ConcurrencyLimit.initialCount) } ?? .max
-        return maximumConcurrentTransfers ?? min(ConcurrencyLimit.maximumCount, affordable)
+    private var affordableTransferCount: Int {
+        DescriptorLimit.current.map { max($0 / 8, ConcurrencyLimit.initialCount) } ?? .max
     }
 
     /// The maximum number of running transfers for each host.

@@ -15,8 +15,6 @@ struct LibraryFetch: Sendable {
         let downloader = Downloader(configuration: try configuration)
         if options.subscribers > 1 || options.hasUnreadHandle {
             for transfer in transfers { try await shareTransfer(request(transfer), downloader) }
-        } else if let jobs = options.jobs {
-            try await finish(downloader.batch(transfers.lazy.map(request), limit: jobs))
         } else {
             try await finish(downloader.batch(transfers.lazy.map(request)))
         }

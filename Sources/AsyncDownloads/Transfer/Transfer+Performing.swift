@@ -28,8 +28,8 @@ extension Transfer {
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleMark(let delay): scheduleMark(after: delay)
         case .end(let ending): tearDown(ending)
-        // The requests, moves, and releases were made when they were decided.
-        case .requestPermit, .movePermit, .releasePermit: environment.scheduler.deliverGrants()
+        // These calls of the scheduler were made when they were decided.
+        case .requestPermit, .movePermit, .yieldPermit, .releasePermit: environment.scheduler.deliverGrants()
         // Emitted when it was decided, so that subscribers that attached later do not receive it.
         case .emit: break
         }
@@ -67,12 +67,12 @@ extension Transfer {
             }
             let budget = report.map { connectionBudget($0, host: host, volume: volume) }
             let statuses = receivers.elements.map { ($0.id, $0.element.callbackStatus) }
-            let (lesson, hasEnded) = update { state, decision in
+            let (lesson, hasLeft) = update { state, decision in
                 decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
-                return (state.machine.extras.takeLesson(), state.machine.phase == .ended)
+                return (state.machine.extras.takeLesson(), [.finishing, .ended].contains(state.machine.phase))
             }
-            // The race of the report with the end, which has removed the transfer before.
-            if hasEnded, budget != nil { environment.connections.remove(number) }
+            // The race of the report with the end of the exchanges, after which the transfer has been removed.
+            if hasLeft, budget != nil { environment.connections.remove(number) }
             if let lesson { environment.connections.learn(lesson.lesson, of: number, about: lesson.origin, at: now) }
         }
         update { state, _ in state.tick = action }
@@ -89,9 +89,18 @@ extension Transfer {
         return budget
     }
 
-    private func leaveConnections(_ lesson: (origin: Origin, lesson: HostLesson)?) {
-        if let lesson { environment.connections.learn(lesson.lesson, of: number, about: lesson.origin, at: now) }
-        environment.connections.remove(number)
+    /// Leaves the connections of the host to the other transfers.
+    func leaveConnections(_ state: inout State, _ decision: inout Decision) {
+        guard state.machine.extras.hasReported else { return }
+        state.machine.extras.hasReported = false
+        let lesson = state.machine.extras.takeLesson()
+        decision.effects.append(
+            DeferredEffect { [self] in
+                if let lesson {
+                    environment.connections.learn(lesson.lesson, of: number, about: lesson.origin, at: now)
+                }
+                environment.connections.remove(number)
+            })
     }
 
     private func scheduleMark(after delay: Duration) {
@@ -108,10 +117,7 @@ extension Transfer {
                 state.receivers = SerialTable()
             }
             if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
-            if state.machine.extras.hasReported {
-                let lesson = state.machine.extras.takeLesson()
-                decision.effects.append(DeferredEffect { [self] in leaveConnections(lesson) })
-            }
+            leaveConnections(&state, &decision)
             var timers = state.subscribers.takeDeadlineTimers()
             for case let timer? in [state.tick, state.retry, state.mark] { timers.append(timer) }
             return timers

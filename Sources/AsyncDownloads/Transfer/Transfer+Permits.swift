@@ -29,6 +29,13 @@ extension Transfer {
         return state.machine.moveRefused(id, at: now)
     }
 
+    /// Lets other transfers use the permit and the connections, because this one has all bytes.
+    func yieldPermit(_ state: inout State, _ decision: inout Decision) {
+        guard let ticket = state.permit.ticket else { preconditionFailure("a yield without a permit") }
+        environment.scheduler.yield(ticket)
+        leaveConnections(&state, &decision)
+    }
+
     /// Releases the permit, or withdraws the request for one, and returns whether there was one.
     func releasePermit(_ state: inout State) -> Bool {
         guard let ticket = state.permit.ticket else { return false }

@@ -51,9 +51,14 @@ struct DestinationTests {
                 }
                 return try await replaces(fixture)
             }
-            // The older file may be placed right now, so the newer one is placed after it.
+            // The older file may be placed right now, so the newer one is placed after it, although it runs meanwhile.
             let next = fixture.downloader.start(try fixture.request("/other"))
-            #expect(next.state == .waiting)
+            while !fixture.transport.open.contains(where: { $0.path == "/other" }) { await Task.yield() }
+            let newer = try #require(fixture.transport.open.first { $0.path == "/other" })
+            newer.answer(Self.other)
+            newer.deliver(Self.other.content.length)
+            newer.end(.complete)
+            while next.state != .verifying { await Task.yield() }
             fixture.disk.reading.open()
             fixture.disk.renaming.open()
             await fixture.finish(next, Self.other)

@@ -76,6 +76,30 @@ struct WaitingTests {
         }
     }
 
+    @Test(arguments: [InterruptionPoint.verifying, .renaming])
+    func `a transfer that verifies or places its file lets one other transfer run`(
+        _ point: InterruptionPoint
+    ) async throws {
+        try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
+            var request = try fixture.request()
+            request.checksum = InterruptionPoint.object.content.sha256
+            let first = fixture.downloader.start(request)
+            let others = try (1...2).map { fixture.downloader.start(try fixture.request("/\($0)", to: "\($0).bin")) }
+            try await point.reach(on: fixture)
+            while fixture.transport.exchanges.count < 2 { await Task.yield() }
+            #expect(fixture.transport.open.map(\.path) == ["/1"])
+            #expect(first.state == .verifying)
+            #expect(others[1].state == .waiting)
+            fixture.disk.reading.open()
+            fixture.disk.renaming.open()
+            for (download, path) in zip(others, ["1.bin", "2.bin"]) {
+                await fixture.finish(download, InterruptionPoint.object)
+                #expect(download.state == .completed, "\(path)")
+            }
+            #expect(try await first.file.byteCount == InterruptionPoint.object.content.length)
+        }
+    }
+
     @Test func `a waiting transfer has the highest priority of its subscribers`() async throws {
         try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = 1 }) { fixture async throws in
             let running = fixture.downloader.start(try fixture.request("/running", to: "running.bin"))

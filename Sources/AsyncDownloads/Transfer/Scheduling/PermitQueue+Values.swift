@@ -14,6 +14,8 @@ extension PermitQueue {
         case waiting
         /// The request has a permit, and runs at its host.
         case running
+        /// The request has yielded its permit, and its transfer still has open files.
+        case finishing
     }
 
     /// The turn of the oldest request, which comes once in a number of grants.
@@ -51,6 +53,7 @@ extension PermitQueue {
         let number: Int
         /// The number of the ticket that determines the place in line.
         let place: Int
+        /// The slot of the host; without meaning while the request is finishing.
         var host: Int32
         var heapIndex: Int32 = 0
         var rank: Int8

@@ -5,12 +5,16 @@
 /// request whose host is below its limit, so that a stream of urgent requests does not starve the others. A host at its
 /// limit delays only its own requests.
 ///
+/// A transfer that has all bytes yields its permit while it verifies and places the file. Another one gets a permit in
+/// its place if no more than `openLimit` transfers have open files.
+///
 /// A permit includes one request to the host. Each further request has to be permitted as well
 /// (``begin(_:at:)``).
 ///
 /// Every operation and every single grant takes O(log n) steps for n requests in the queue.
 struct PermitQueue: Sendable {
     private let limit: Int
+    private let openLimit: Int
     private let settings: HostLimit.Settings
     private var requests = SlotTable<Request>()
     private var hosts = SlotTable<Host>()
@@ -30,15 +34,21 @@ struct PermitQueue: Sendable {
     /// The number of requests that have a permit.
     private(set) var holderCount = 0
 
+    /// The number of requests whose transfers have yielded their permits and still have open files.
+    private(set) var finishingCount = 0
+
     /// The number of requests that wait for a permit.
-    var waitingCount: Int { requests.count - holderCount }
+    var waitingCount: Int { requests.count - holderCount - finishingCount }
+
+    /// Whether the limits allow another permit.
+    private var hasRoom: Bool { holderCount < limit && holderCount + finishingCount < openLimit }
 
     /// Returns the number of requests that have a permit for the host.
     func runningCount(_ host: String) -> Int { hostSlots[host].map { hosts[$0].runningCount } ?? 0 }
 
     /// Returns whether a request waits for the host, or, when all permits are in use, for any host.
     func isWaiting(for host: String) -> Bool {
-        if holderCount >= limit, waitingCount > 0 { return true }
+        if !hasRoom, waitingCount > 0 { return true }
         return hostSlots[host].map { slot in hosts[slot].lines.contains { !$0.isEmpty } } ?? false
     }
 
@@ -46,8 +56,12 @@ struct PermitQueue: Sendable {
     var nextTime: Duration? { pausedHosts.first?.order }
 
     /// Creates an empty queue; a limit below 1 counts as 1.
-    init(limit: Int, _ settings: HostLimit.Settings) {
+    ///
+    /// - Parameter openLimit: The maximum number of transfers with open files; nil, or a number below `limit`, for the
+    ///   same number.
+    init(limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings) {
         self.limit = max(1, limit)
+        self.openLimit = max(self.limit, openLimit ?? 0)
         self.settings = settings
     }
 
@@ -95,6 +109,15 @@ struct PermitQueue: Sendable {
         return true
     }
 
+    /// Lets another transfer use a permit whose transfer needs its host no more, and still has open files.
+    mutating func yield(_ ticket: Ticket) {
+        guard let request = request(ticket), request.stage == .running else { return }
+        holderCount -= 1
+        finishingCount += 1
+        leaveHost(request)
+        requests.update(ticket.slot) { $0.stage = .finishing }
+    }
+
     /// Releases a permit or removes a waiting request; unknown tickets are ignored.
     mutating func release(_ ticket: Ticket) {
         guard let request = request(ticket) else { return }
@@ -105,6 +128,8 @@ struct PermitQueue: Sendable {
         case .running:
             holderCount -= 1
             leaveHost(request)
+        case .finishing:
+            finishingCount -= 1
         }
         requests.remove(at: ticket.slot)
     }
@@ -113,7 +138,7 @@ struct PermitQueue: Sendable {
     mutating func grant(at now: Duration) -> [Ticket] {
         var granted: [Ticket] = []
         while let (host, time) = pausedHosts.first, time <= now { continueHost(host) }
-        while holderCount < limit, let slot = next(at: now) {
+        while hasRoom, let slot = next(at: now) {
             run(slot, at: now)
             granted.append(Ticket(number: requests[slot].number, slot: slot))
         }
@@ -221,7 +246,7 @@ extension PermitQueue {
             host.limit.answered(
                 number, answer, isExtra: ticket == nil, runningCount: host.runningCount, at: now)
         }
-        if let ticket, request(ticket)?.host == host {
+        if let ticket, let request = request(ticket), request.stage == .running, request.host == host {
             requests.update(ticket.slot) { $0.isAccepted = answer == .accepted }
         }
         let wasPaused = pausedHosts[host] != nil

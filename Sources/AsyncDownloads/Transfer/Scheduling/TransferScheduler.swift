@@ -18,7 +18,7 @@ struct BegunRequest: Sendable {
 
 /// Grants transfers their permits to run and to send requests, within a limit in total and the limits of each host.
 ///
-/// Requests, moves, releases, and answers only change the queue, so that a transfer can report them under its own lock.
+/// Requests, moves, yields, releases, and answers only change the queue, so that a transfer can report them under its own lock.
 /// A call of ``deliverGrants()`` without a lock must follow each of them.
 final class TransferScheduler: Sendable {
     private struct State {
@@ -26,7 +26,7 @@ final class TransferScheduler: Sendable {
         /// The receivers of the tickets that were not granted, by slot.
         var receivers = SlotArray()
         var isClosed = false
-        /// The number of permits that were granted or released.
+        /// The number of permits that were granted, yielded, or released while their transfers ran.
         var changeCount = 0
         /// The timer for the next grant that needs no other change than the time.
         var timer: Timer?
@@ -43,9 +43,13 @@ final class TransferScheduler: Sendable {
     private let time: any TimeSource
     private let state: Mutex<State>
 
-    init(limit: Int, _ settings: HostLimit.Settings, time: any TimeSource) {
+    /// - Parameters:
+    ///   - limit: The maximum number of transfers that run.
+    ///   - openLimit: The maximum number of transfers with open files, which includes those that verify or place their
+    ///     files; nil for `limit`.
+    init(limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings, time: any TimeSource) {
         self.time = time
-        state = Mutex(State(queue: PermitQueue(limit: limit, settings)))
+        state = Mutex(State(queue: PermitQueue(limit: limit, openLimit: openLimit, settings)))
     }
 
     /// Requests a permit, which is granted by ``deliverGrants()``.
@@ -98,13 +102,22 @@ final class TransferScheduler: Sendable {
         }
     }
 
+    /// Lets another transfer use a permit whose transfer needs its host no more; a release must follow.
+    func yield(_ ticket: PermitQueue.Ticket) {
+        state.withLock { state in
+            guard state.queue.stage(of: ticket) == .running else { return }
+            state.changeCount += 1
+            state.queue.yield(ticket)
+        }
+    }
+
     /// Releases a permit, or withdraws the request for it.
     func release(_ ticket: PermitQueue.Ticket) {
         state.withLock { state in
-            if state.queue.stage(of: ticket) == .waiting {
-                state.receivers[ticket.slot] = nil
-            } else {
-                state.changeCount += 1
+            switch state.queue.stage(of: ticket) {
+            case .waiting: state.receivers[ticket.slot] = nil
+            case .running: state.changeCount += 1
+            case .finishing, nil: break
             }
             state.queue.release(ticket)
             if state.queue.isEmpty { state.receivers = SlotArray() }
@@ -117,7 +130,7 @@ final class TransferScheduler: Sendable {
         var runningCount = 0
         /// Whether a transfer waits for the host, or for any permit.
         var isTransferWaiting = false
-        /// A number that changes whenever a transfer of any host gets a permit or releases it.
+        /// A number that changes whenever a transfer of any host gets a permit, or yields or releases it.
         var changeCount = 0
     }
 

@@ -24,7 +24,7 @@ final class ConnectionCoordinator: Sendable {
 
     /// Counts of what has changed the rates of all members.
     fileprivate struct Changes: Sendable {
-        /// The scheduler's count of permits that were granted or released.
+        /// The scheduler's count of permits that were granted, yielded, or released.
         var permits = 0
         /// How often a member has changed its number of connections, or has begun or stopped to measure its rate.
         var numbers = 0

@@ -22,8 +22,8 @@ extension TransferStateMachine {
     /// The permit and the open partial file are kept where the retry policy draws no delay longer than this, and in the
     /// delays of ``RequestPacing``, in which the server is responding.
     ///
-    /// A permit goes with an open partial file, so that there are never more open files than permits: downloads that
-    /// wait for a network would otherwise take every descriptor of the process.
+    /// A permit goes with an open partial file until all bytes are received, so that the scheduler limits the number of
+    /// open files: downloads that wait for a network would otherwise take every descriptor of the process.
     static let longestDelayWithPermit = Duration.milliseconds(250)
 
     mutating func backOff(for delay: Duration, keepsPermit: Bool, at now: Duration) -> [TransferAction] {

@@ -4,8 +4,8 @@ internal import Testing
 
 extension PermitQueue {
     /// Creates an empty queue with fixed limits.
-    init(limit: Int, limitPerHost: Int) {
-        self.init(limit: limit, HostLimit.Settings(transferCount: limitPerHost))
+    init(limit: Int, openLimit: Int? = nil, limitPerHost: Int) {
+        self.init(limit: limit, openLimit: openLimit, HostLimit.Settings(transferCount: limitPerHost))
     }
 
     mutating func grant() -> [Ticket] { grant(at: .zero) }

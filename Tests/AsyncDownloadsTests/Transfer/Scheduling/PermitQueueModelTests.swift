@@ -10,11 +10,12 @@ struct PermitQueueModelTests {
     func `in any order of operations, the queue grants the same as the reference queue`(_ seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         let limit = Int.random(in: 1...6, using: &generator)
+        let openLimit = Int.random(in: limit...2 * limit, using: &generator)
         let limitPerHost = Int.random(in: 1...4, using: &generator)
         let hostCount = Int.random(in: 1...5, using: &generator)
         let arrivals = Int.random(in: 1...4, using: &generator)
-        var queue = PermitQueue(limit: limit, limitPerHost: limitPerHost)
-        var reference = ReferencePermitQueue(limit: limit, limitPerHost: limitPerHost)
+        var queue = PermitQueue(limit: limit, openLimit: openLimit, limitPerHost: limitPerHost)
+        var reference = ReferencePermitQueue(limit: limit, openLimit: openLimit, limitPerHost: limitPerHost)
         // The tickets by their numbers, after one that was never issued.
         var tickets = [PermitQueue.Ticket(number: 0, slot: 0)]
         for step in 0..<400 {
@@ -25,7 +26,7 @@ struct PermitQueueModelTests {
             let ticket = tickets[number]
             let holder =
                 reference.requests.filter { $0.stage != .waiting }.randomElement(using: &generator)?.ticket ?? number
-            switch Int.random(in: 0..<8 + arrivals, using: &generator) {
+            switch Int.random(in: 0..<10 + arrivals, using: &generator) {
             case 0:
                 queue.release(ticket)
                 reference.release(number)
@@ -41,7 +42,13 @@ struct PermitQueueModelTests {
             case 5:
                 let isMoved = (queue.move(tickets[holder], to: host), reference.move(holder, to: host))
                 try #require(isMoved.0 == isMoved.1)
-            case 6, 7:
+            case 6:
+                queue.yield(ticket)
+                reference.yield(number)
+            case 7:
+                queue.yield(tickets[holder])
+                reference.yield(holder)
+            case 8, 9:
                 try #require(queue.grant().map(\.number) == reference.grant(), "seed \(seed), step \(step)")
                 try #require(
                     tickets.allSatisfy { queue.stage(of: $0) == reference.stage(of: $0.number) })
@@ -55,10 +62,13 @@ struct PermitQueueModelTests {
             }
             try #require(queue.holderCount == reference.holderCount, "seed \(seed), step \(step)")
             try #require(queue.holderCount <= limit, "seed \(seed), step \(step)")
-            try #require(queue.waitingCount == reference.requests.count - reference.holderCount)
+            try #require(queue.finishingCount == reference.finishingCount, "seed \(seed), step \(step)")
+            try #require(queue.holderCount + queue.finishingCount <= openLimit, "seed \(seed), step \(step)")
+            try #require(queue.waitingCount == reference.requests.count { $0.stage == .waiting })
         }
         for request in reference.requests { queue.release(tickets[request.ticket]) }
-        #expect(valueCount(in: queue) == valueCount(in: PermitQueue(limit: limit, limitPerHost: limitPerHost)))
+        let empty = PermitQueue(limit: limit, openLimit: openLimit, limitPerHost: limitPerHost)
+        #expect(valueCount(in: queue) == valueCount(in: empty))
     }
 
     @Test(arguments: [1, 5000], [false, true])

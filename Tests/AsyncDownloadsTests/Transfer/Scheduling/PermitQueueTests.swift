@@ -20,6 +20,31 @@ struct PermitQueueTests {
     }
 
     @Test
+    func `a transfer that places its file leaves its permit to another one, as long as few files are open`() {
+        var queue = PermitQueue(limit: 2, openLimit: 3, limitPerHost: 1)
+        let tickets = ["a", "a", "b", "a", "b"].map { queue.enqueue(host: $0, priority: .normal) }
+        #expect(queue.grant() == [tickets[0], tickets[2]])
+        queue.yield(tickets[0])
+        #expect(queue.stage(of: tickets[0]) == .finishing)
+        #expect(queue.grant() == [tickets[1]])
+        // A fourth open file is too many, although the limit and the host allow one more transfer.
+        queue.yield(tickets[2])
+        #expect(queue.grant() == [])
+        #expect(queue.isWaiting(for: "c"), "all permits that the files allow are in use")
+        // A request that waits or that has yielded has no permit to yield or to move.
+        queue.yield(tickets[3])
+        queue.yield(tickets[0])
+        let isMoved = queue.move(tickets[0], to: "c")
+        #expect(!isMoved)
+        #expect((queue.holderCount, queue.finishingCount, queue.waitingCount) == (1, 2, 2))
+        queue.release(tickets[0])
+        #expect(queue.grant() == [tickets[4]])
+        for ticket in tickets { queue.release(ticket) }
+        #expect(queue.isEmpty)
+        #expect((queue.holderCount, queue.finishingCount) == (0, 0))
+    }
+
+    @Test
     func `the highest priority goes first, and within a priority the oldest request`() {
         var queue = PermitQueue(limit: 1, limitPerHost: 1)
         let tickets = [DownloadRequest.Priority.low, .normal, .high, .normal, .high].map {

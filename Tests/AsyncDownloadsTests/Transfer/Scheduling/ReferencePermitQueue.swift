@@ -11,6 +11,7 @@ struct ReferencePermitQueue {
     }
 
     let limit: Int
+    let openLimit: Int
     let limitPerHost: Int
     private(set) var requests: [Request] = []
     /// The tickets of the queue under test, of which only the order matters here, by their numbers.
@@ -20,11 +21,13 @@ struct ReferencePermitQueue {
     private var wasByAge = false
     private var passedOver: [String: Int] = [:]
 
-    init(limit: Int, limitPerHost: Int) {
-        (self.limit, self.limitPerHost) = (limit, limitPerHost)
+    init(limit: Int, openLimit: Int, limitPerHost: Int) {
+        (self.limit, self.openLimit, self.limitPerHost) = (limit, openLimit, limitPerHost)
     }
 
-    var holderCount: Int { requests.count { $0.stage != .waiting } }
+    var holderCount: Int { requests.count { $0.stage == .running } }
+
+    var finishingCount: Int { requests.count { $0.stage == .finishing } }
 
     func stage(of ticket: Int) -> PermitQueue.Stage? { requests.first { $0.ticket == ticket }?.stage }
 
@@ -54,6 +57,13 @@ struct ReferencePermitQueue {
         return true
     }
 
+    mutating func yield(_ ticket: Int) {
+        for index in requests.indices where requests[index].ticket == ticket && requests[index].stage == .running {
+            requests[index].stage = .finishing
+        }
+        forgetIdleHosts()
+    }
+
     mutating func release(_ ticket: Int) {
         requests.removeAll { $0.ticket == ticket }
         forgetIdleHosts()
@@ -66,7 +76,7 @@ struct ReferencePermitQueue {
     }
 
     private mutating func grantOne() -> Int? {
-        let hasPermit = holderCount < limit
+        let hasPermit = holderCount < limit && holderCount + finishingCount < openLimit
         let candidates = requests.filter {
             $0.stage == .waiting && hasPermit && runningCount(at: $0.host) < limitPerHost
         }
@@ -87,7 +97,7 @@ struct ReferencePermitQueue {
     }
 
     private mutating func run(_ chosen: Request) {
-        let oldest = oldest(of: requests.filter { $0.host == chosen.host && $0.stage != .running })
+        let oldest = oldest(of: requests.filter { $0.host == chosen.host && $0.stage == .waiting })
         for index in requests.indices where requests[index].ticket == chosen.ticket {
             requests[index].stage = .running
         }
@@ -109,6 +119,8 @@ struct ReferencePermitQueue {
     }
 
     private mutating func forgetIdleHosts() {
-        passedOver = passedOver.filter { host, _ in requests.contains { $0.host == host } }
+        passedOver = passedOver.filter { host, _ in
+            requests.contains { $0.host == host && $0.stage != .finishing }
+        }
     }
 }
