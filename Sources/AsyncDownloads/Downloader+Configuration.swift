@@ -18,15 +18,15 @@ extension Downloader {
 
         /// The maximum number of transfers that run at the same time; further ones wait.
         ///
-        /// A transfer that has received all bytes doesn't count while it verifies and places the file. As many transfers
-        /// as may run can do that at the same time, or fewer if the process may not open so many files.
+        /// A transfer that has received all bytes usually doesn't count while it verifies and places the file. At most
+        /// twice as many transfers as this number have open files, or fewer if the process may open few files.
         ///
         /// Default: `nil`, which means 64, or an eighth of the number of files that the process may open if that is less.
         public var maximumConcurrentTransfers: Int?
 
         /// The maximum number of running transfers for each host; `nil` for a number that adapts to the host.
         ///
-        /// Transfers that verify or place their files don't count.
+        /// Transfers that verify or place their files usually don't count.
         ///
         /// An adaptive number starts at 6. It doubles, up to 64, whenever that many transfers have ended well while
         /// others waited. If the host responds with 429 or 503, the bound is halved, and the number starts low again; the

@@ -107,16 +107,22 @@ package final class ScriptedDaemon: TransferDaemon {
 
     package func enumerate(_ completion: @escaping @Sendable ([DaemonTask]) -> Void) {
         guard state.withLock({ !$0.isCut }), !misbehavior.neverLists else { return }
-        let stored = try? directory.exclusively {
-            (misbehavior.listsNothing ? [] : ownTasks, directory.eventNames.last)
+        let (stored, last): ([SpoolDirectory.StoredTask], String?)
+        do {
+            (stored, last) = try directory.exclusively {
+                (misbehavior.listsNothing ? [] : ownTasks, directory.eventNames.last)
+            }
+        } catch {
+            // An empty list would mean that all tasks are lost.
+            preconditionFailure("the directory of the service cannot be locked: \(error)")
         }
-        let tasks = (stored?.0 ?? []).map { task in
+        let tasks = stored.map { task in
             DaemonTask(
                 description: misbehavior.losesDescriptions ? nil : task.description,
                 receivedByteCount: task.received, expectedByteCount: task.expected)
         }
         guard !misbehavior.listsAtOnce else { return completion(tasks) }
-        state.withLock { $0.lists.append((tasks, stored?.1, completion)) }
+        state.withLock { $0.lists.append((tasks, last, completion)) }
     }
 
     /// Answers the requests for lists whose events have been delivered.

@@ -61,9 +61,12 @@ package struct SpoolDirectory: Sendable {
     /// Runs `body` while no other process, and no other call, runs one on the same directory.
     package func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
         let descriptor = open(root.appending(path: "lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
         // The lock ends with the descriptor, also when the process is killed.
         defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw CocoaError(.fileWriteUnknown) }
+        }
         return try body()
     }
 

@@ -98,6 +98,12 @@ public final class PartialBodyStore: Sendable {
         }
     }
 
+    /// Returns whether a body of the same resource is in memory.
+    func holds(_ location: PartialLocation) -> Bool {
+        let key = Key(location)
+        return state.withLock { $0.entries[key] != nil }
+    }
+
     /// Removes and returns the body of the same resource, if any.
     func take(_ location: PartialLocation) -> MemoryBody? {
         guard let entry = state.withLock({ $0.remove(Key(location)) }) else { return nil }

@@ -12,6 +12,11 @@ package protocol PartialStore: Sendable {
     ///   files that cannot be used are not an error; ``Partial/finding`` reports them.
     func open(_ location: PartialLocation) throws(DownloadError) -> any Partial
 
+    /// Opens a new partial at `location` if nothing of an earlier one may exist; otherwise returns nil.
+    ///
+    /// This takes no longer than creating a file. ``open(_:)`` may have to read or sync the bytes that it finds.
+    func openNew(_ location: PartialLocation) throws(DownloadError) -> (any Partial)?
+
     /// Returns the error of placing a file at `path` if something exists there that a file must not replace.
     func refusal(of path: String) -> DownloadError?
 
@@ -288,7 +293,8 @@ package protocol Partial: AnyObject, Sendable {
     ///   - isWanted: A closure that returns whether the file may still be placed. It is called before the first target
     ///     receives a file, on any thread. If it returns false, there are no results, and the partial is kept.
     ///   - completion: A closure that is called with the results if the function returns nil, once, on any thread.
-    /// - Returns: The results, or nil if `completion` is called with them.
+    /// - Returns: The results, or nil if `completion` is called with them, also if a thread of its own waits for the
+    ///   disk.
     func place(
         at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
         completion: @escaping PlacementCompletion

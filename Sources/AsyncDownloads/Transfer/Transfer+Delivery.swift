@@ -46,8 +46,8 @@ extension Transfer {
                 deliver(&delivery, of: representation)
                 queue.resume()
             }
-            // The bytes of a file that could not be placed are saved.
-            let isPlaced = outcomes.allSatisfy { (try? $0.get()) != nil }
+            // The bytes of a file that was not placed are saved or discarded.
+            let isPlaced = !outcomes.isEmpty && outcomes.allSatisfy { (try? $0.get()) != nil }
             if isPlaced { Self.storeQueue.async(execute: resume) } else { DispatchQueue.runBlocking(resume) }
         }
         if outcomes != nil { queue.resume() }

@@ -71,7 +71,7 @@ extension Transfer {
                 decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
                 return (state.machine.extras.takeLesson(), [.finishing, .ended].contains(state.machine.phase))
             }
-            // The race of the report with the end of the exchanges, after which the transfer has been removed.
+            // The race of the report with the end of the exchanges, after which the transfer may have been removed.
             if hasLeft, budget != nil { environment.connections.remove(number) }
             if let lesson { environment.connections.learn(lesson.lesson, of: number, about: lesson.origin, at: now) }
         }

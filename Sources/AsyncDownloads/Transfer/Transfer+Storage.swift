@@ -37,18 +37,28 @@ extension Transfer {
             var location = work.location
             location.secretHeaders = credentials
             location.medium = withState { $0.subscribers.wantsFile } ? .disk : .memory
-            let result = Result { () throws(DownloadError) in try environment.store.open(location) }
-            let isDigestDue = update { state, decision in
-                state.partial = try? result.get()
-                state.digests = TransferDigests()
-                // A subscriber that attached in the meantime and wants a file found no partial file to move.
-                moveToDiskIfWanted(&state, &decision)
-                state.machine.allowsGaps = state.partial?.allowsGaps ?? true
-                decision.actions += state.machine.opened(result.map(\.finding), at: now)
-                return state.beginDigesting()
+            switch Result(catching: { () throws(DownloadError) in try environment.store.openNew(location) }) {
+            case .success(let partial?): opened(.success(partial))
+            case .failure(let error): opened(.failure(error))
+            case .success(nil):
+                waitForDisk { [self, location] in
+                    opened(Result { () throws(DownloadError) in try environment.store.open(location) })
+                }
             }
-            if isDigestDue { digestOnQueue() }
         }
+    }
+
+    private func opened(_ result: Result<any Partial, DownloadError>) {
+        let isDigestDue = update { state, decision in
+            state.partial = try? result.get()
+            state.digests = TransferDigests()
+            // A subscriber that attached in the meantime and wants a file found no partial file to move.
+            moveToDiskIfWanted(&state, &decision)
+            state.machine.allowsGaps = state.partial?.allowsGaps ?? true
+            decision.actions += state.machine.opened(result.map(\.finding), at: now)
+            return state.beginDigesting()
+        }
+        if isDigestDue { digestOnQueue() }
     }
 
     /// Tells the partial which secret headers are sent at the time when its turn comes.

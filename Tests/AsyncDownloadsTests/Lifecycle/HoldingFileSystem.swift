@@ -6,6 +6,10 @@ struct HoldingFileSystem: ForwardingFileSystem {
     let reading = Hold()
     /// Blocks renames of a file to a destination.
     let renaming = Hold()
+    /// The kind of the volume, if it is not the real one.
+    var volume: VolumeKind?
+
+    func volumeKind(of file: OpenFile) -> VolumeKind { volume ?? base.volumeKind(of: file) }
 
     func read(
         into buffer: UnsafeMutableRawBufferPointer, from file: OpenFile, at offset: Int64

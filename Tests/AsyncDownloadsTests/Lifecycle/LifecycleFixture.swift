@@ -7,15 +7,16 @@ import LoopbackServer
 struct LifecycleFixture: Sendable {
     let transport = SteppedTransport()
     let time = ManualTimeSource()
-    let disk = HoldingFileSystem()
+    let disk: HoldingFileSystem
     let directory: TemporaryDirectory
     let downloader: Downloader
     private let store: DiskStore
 
-    private init(_ configure: (inout Downloader.Configuration) -> Void) throws {
+    private init(placesInGroups: Bool, _ configure: (inout Downloader.Configuration) -> Void) throws {
         directory = try TemporaryDirectory()
+        disk = HoldingFileSystem(volume: placesInGroups ? .diskWithSharedSyncs : nil)
         var configuration = Downloader.Configuration()
-        configuration.durability = .processCrash
+        configuration.durability = placesInGroups ? .powerLoss : .processCrash
         configuration.progressInterval = .zero
         configuration.idleTimeout = nil
         configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
@@ -23,14 +24,18 @@ struct LifecycleFixture: Sendable {
         // Bodies that are moved out of memory are stored there too.
         configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
         configure(&configuration)
-        store = DiskStore(disk: disk, durability: configuration.durability, bootID: POSIXFileSystem.bootID())
+        store = DiskStore(
+            disk: disk, durability: configuration.durability, bootID: POSIXFileSystem.bootID(),
+            bufferedLength: placesInGroups ? 1 << 20 : 0)
         downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
     }
 
+    /// - Parameter placesInGroups: Whether files are in memory until they are placed in groups (``PlacementGroups``).
     static func with(
-        configure: (inout Downloader.Configuration) -> Void = { _ in }, _ body: (LifecycleFixture) async throws -> Void
+        placesInGroups: Bool = false, configure: (inout Downloader.Configuration) -> Void = { _ in },
+        _ body: (LifecycleFixture) async throws -> Void
     ) async throws {
-        let fixture = try LifecycleFixture(configure)
+        let fixture = try LifecycleFixture(placesInGroups: placesInGroups, configure)
         do {
             try await body(fixture)
         } catch {

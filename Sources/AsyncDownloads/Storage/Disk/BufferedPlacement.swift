@@ -72,8 +72,17 @@ struct BufferedPlacement: Sendable {
         if failure == nil { placement.synchronizeDirectories(with: synchronize) }
     }
 
-    /// Whether ``rename()`` may have to wait until another thread has compared or copied a long file.
-    var mayWaitForName: Bool { targets.contains { $0.names.isDeciding(about: $0.place) } }
+    /// Whether ``rename()`` may take long: another thread decides about the name, or existing files are compared.
+    var mayNamingTakeLong: Bool {
+        targets.contains { target in
+            if target.names.isDeciding(about: target.place) { return true }
+            guard case .directory(let directory, let name, let isCallers, _) = target.place else { return false }
+            let path = PartialNames.join(directory, name)
+            guard target.isFree(path) else { return true }
+            let isAbsent = (try? store.disk.information(at: path)) == .some(nil)
+            return !isAbsent && !(isCallers && (try? placement.mayReplace(path, for: target)) == true)
+        }
+    }
 
     /// Whether ``finish()`` has to write the bytes again, because something has removed the lock file.
     var isLockFileLost: Bool { failure?.kind == .inUse && partial.isLockFileMissing }

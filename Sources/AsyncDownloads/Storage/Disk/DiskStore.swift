@@ -32,30 +32,54 @@ package struct DiskStore: PartialStore {
     }
 
     package func open(_ location: PartialLocation) throws(DownloadError) -> any Partial {
-        let opening = try beginOpening(location, sparing: nil)
+        partial(location, try beginOpening(names(of: location), location, sparing: nil))
+    }
+
+    package func openNew(_ location: PartialLocation) throws(DownloadError) -> (any Partial)? {
+        let names = names(of: location)
+        let lock: PartialLock
+        do {
+            lock = try PartialLock.acquire(names, on: disk)
+        } catch let error where (error.underlyingError as? FileFailure)?.kind == .missing {
+            // A directory may have to be created, and the one above it synced.
+            return nil
+        }
+        guard lock.isNew else {
+            lock.release(removing: false)
+            return nil
+        }
+        return partial(location, try examine(names, lock, location, sparing: nil))
+    }
+
+    /// Returns the partial, whose bytes are in memory at first if there are none and they may be.
+    private func partial(_ location: PartialLocation, _ opening: Opening) -> any Partial {
         guard bufferedLength > 0, opening.lock.isNew, opening.opened.finding == .nothing,
             let handle = opening.lock.handle
-        else { return partial(location, opening) }
+        else { return diskPartial(location, opening) }
         // Where locks may not work, only random names distinguish the files of two owners (``DiskPartial``).
         let volume = disk.volumeKind(of: handle)
-        guard volume != .other else { return partial(location, opening) }
+        guard volume != .other else { return diskPartial(location, opening) }
         return BufferedPartial(
             store: self, location: location, names: opening.names, lock: opening.lock, volumeKind: volume)
     }
 
     /// Opens the partial at `location`; the file `spared` is not removed, whatever its name is.
     func open(_ location: PartialLocation, sparing spared: FileInformation?) throws(DownloadError) -> DiskPartial {
-        partial(location, try beginOpening(location, sparing: spared))
+        diskPartial(location, try beginOpening(names(of: location), location, sparing: spared))
     }
 
     /// A location whose lock was acquired, and what was found there.
     private typealias Opening = (names: PartialNames, lock: PartialLock, opened: PartialOpener.Opened)
 
     private func beginOpening(
-        _ location: PartialLocation, sparing spared: FileInformation?
+        _ names: PartialNames, _ location: PartialLocation, sparing spared: FileInformation?
     ) throws(DownloadError) -> Opening {
-        let names = names(of: location)
-        let lock = try acquireLock(names)
+        try examine(names, try acquireLock(names), location, sparing: spared)
+    }
+
+    private func examine(
+        _ names: PartialNames, _ lock: PartialLock, _ location: PartialLocation, sparing spared: FileInformation?
+    ) throws(DownloadError) -> Opening {
         do {
             let opener = PartialOpener(
                 store: self, location: location, names: names, mayHoldFiles: !lock.isNew, spared: spared)
@@ -66,7 +90,7 @@ package struct DiskStore: PartialStore {
         }
     }
 
-    private func partial(_ location: PartialLocation, _ opening: Opening) -> DiskPartial {
+    private func diskPartial(_ location: PartialLocation, _ opening: Opening) -> DiskPartial {
         let partial = DiskPartial(
             store: self, location: location, names: opening.names, lock: opening.lock, opened: opening.opened)
         if opening.opened.hasVoidMarks, case .bytes(_, let received) = opening.opened.finding,

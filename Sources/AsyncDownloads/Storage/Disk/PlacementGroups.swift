@@ -89,7 +89,7 @@ private struct Group {
             if !entry.isWanted() {
                 entry.placement.withdraw()
                 entry.completion([])
-            } else if entry.placement.mayWaitForName {
+            } else if entry.placement.mayNamingTakeLong {
                 DispatchQueue.runBlocking { [entry] in entry.finishAlone() }
             } else {
                 entry.placement.rename()
@@ -100,36 +100,26 @@ private struct Group {
     }
 
     /// Syncs the directories, each once, because all files of the group have their names.
-    ///
-    /// - Parameter isLast: Whether to try again those that could not be opened because too many files were open.
-    mutating func synchronizeDirectories(isLast: Bool = false) {
+    mutating func synchronizeDirectories() {
         guard let store = entries.first?.placement.store else { return }
         for directory in Set(entries.compactMap(\.placement.unsynchronizedDirectory).map(ByteText.init)) {
-            switch directories[directory] {
-            case nil: break
-            case .failure(let failure)? where failure.kind == .tooManyOpenFiles && isLast: break
-            case .some: continue
-            }
             directories[directory] = Result { () throws(FileFailure) in
-                if isLast {
-                    try store.synchronizeDirectoryRetrying(directory.text)
-                } else {
-                    try store.synchronizeDirectory(directory.text)
-                }
+                try store.synchronizeDirectory(directory.text)
             }
         }
     }
 
-    /// Reports the outcomes.
-    mutating func finish() {
-        synchronizeDirectories(isLast: true)
+    /// Reports the outcomes, after ``synchronizeDirectories()``.
+    func finish() {
         for var entry in entries {
-            entry.placement.synchronizeDirectories { directory throws(FileFailure) in
-                try directories[ByteText(directory)]?.get()
-            }
-            if entry.placement.isLockFileLost {
+            let result = entry.placement.unsynchronizedDirectory.flatMap { directories[ByteText($0)] }
+            if case .failure(let failure)? = result, failure.kind == .tooManyOpenFiles {
+                // It can be opened as soon as other files are closed.
+                DispatchQueue.runBlocking { [entry] in entry.finishSynchronizing() }
+            } else if entry.placement.isLockFileLost {
                 DispatchQueue.runBlocking { [entry] in entry.completion(entry.placement.finish()) }
             } else {
+                entry.placement.synchronizeDirectories { _ throws(FileFailure) in try result?.get() }
                 entry.completion(entry.placement.finish())
             }
         }
@@ -139,8 +129,14 @@ private struct Group {
 extension PlacementGroups.Entry {
     /// Performs the steps that follow the sync of the file.
     fileprivate func finishAlone() {
+        var entry = self
+        entry.placement.rename()
+        entry.finishSynchronizing()
+    }
+
+    /// Performs the steps after the file has its name.
+    fileprivate func finishSynchronizing() {
         var placement = placement
-        placement.rename()
         placement.synchronizeDirectories(with: placement.store.synchronizeDirectoryRetrying)
         completion(placement.finish())
     }

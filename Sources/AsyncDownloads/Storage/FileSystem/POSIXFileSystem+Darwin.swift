@@ -29,20 +29,15 @@ extension POSIXFileSystem {
     }
 
     package func synchronize(_ files: [OpenFile]) -> [FileFailure?] {
-        guard files.count > 1 else { return files.map(failureOfSync) }
-        let failures: [FileFailure?] = files.map { file in
+        // fsync(2) leaves the bytes in the drive's cache, which is then written with any one of the files.
+        SharedFlush(flush: failureOfSync) { file in
             do {
                 _ = try call("sync", file.name) { fsync(file.number) }
                 return nil
             } catch {
                 return error
             }
-        }
-        // The drive's cache now has the bytes of all files, and is written with any one of them.
-        let isWritten = zip(files, failures).contains { file, failure in
-            failure == nil && failureOfSync(file) == nil
-        }
-        return isWritten ? failures : zip(files, failures).map { file, failure in failure ?? failureOfSync(file) }
+        }.failures(of: files)
     }
 
     package func checkWrites(to file: OpenFile) throws(FileFailure) {

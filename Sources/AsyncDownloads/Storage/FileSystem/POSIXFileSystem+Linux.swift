@@ -130,9 +130,9 @@ extension POSIXFileSystem {
         switch type {
         // tmpfs and ramfs.
         case 0x0102_1994, 0x8584_58F6: .memory
-        // ext2 to ext4 and XFS.
+        // ext2 to ext4 (which have the same number, although ext2 shares nothing), and XFS.
         case 0xEF53, 0x5846_5342: .diskWithSharedSyncs
-        // Btrfs, F2FS, ZFS, bcachefs, JFS, NILFS, ReiserFS, NTFS, UDF, and overlayfs, which begins to write nothing
+        // Btrfs, F2FS, ZFS, bcachefs, JFS, NILFS, ReiserFS, NTFS, UDF, and overlayfs, which starts no writing
         // before a sync.
         case 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E, 0x3153_464A, 0x3434, 0x5265_4973, 0x5346_544E,
             0x7366_746E, 0x1501_3346, 0x794C_7630:

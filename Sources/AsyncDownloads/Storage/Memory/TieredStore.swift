@@ -41,6 +41,15 @@ package struct TieredStore: PartialStore {
             partial, finding: .bytes(body.representation, body.received), store: self, location: location)
     }
 
+    package func openNew(_ location: PartialLocation) throws(DownloadError) -> (any Partial)? {
+        guard !bodies.holds(location) else { return nil }
+        if location.medium == .memory {
+            guard !location.mayBeOnDisk || !disk.holds(location) else { return nil }
+            return MemoryPartial(nil, store: self, location: location)
+        }
+        return disk.holds(location.spilled(to: spillDirectory)) ? nil : try disk.openNew(location)
+    }
+
     package func refusal(of path: String) -> DownloadError? { disk.refusal(of: path) }
 
     package func holds(_ location: PartialLocation) -> Bool { disk.holds(location) }

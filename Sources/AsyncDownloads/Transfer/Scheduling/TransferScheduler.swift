@@ -18,8 +18,8 @@ struct BegunRequest: Sendable {
 
 /// Grants transfers their permits to run and to send requests, within a limit in total and the limits of each host.
 ///
-/// Requests, moves, yields, releases, and answers only change the queue, so that a transfer can report them under its own lock.
-/// A call of ``deliverGrants()`` without a lock must follow each of them.
+/// Requests, moves, yields, releases, and answers only change the queue, so that a transfer can report them under its
+/// own lock. A call of ``deliverGrants()`` without a lock must follow each of them.
 final class TransferScheduler: Sendable {
     private struct State {
         var queue: PermitQueue

@@ -141,10 +141,36 @@ struct PlacementGroupsTests {
         place(partials[...0], placements)
         await log.isBlocked()
         place(partials[1...], placements)
-        log.failDirectory(sync: 1, .tooManyOpenFiles)
+        // The lock files are closed when the files have their names.
+        let names = Mutex<[String]>([])
+        log.failDirectory(sync: 1, .tooManyOpenFiles) { [directory] in
+            names.withLock { $0 = (try? directory.contents) ?? [] }
+        }
         log.unblock()
         for result in await placements.results(count: 3) { _ = try result.get() }
         #expect(log.directoryCount == 3, "the failed one, and one for each group")
+        #expect(names.withLock { $0 } == ["file0", "file1", "file2"])
+    }
+
+    @Test func `a file whose name has to be chosen keeps no others waiting, and one that replaces is grouped`()
+        async throws
+    {
+        for (isCallers, isGrouped) in [(false, false), (true, true)] {
+            try Data("other".utf8).write(to: URL(fileURLWithPath: "\(directory.path)/name"))
+            let partial = try #require(try open(1, in: try store()).first)
+            let target = PlacementTarget(
+                .directory(directory.path, name: "name", isCallers: isCallers), resource: "a", names: DirectoryNames(),
+                isFree: { _ in true })
+            let buffered = try #require(partial.partial as? BufferedPartial)
+            let placement = BufferedPlacement(
+                of: buffered, Data(SampleObject.first.bytes()), in: try #require(buffered.lock.handle), at: [target])
+            #expect(placement.mayNamingTakeLong == !isGrouped)
+            let placements = PlacementLog()
+            place([partial], placements, at: target)
+            let path = try await placements.results(count: 1)[0].get()
+            #expect(PartialNames.lastComponent(of: path) == (isCallers ? "name" : "name-1"))
+            #expect(directory.bytes(at: path) == SampleObject.first.bytes())
+        }
     }
 
     @Test func `bytes whose lock file was removed are placed as a file of another name`() async throws {
@@ -325,6 +351,8 @@ private final class SyncLog: Sendable {
         var hasBlocked = false
         var failures: [String: Int] = [:]
         var failingDirectorySync: (number: Int, kind: FileFailure.Kind)?
+        /// A closure that is called before the sync after the failing one.
+        var beforeNext: @Sendable () -> Void = {}
     }
 
     private let state = Mutex(State())
@@ -348,8 +376,10 @@ private final class SyncLog: Sendable {
     func fail(_ name: String, times: Int) { state.withLock { $0.failures[name] = times } }
 
     /// Lets the sync of the directory with this number fail, counted from 1.
-    func failDirectory(sync number: Int, _ kind: FileFailure.Kind = .other) {
-        state.withLock { $0.failingDirectorySync = (number, kind) }
+    func failDirectory(
+        sync number: Int, _ kind: FileFailure.Kind = .other, beforeNext: @escaping @Sendable () -> Void = {}
+    ) {
+        state.withLock { ($0.failingDirectorySync, $0.beforeNext) = ((number, kind), beforeNext) }
     }
 
     func syncs(file name: String) -> FileFailure.Kind? {
@@ -366,9 +396,15 @@ private final class SyncLog: Sendable {
     }
 
     func syncsDirectory() -> FileFailure.Kind? {
-        state.withLock { state in
+        let (kind, before) = state.withLock { state in
             state.directoryCount += 1
-            return state.failingDirectorySync.flatMap { $0.number == state.directoryCount ? $0.kind : nil }
+            let number = state.directoryCount
+            let failing = state.failingDirectorySync
+            return (
+                failing?.number == number ? failing?.kind : nil, failing?.number == number - 1 ? state.beforeNext : {}
+            )
         }
+        before()
+        return kind
     }
 }
