@@ -16,6 +16,8 @@ extension Transfer {
             } catch {
                 return finished(.failure(error))
             }
+            // A short file is usually placed before another transfer could use the permit.
+            if partial.waitsForDisk || length > BufferedPartial.maximumLength { yieldPermit() }
             deliver(&delivery, of: representation)
         }
     }
@@ -50,7 +52,7 @@ extension Transfer {
             let isPlaced = !outcomes.isEmpty && outcomes.allSatisfy { (try? $0.get()) != nil }
             if isPlaced { Self.storeQueue.async(execute: resume) } else { DispatchQueue.runBlocking(resume) }
         }
-        if outcomes != nil { queue.resume() }
+        if outcomes != nil { queue.resume() } else { yieldPermit() }
         return outcomes
     }
 

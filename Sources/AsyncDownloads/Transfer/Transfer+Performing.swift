@@ -28,8 +28,8 @@ extension Transfer {
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleMark(let delay): scheduleMark(after: delay)
         case .end(let ending): tearDown(ending)
-        // These calls of the scheduler were made when they were decided.
-        case .requestPermit, .movePermit, .yieldPermit, .releasePermit: environment.scheduler.deliverGrants()
+        // The requests, moves, and releases were made when they were decided.
+        case .requestPermit, .movePermit, .releasePermit: environment.scheduler.deliverGrants()
         // Emitted when it was decided, so that subscribers that attached later do not receive it.
         case .emit: break
         }

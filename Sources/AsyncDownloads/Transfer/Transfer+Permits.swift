@@ -29,11 +29,15 @@ extension Transfer {
         return state.machine.moveRefused(id, at: now)
     }
 
-    /// Lets other transfers use the permit and the connections, because this one has all bytes.
-    func yieldPermit(_ state: inout State, _ decision: inout Decision) {
-        guard let ticket = state.permit.ticket else { preconditionFailure("a yield without a permit") }
-        environment.scheduler.yield(ticket)
-        leaveConnections(&state, &decision)
+    /// Lets other transfers use the permit and the connections while this one, which needs no further request, waits.
+    func yieldPermit() {
+        update { state, decision in
+            // The race with the end, if the file was placed at once.
+            guard state.machine.phase == .finishing, let ticket = state.permit.ticket else { return }
+            environment.scheduler.yield(ticket)
+            leaveConnections(&state, &decision)
+            decision.effects.append(deliveryOfGrants)
+        }
     }
 
     /// Releases the permit, or withdraws the request for one, and returns whether there was one.

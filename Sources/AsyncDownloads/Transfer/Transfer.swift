@@ -239,8 +239,6 @@ final class Transfer: Sendable {
                 requestPermit(host: host, id, &state)
             case .movePermit(let host, let id):
                 decision.actions += movePermit(to: host, id, &state)
-            case .yieldPermit:
-                yieldPermit(&state, &decision)
             case .releasePermit:
                 _ = releasePermit(&state)
             case .startExchange(let id, let request):

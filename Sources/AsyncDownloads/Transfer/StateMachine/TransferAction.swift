@@ -8,8 +8,6 @@ enum TransferAction: Sendable {
     case requestPermit(host: String, PermitRequestID)
     /// Use the permit for another host; answered by `permitGranted`, or by `moveRefused` if the permit is lost.
     case movePermit(host: String, PermitRequestID)
-    /// Let another transfer use the permit while this one verifies and places its file; a release follows.
-    case yieldPermit
     /// Release the permit, or withdraw the request for one.
     case releasePermit
 

@@ -11,13 +11,11 @@ extension TransferStateMachine {
         if let error = tooLarge(length) { return fail(error, at: now) }
         // Rule 12: a complete body isn't requested again.
         state = .finishing
-        // Bytes that may turn out to be wrong are requested again at once.
-        let yield: [TransferAction] = bytes.mayRestartUnverified ? [] : [.yieldPermit]
         // Rule 57: the last progress is emitted even if earlier ones were coalesced.
         return [
             .emit(.progress(progress)), .emit(.verifying),
             .finishPartial(length: length, representation, verifying: bytes.reliesOnDigest ? settings.checksum : nil),
-        ] + yield
+        ]
     }
 
     /// Handles that the file is verified and placed, or could not be.

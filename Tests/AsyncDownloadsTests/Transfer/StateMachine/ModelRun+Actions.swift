@@ -16,9 +16,6 @@ extension ModelRun {
             check(permit == .held, "a move without a permit")
             check(exchanges.isEmpty, "a move during an exchange")
             permit = .requested
-        case .yieldPermit:
-            check(permit == .held && exchanges.isEmpty, "yielded a permit that is needed, or none")
-            permit = .yielded
         case .releasePermit:
             check(exchanges.isEmpty, "the permit was released before the end of the exchange")
             check(!store.isOpen || permit == .none, "the permit was released before the partial file")

@@ -7,7 +7,7 @@ internal import Foundation
 /// As in ``Transfer``, decisions are made at once and performed later, one action after another. Anything else may
 /// happen in between: commands, callbacks of the engine, timers, and results of the store.
 struct ModelRun {
-    enum Permit { case none, requested, held, yielded }
+    enum Permit { case none, requested, held }
 
     /// An exchange of the engine.
     struct Exchange {

@@ -6,7 +6,6 @@ extension TransferAction {
         switch self {
         case .requestPermit: "request a permit"
         case .movePermit(let host, _): "move to \(host)"
-        case .yieldPermit: "yield the permit"
         case .releasePermit: "release the permit"
         case .openPartial: "open"
         case .startPartial(let representation, let number):

@@ -20,7 +20,7 @@ struct TransferStateMachineTests {
         #expect(harness.bytes(40) == 60..<100)
         harness.forget()
         harness.end()
-        #expect(harness.done == ["finish 100", "yield the permit", "release the permit", "end finished"])
+        #expect(harness.done == ["finish 100", "release the permit", "end finished"])
         #expect(harness.machine.phase == .ended)
     }
 
@@ -58,7 +58,7 @@ struct TransferStateMachineTests {
         #expect(harness.log == ["started 100 resumable", "resumed 50"])
         #expect(harness.bytes(50) == 50..<100)
         harness.end()
-        #expect(harness.done == ["finish 100", "yield the permit", "release the permit", "end finished"])
+        #expect(harness.done == ["finish 100", "release the permit", "end finished"])
     }
 
     @Test
@@ -88,10 +88,7 @@ struct TransferStateMachineTests {
         var harness = StateMachineHarness()
         harness.finding = .success(.bytes(.sample(length: 50), IntervalSet(0..<50)))
         harness.run()
-        #expect(
-            harness.done == [
-                "request a permit", "open", "finish 50", "yield the permit", "release the permit", "end finished",
-            ])
+        #expect(harness.done == ["request a permit", "open", "finish 50", "release the permit", "end finished"])
         #expect(harness.requests.isEmpty)
     }
 
@@ -134,7 +131,7 @@ struct TransferStateMachineTests {
     }
 
     @Test(arguments: [
-        ("bytes */50", ["cancel 1", "finish 50", "yield the permit", "release the permit", "end finished"], []),
+        ("bytes */50", ["cancel 1", "finish 50", "release the permit", "end finished"], []),
         ("bytes */90", ["cancel 1", "exchange 2 whole"], ["restarted contentChanged 50"]),
         ("nonsense", ["cancel 1", "exchange 2 whole"], ["restarted rangeNotSatisfiable 50"]),
     ])
@@ -191,7 +188,7 @@ struct TransferStateMachineTests {
         harness.bytes(70)
         #expect(harness.log == ["started ?"])
         harness.end()
-        #expect(harness.done.suffix(4) == ["finish 70", "yield the permit", "release the permit", "end finished"])
+        #expect(harness.done.suffix(3) == ["finish 70", "release the permit", "end finished"])
     }
 
     @Test
@@ -210,7 +207,7 @@ struct TransferStateMachineTests {
         var harness = StateMachineHarness.connecting()
         harness.head(200, fields)
         harness.end()
-        #expect(harness.done.suffix(4) == ["finish 0", "yield the permit", "release the permit", "end finished"])
+        #expect(harness.done.suffix(3) == ["finish 0", "release the permit", "end finished"])
     }
 
     @Test
@@ -240,8 +237,7 @@ struct TransferStateMachineTests {
         harness.end()
         #expect(harness.machine.phase == .preparing)
         harness.catchUp()
-        #expect(
-            harness.done == ["begin 0 for 1", "finish 0", "yield the permit", "release the permit", "end finished"])
+        #expect(harness.done == ["begin 0 for 1", "finish 0", "release the permit", "end finished"])
     }
 
     @Test
