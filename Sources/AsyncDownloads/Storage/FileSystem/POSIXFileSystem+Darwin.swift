@@ -31,7 +31,7 @@ extension POSIXFileSystem {
     package func synchronize(_ files: [OpenFile]) -> [FileFailure?] {
         // fsync(2) leaves the bytes in the drive's cache, which is then written with any one of the files.
         SharedFlush(flush: failureOfSync) { file in
-            do {
+            do throws(FileFailure) {
                 _ = try call("sync", file.name) { fsync(file.number) }
                 return nil
             } catch {
