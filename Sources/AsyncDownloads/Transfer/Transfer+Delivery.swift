@@ -5,6 +5,10 @@ internal import Foundation
 extension Transfer {
     /// Verifies the file and delivers it, also to subscribers that attach in the meantime.
     func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
+        // A short file is usually placed before another transfer could use the permit.
+        let isLong = length > BufferedPartial.maximumLength
+        // Before operations that the queue has not performed. Bytes that a digest may prove wrong need the permit.
+        if isLong, checksum == nil { yieldPermit() }
         onPartial { [self] partial in
             let work = work
             let (fetched, digests) = withState { ($0.machine.progress.fetchedByteCount, $0.digests) }
@@ -16,8 +20,7 @@ extension Transfer {
             } catch {
                 return finished(.failure(error))
             }
-            // A short file is usually placed before another transfer could use the permit.
-            if partial.waitsForDisk || length > BufferedPartial.maximumLength { yieldPermit() }
+            if isLong || mayWait(for: partial) { yieldPermit() }
             deliver(&delivery, of: representation)
         }
     }

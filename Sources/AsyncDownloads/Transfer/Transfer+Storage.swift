@@ -7,12 +7,17 @@ extension Transfer {
     func onPartial(saves: Bool = false, _ body: @escaping @Sendable (any Partial) -> Void) {
         work.queue.async { [self] in
             guard let partial = withState({ $0.partial }) else { return }
-            if saves || partial.waitsForDisk || environment.slowDisks.contains(partial.volume, at: now) {
+            if saves || mayWait(for: partial) {
                 waitForDisk { body(partial) }
             } else {
                 body(partial)
             }
         }
+    }
+
+    /// Whether an operation on the partial may wait for its disk for a long time.
+    func mayWait(for partial: any Partial) -> Bool {
+        partial.waitsForDisk || environment.slowDisks.contains(partial.volume, at: now)
     }
 
     /// Performs the rest of the present operation of the queue on a thread of its own.
