@@ -210,19 +210,21 @@ extension ConnectionCoordinator.State {
     /// Returns the most connections of a transfer.
     ///
     /// The files of a host share its connections equally, except those whose number the caller has chosen, which isn't
-    /// limited. None is added while a transfer waits for a permit, or after the host has refused one.
+    /// limited. None is added while a transfer waits for a permit, or after the host has refused one or has ignored a
+    /// range; those that it has accepted continue.
     fileprivate func bound(
         of number: Int, _ report: ConnectionReport, _ load: TransferScheduler.Load, at now: Duration
     ) -> Int {
         if report.isFixed { return HostPool.maximumExchangeCount }
-        if hosts.ignoresRanges(report.origin, at: now) { return 1 }
         let others = others(than: number, from: report.origin)
         let fixed = others.filter(\.report.isFixed)
         // A transfer that isn't a member has its connection already, or has none now.
         let isReserved = hosts.isReserved(report.origin, at: now) && load.runningCount <= others.count + 1
         let available = hosts.limit(of: report.origin, at: now) - fixed.connectionCount - (isReserved ? 1 : 0)
         let limit = available / max(1, load.runningCount - fixed.count)
-        let isGrowing = !load.isTransferWaiting && hosts.mayRequest(report.origin, at: now)
+        let isGrowing =
+            !load.isTransferWaiting && hosts.mayRequest(report.origin, at: now)
+            && !hosts.ignoresRanges(report.origin, at: now)
         return isGrowing ? limit : min(limit, report.number)
     }
 

@@ -57,6 +57,8 @@ struct ExtraExchanges: Sendable {
     private var pausedUntil = Duration.zero
     /// Whether another file from the same origin had several connections at the last sample.
     private var isShared = false
+    /// The most connections that the downloader permitted at the last sample.
+    private var bound = Int.max
     /// When the first request of the attempt was sent.
     private var requestTime = Duration.zero
     /// The bytes that all transfers had received at the last sample.
@@ -133,11 +135,11 @@ extension ExtraExchanges {
     ///
     /// - Parameters:
     ///   - missing: The number of bytes of the file that are missing; nil if the length is unknown.
-    ///   - origin: The origin of the body. A redirect may lead to another one than before.
+    ///   - origin: The origin of the body. A redirect may lead to another one than before, of which nothing is known.
     mutating func bodyStarted(missing: Int64?, from origin: Origin?, at now: Duration) {
-        guard !isOff else { return }
-        if self.origin != origin { forgetNumber() }
+        if self.origin != origin { hostChanged() }
         self.origin = origin
+        guard !isOff else { return }
         if case .fixed = mode, controller == nil { controller = ConnectionController(mode, at: now) }
         isLong = missing ?? 0 >= Self.leastLength
         // What was measured in an earlier attempt isn't comparable. Bounded requests follow each other without a pause.
@@ -152,25 +154,31 @@ extension ExtraExchanges {
     }
 
     /// Returns the time until the next sample; nil if none will be needed soon.
-    func tickInterval(at now: Duration) -> Duration? {
-        if isMeasuring { return Self.sampleInterval }
+    func tickInterval(_ plan: SegmentPlan, at now: Duration) -> Duration? {
+        if isMeasuring(plan) { return Self.sampleInterval }
         // The first body may be long.
         let isFirst = !isOff && flow.lastArrival == nil && now - requestTime < Self.firstSampleTime
         return isFirst ? Self.firstSampleInterval : nil
     }
 
-    /// Whether samples are measured.
-    var isMeasuring: Bool { !isOff && (controller != nil || isLong) }
+    /// Returns whether samples are measured.
+    ///
+    /// If no further exchange is started, they are measured as long as several receive: the downloader divides the
+    /// connections of a host among its transfers.
+    func isMeasuring(_ plan: SegmentPlan) -> Bool {
+        isOff ? plan.segments.count > 1 : controller != nil || isLong
+    }
 
     /// Returns what the downloader needs to know for the next sample; nil if none is measured.
     ///
     /// - Parameter isDivisible: Whether parts of the file may be fetched at the same time.
-    func report(isDivisible: Bool, at now: Duration) -> ConnectionReport? {
-        guard isMeasuring, let origin else { return nil }
-        var report = ConnectionReport(origin: origin, number: isDivisible ? number : 1, isFixed: true)
+    func report(_ plan: SegmentPlan, isDivisible: Bool, at now: Duration) -> ConnectionReport? {
+        guard isMeasuring(plan), let origin else { return nil }
+        let presentNumber = isOff ? plan.segments.count : isDivisible ? number : 1
+        var report = ConnectionReport(origin: origin, number: presentNumber, isFixed: true)
         if case .automatic = mode {
-            guard isDivisible else { return nil }
-            (report.isFixed, report.isTrying) = (false, controller?.isTrying ?? false)
+            guard isDivisible || isOff else { return nil }
+            (report.isFixed, report.isTrying) = (false, !isOff && controller?.isTrying ?? false)
         }
         report.isFlowing = flow.hasArrived(since: now - .seconds(1))
         return report
@@ -182,7 +190,8 @@ extension ExtraExchanges {
     mutating func measure(
         _ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
     ) {
-        isShared = budget.isShared
+        (isShared, bound) = (budget.isShared, budget.bound)
+        guard !isOff else { return }
         defer { (sampledCount, sampledRemaining) = (budget.receivedCount, remaining) }
         guard controller != nil else {
             return controller = ConnectionController(mode, worthwhile: min(budget.worthwhile, budget.bound), at: now)
@@ -251,6 +260,9 @@ extension ExtraExchanges {
 
     /// The number of exchanges that may have a segment or a request.
     var number: Int { isOff ? 1 : controller?.number ?? 1 }
+
+    /// The number of exchanges that may continue: all that were accepted, if no further ones are started.
+    var permittedCount: Int { isOff ? max(1, bound) : number }
 
     /// Returns the terms of further requests; nil if there are none now.
     ///

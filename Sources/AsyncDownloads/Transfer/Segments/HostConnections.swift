@@ -20,20 +20,22 @@ struct HostConnections: Sendable {
         /// The most connections for some time, including one that is left to transfers which begin in that time.
         var reservation: (count: Int, end: Duration)?
         var coolDownEnd = Duration.zero
-        /// The number of refusals without `Retry-After` since a connection was accepted.
+        /// The number of refusals since a connection was accepted.
         var refusalCount = 0
         var lastUse: Duration
 
         /// Records that the host has refused a further connection, after which none is requested for some time.
         ///
+        /// The time doubles until a connection is accepted, also if the host asks for a shorter one: its `Retry-After`
+        /// stops the other files as well.
+        ///
         /// - Parameter retryAfter: The time that the host asks to wait.
         mutating func refused(retryAfter: Duration?, at now: Duration) {
-            guard let retryAfter else {
-                let delay = HostConnections.firstCoolDown * (1 << min(refusalCount, 5))
-                refusalCount += 1
-                return coolDownEnd = max(coolDownEnd, now + min(delay, HostConnections.longestCoolDown))
-            }
-            coolDownEnd = max(coolDownEnd, now + min(retryAfter, HostConnections.longestCoolDown))
+            let repeatCount = retryAfter == nil ? refusalCount + 1 : refusalCount
+            let own = repeatCount == 0 ? .zero : HostConnections.firstCoolDown * (1 << min(repeatCount - 1, 5))
+            refusalCount += 1
+            let delay = min(max(own, retryAfter ?? .zero), HostConnections.longestCoolDown)
+            coolDownEnd = max(coolDownEnd, now + delay)
         }
 
         /// The most connections of all transfers.

@@ -18,14 +18,19 @@ struct SegmentPlan: Sendable, Hashable {
     private(set) var requests: [ExchangeID: Request] = [:]
     /// The canceled exchanges, with their writes in progress.
     private(set) var closing: [ExchangeID: [Range<Int64>]] = [:]
-    /// The time from a request until the head of its response.
+    /// The mean time from a request until the head of its response, in which later requests count more.
     private(set) var setup = Duration.zero
+    /// The longest time until a head that counts as that of setting a connection up.
+    ///
+    /// A response may take minutes to prepare, which says nothing about further requests.
+    private static let longestSetup = Duration.seconds(10)
 
     /// A request without an accepted head.
     struct Request: Sendable, Hashable {
         /// The requested bytes.
         let range: Range<Int64>
-        let sentAt: Duration
+        /// The time when the request was sent, or when the engine has got a network connection for it.
+        fileprivate(set) var sentAt: Duration
     }
 
     /// The most bytes that an exchange receives a second time in order to reach missing bytes behind them.
@@ -86,6 +91,11 @@ extension SegmentPlan {
         requests[exchange] = Request(range: range, sentAt: now)
     }
 
+    /// Records that the engine sends the request now, because it has got a network connection.
+    mutating func connected(_ exchange: ExchangeID, at now: Duration) {
+        requests[exchange]?.sentAt = now
+    }
+
     /// Assigns the bytes from `start` on to an exchange whose head was accepted.
     ///
     /// The bytes are taken from the segment that contains `start`; at most that segment changes.
@@ -118,8 +128,7 @@ extension SegmentPlan {
 
     private mutating func recordHead(of exchange: ExchangeID, at now: Duration) {
         guard let request = requests.removeValue(forKey: exchange) else { return }
-        let time = now - request.sentAt
-        // A mean of all requests, in which later ones count more.
+        let time = min(now - request.sentAt, Self.longestSetup)
         setup = setup == .zero ? time : (setup + time) / 2
     }
 

@@ -19,7 +19,9 @@ struct ReceivedBytes: Sendable {
     /// The `ETag` field of the response that began the representation; nil without one, and after a restart.
     private(set) var entityTag: String?
     /// Whether several responses were combined that could not prove that they are of one object.
-    private(set) var combinesUnproven = false
+    private(set) var combinesUnverified = false
+    /// Whether such a combination was discarded before it was complete.
+    private(set) var hasCombinedInVain = false
     /// How often bytes were removed while others were kept, so that a mark shows which bytes it knows of.
     private(set) var epoch = 0
 
@@ -44,7 +46,7 @@ struct ReceivedBytes: Sendable {
     }
 
     /// Whether bytes are kept only because the expected digest decides at the end.
-    var reliesOnDigest: Bool { representation?.unverifiedFrom != nil || reliesOnChecksum || combinesUnproven }
+    var reliesOnDigest: Bool { representation?.unverifiedFrom != nil || reliesOnChecksum || combinesUnverified }
 
     /// Whether a wrong digest leads to a restart; it does once.
     var mayRestartUnverified: Bool { reliesOnDigest && !hasDigestMismatch }
@@ -163,8 +165,13 @@ extension ReceivedBytes {
     }
 
     /// Records that a part was accepted which only has the same weak validator, or none.
-    mutating func combinedUnproven() {
-        combinesUnproven = true
+    mutating func combinedUnverified() {
+        combinesUnverified = true
+    }
+
+    /// Records that the bytes are discarded because the rest of them can't be requested.
+    mutating func combiningFailed() {
+        if combinesUnverified { hasCombinedInVain = true }
     }
 
     /// Records the length of the object.
@@ -184,7 +191,7 @@ extension ReceivedBytes {
         defer { intervals = IntervalSet() }
         representation = nil
         (comparison, reliesOnChecksum) = (nil, false)
-        (entityTag, combinesUnproven) = (nil, false)
+        (entityTag, combinesUnverified) = (nil, false)
         return intervals.count
     }
 

@@ -9,6 +9,9 @@ extension TransferStateMachine {
             var terms = extras.terms(plan, missing: length - bytes.count, at: now)
         else { return [] }
         terms.window = extras.window(strategy.window)
+        if settings.checksum != nil || representation.digests != nil {
+            terms.limitParts(to: plan.longestPart(at: now))
+        }
         if extraAddress.isRenewing {
             guard plan.requests.isEmpty else { return [] }
             terms.count = 1
@@ -28,7 +31,8 @@ extension TransferStateMachine {
             let representation = bytes.representation
         else { return false }
         // Without a strong validator, only the expected digest shows that the parts are of one object; once.
-        let isVerifiable = representation.validator != nil || settings.checksum != nil && !bytes.hasDigestMismatch
+        let mayCombineUnverified = settings.checksum != nil && !bytes.hasDigestMismatch && !bytes.hasCombinedInVain
+        let isVerifiable = representation.validator != nil || mayCombineUnverified
         // A later attempt continues after the first bytes, which must not be a hole.
         return isVerifiable && representation.length != nil && allowsGaps && representation.contentCoding == nil
             && representation.unverifiedFrom == nil && !bytes.needsConfirmation && bytes.intervals.prefixEnd > 0
@@ -67,10 +71,8 @@ extension TransferStateMachine {
         for (id, surplus) in plan.exhausted(bytes.intervals) where (surplus ?? 0) > longestSurplus {
             actions += cancelExchange(id, at: now)
         }
-        // Where no further ones are started, those that were accepted continue.
-        guard !extras.isOff, plan.segments.count > extras.number else { return actions }
         let newest = plan.segments.map(\.exchange).sorted { $0.rawValue > $1.rawValue }
-        for id in newest.prefix(plan.segments.count - extras.number) {
+        for id in newest.prefix(max(0, newest.count - extras.permittedCount)) {
             actions += cancelExchange(id, at: now)
         }
         return actions
@@ -127,7 +129,7 @@ extension TransferStateMachine {
         case .segment:
             exchanges.update(id) { $0.accept(skipping: 0, end: end) }
             extraAddress.accepted()
-            if bytes.representation?.validator == nil { bytes.combinedUnproven() }
+            if bytes.representation?.validator == nil { bytes.combinedUnverified() }
             extras.accepted(busyCount: plan.segments.count)
             if plan.requests.isEmpty { extras.judgeRefusals(at: now) }
             return cancelUseless(at: now)
@@ -206,7 +208,7 @@ extension TransferStateMachine {
     /// Returns what the downloader needs to know for the next check; nil if the number of exchanges isn't measured.
     func connectionReport(at now: Duration) -> ConnectionReport? {
         guard case .exchanging = state else { return nil }
-        return extras.report(isDivisible: isDivisible, at: now)
+        return extras.report(plan, isDivisible: isDivisible, at: now)
     }
 
     /// Measures the rate, and cancels the exchanges that have stalled.
@@ -214,7 +216,7 @@ extension TransferStateMachine {
     /// - Parameter connections: What the downloader knows; nil if no ``connectionReport(at:)`` was made.
     mutating func checkExtras(_ connections: ConnectionBudget?, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
-        if extras.isMeasuring, let connections, let length = bytes.representation?.length {
+        if extras.isMeasuring(plan), let connections, let length = bytes.representation?.length {
             extras.measure(
                 plan, connections, remaining: length - bytes.count, mayRequest: !address.hasExpired(at: now), at: now)
             actions += cancelUseless(at: now)

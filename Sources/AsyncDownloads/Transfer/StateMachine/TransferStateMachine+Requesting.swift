@@ -21,7 +21,11 @@ extension TransferStateMachine {
         }
         actions += recordCredentials()
         if let comparison = startComparison(at: now) { return actions + comparison }
-        if !bytes.intervals.isEmpty, !bytes.isResumable { actions += restart(.noValidator) }
+        if !bytes.intervals.isEmpty, !bytes.isResumable {
+            // Parts that couldn't be completed once are not combined again.
+            bytes.combiningFailed()
+            actions += restart(.noValidator)
+        }
         let range = strategy.range(from: bytes.intervals.prefixEnd, validator: bytes.representation?.validator)
         actions += startExchange(range, at: now)
         return actions
@@ -54,6 +58,8 @@ extension TransferStateMachine {
             !exchange.isCanceled
         else { return (.proceed, []) }
         exchanges.update(id) { $0.keepAlive(at: now) }
+        // The head may arrive before the report that the network is back.
+        if exchange.isWaitingForConnectivity { plan.connected(id, at: now) }
         if exchange.isExtra {
             return (.proceed, handleExtra(decideExtra(head, exchange, date: date), id, at: now))
         }
@@ -66,7 +72,6 @@ extension TransferStateMachine {
             exchange.compares
             ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
             : handle(interpreter.decide(head), head, id, at: now)
-        if head.headers.refusesRanges { extras.turnOff() }
         return (reply(to: id), actions)
     }
 
@@ -101,6 +106,7 @@ extension TransferStateMachine {
         guard case .exchanging = state, exchanges[id]?.isExtra == false,
             exchanges.update(id, { $0.setWaiting(isWaiting, at: now) }) == true
         else { return [] }
+        if !isWaiting { plan.connected(id, at: now) }
         return isWaiting ? [.emit(.waiting(reason: .connectivity))] : []
     }
 
@@ -134,10 +140,13 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         switch decision {
         case .append(let continuation):
-            return append(continuation, id, at: now)
+            let actions = append(continuation, id, at: now)
+            if head.headers.refusesRanges { extras.turnOff() }
+            return actions
         case .begin(let representation, let end, let reason):
             let actions = start(representation, end: end, reason: reason, id, at: now)
             bytes.began(entityTag: head.headers.singleton("ETag").value)
+            if head.headers.refusesRanges { extras.turnOff() }
             return actions
         case .complete(let length):
             bytes.settleLength(length)

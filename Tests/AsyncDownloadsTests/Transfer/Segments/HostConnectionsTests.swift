@@ -37,6 +37,18 @@ struct HostConnectionsTests {
         #expect(hosts.mayRequest(origin, at: .seconds(605)), "a day would be too long")
     }
 
+    @Test func `a host that asks to wait again and again is asked less and less often`() throws {
+        var hosts = HostConnections()
+        let origin = try origin()
+        var now = Duration.zero
+        for seconds in [5, 30, 60, 120, 240, 480, 600, 600] {
+            hosts.learn(HostLesson(isRefused: true, retryAfter: .seconds(5)), about: origin, at: now)
+            #expect(!hosts.mayRequest(origin, at: now + .seconds(seconds) - .milliseconds(1)))
+            now += .seconds(seconds)
+            #expect(hosts.mayRequest(origin, at: now))
+        }
+    }
+
     @Test func `a ceiling recovers by one connection every ten minutes`() throws {
         var hosts = HostConnections()
         let origin = try origin()

@@ -104,6 +104,24 @@ struct TransferAutomaticNumberTests {
         #expect(harness.machine.plan[1] != nil, "the first one is the oldest")
     }
 
+    @Test(arguments: [ConnectionController.Mode.automatic(maximum: 16), .fixed(16)])
+    func `connections that continue after the division has ended are reported, and give way to others`(
+        mode: ConnectionController.Mode
+    ) {
+        var harness = Self.harness(mode)
+        Self.run(&harness, seconds: 6)
+        #expect(Self.count(harness) == 16)
+        harness.lose(2)
+        if let id = harness.machine.plan.requests.keys.first { harness.head(206, ["ETag": "\"v1\""], of: id) }
+        #expect(harness.machine.extras.isOff)
+        let count = Self.count(harness)
+        #expect(count == 15)
+        #expect(harness.machine.connectionReport(at: harness.now)?.number == count)
+        harness.budget.bound = 4
+        harness.pass(.seconds(1))
+        #expect(Self.count(harness) == 4 && harness.running.count == 4)
+    }
+
     @Test func `nothing is tried while another transfer tries, or while something else limits the rate`() {
         for change in [{ $0.mayTry = false }, { $0.isThrottled = true }] as [(inout ConnectionBudget) -> Void] {
             var harness = Self.harness()

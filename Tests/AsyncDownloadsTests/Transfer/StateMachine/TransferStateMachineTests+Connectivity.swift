@@ -35,6 +35,17 @@ struct TransferConnectivityTests {
         #expect(harness.log.last == "retrying 1 timedOut")
     }
 
+    @Test(arguments: [true, false])
+    func `the time without a network connection is not the time of setting a connection up`(isReported: Bool) {
+        var harness = StateMachineHarness.connecting { $0.idleTimeout = nil }
+        harness.waits(true)
+        harness.pass(.seconds(300))
+        if isReported { harness.waits(false) }
+        harness.pass(.milliseconds(100))
+        harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
+        #expect(harness.machine.plan.setup <= .milliseconds(100))
+    }
+
     @Test func `a report that repeats, or that comes after the head or the end, changes nothing`() {
         var harness = connecting()
         harness.waits(false)

@@ -83,6 +83,18 @@ struct TransferExtraAddressTests {
         #expect(harness.running.count == 2)
     }
 
+    @Test func `a redirect to another host forgets what the one before has shown`() {
+        var harness = StateMachineHarness.divided(2)
+        harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": "\"v1\""], of: 2)
+        #expect(harness.machine.extras.isOff)
+        harness.lose(1)
+        harness.pass(.seconds(60))
+        harness.head(302, ["Location": "https://b.example/file"])
+        if let id = harness.exchange { harness.accept(id) }
+        harness.bytes(1000)
+        #expect(harness.running.count == 2)
+    }
+
     @Test func `windows of several exchanges take the memory of one`() {
         var harness = StateMachineHarness.connecting {
             ($0.connections, $0.windowLength) = (.fixed(4), 8 * mebibyte)
@@ -112,9 +124,9 @@ struct TransferExtraAddressTests {
 struct TransferWeakPartsTests {
     private static let tag = "W/\"v1\""
 
-    private static func divided() -> StateMachineHarness {
+    private static func divided(_ policy: RetryPolicy = RetryPolicy()) -> StateMachineHarness {
         var harness = StateMachineHarness.connecting {
-            $0.connections = .fixed(3)
+            ($0.connections, $0.retryPolicy) = (.fixed(3), policy)
             $0.checksum = .sha256(String(repeating: "0", count: 64))
         }
         harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": tag])
@@ -146,6 +158,47 @@ struct TransferWeakPartsTests {
         if let id = harness.exchange { harness.complete(id) }
         harness.end()
         #expect(harness.failure?.code == .checksumMismatch)
+    }
+
+    /// Loses the last of three parts after it has brought more than a refused request would.
+    @Test(arguments: [RetryPolicy(), .never])
+    func `a lost part discards the bytes once, and then the file is one stream`(policy: RetryPolicy) {
+        var harness = Self.divided(policy)
+        for id in [2, 3] as [ExchangeID] { harness.head(206, harness.part(id, tag: Self.tag), of: id) }
+        for id in [1, 2] as [ExchangeID] {
+            harness.complete(id)
+            harness.end(of: id)
+        }
+        harness.bytes(100_000, of: 3)
+        harness.lose(3)
+        for id in harness.machine.plan.requests.keys { harness.lose(id) }
+        #expect(harness.log.last?.hasPrefix("restarted noValidator") == true, "\(harness.log)")
+        harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": Self.tag])
+        harness.bytes(1000)
+        #expect(harness.running.count == 1, "it could go on like this without end")
+        harness.lose()
+        #expect((policy == .never) == (harness.failure?.code == .connectionLost))
+    }
+
+    @Test func `a part that is refused at the end leads to one stream as well`() {
+        var harness = Self.divided(.never)
+        harness.head(206, harness.part(2, tag: Self.tag), of: 2)
+        harness.head(206, harness.part(3, tag: Self.tag), of: 3)
+        harness.complete(1)
+        harness.end(of: 1)
+        harness.bytes(100_000, of: 2)
+        harness.lose(2)
+        #expect(!harness.machine.plan.requests.isEmpty)
+        for id in harness.machine.plan.requests.keys {
+            harness.head(503, of: id)
+            harness.end(.cancelled, of: id)
+        }
+        harness.complete(3)
+        harness.end(of: 3)
+        #expect(harness.log.last?.hasPrefix("restarted noValidator") == true, "\(harness.log)")
+        harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": Self.tag])
+        harness.bytes(1000)
+        #expect(harness.running.count == 1)
     }
 
     @Test func `another weak tag is a difference`() {
