@@ -22,9 +22,17 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     private struct State {
         var slots: [Int: Slot] = [:]
+        /// The number of exchanges that have begun and whose end was not reported.
+        var exchangeCount = 0
         var isClosed = false
         /// The watch for a network connection, which exists while a task waits for one.
         var watch: (any ScheduledAction)?
+
+        /// Removes a task, whose end is reported next.
+        mutating func remove(_ task: URLSessionTask) {
+            slots[task.taskIdentifier] = nil
+            exchangeCount -= 1
+        }
     }
 
     private let state = Mutex(State())
@@ -45,12 +53,24 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
     deinit { state.withLock(\.watch)?.cancel() }
 
+    /// The number of exchanges that have begun and whose end was not reported.
+    var exchangeCount: Int { state.withLock(\.exchangeCount) }
+
+    /// Counts an exchange, for which ``makeTask(_:handler:)`` is called later.
+    func exchangeBegins() {
+        state.withLock { $0.exchangeCount += 1 }
+    }
+
     /// Creates a task and registers its handler before the task can report an event; returns `nil` after ``close(_:)``.
     ///
     /// Call this function in one of the ``commands`` only: ``close(_:)`` adds its command after it has prevented new
     /// tasks, so no task is created in an invalidated session.
     func makeTask(_ make: () -> URLSessionDataTask, handler: any ExchangeHandler) -> URLSessionDataTask? {
-        guard state.withLock({ !$0.isClosed }) else { return nil }
+        let mayCreate = state.withLock { state in
+            if state.isClosed { state.exchangeCount -= 1 }
+            return !state.isClosed
+        }
+        guard mayCreate else { return nil }
         // Not under the lock: creating a task may wait for the session, and the session may wait for the lock.
         let task = make()
         state.withLock { $0.slots[task.taskIdentifier] = Slot(handler: handler) }
@@ -108,7 +128,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         let handler: (any ExchangeHandler)? = state.withLock { state in
             guard let slot = state.slots[task.taskIdentifier] else { return nil }
             guard slot.isHeld else {
-                state.slots[task.taskIdentifier] = nil
+                state.remove(task)
                 return slot.handler
             }
             state.slots[task.taskIdentifier]?.heldEnd = end
@@ -198,7 +218,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             }
             guard let next else { return }
             if let end = next.end {
-                state.withLock { $0.slots[task.taskIdentifier] = nil }
+                state.withLock { $0.remove(task) }
                 clock.measure { next.handler.exchangeEnded(end) }
                 return
             }

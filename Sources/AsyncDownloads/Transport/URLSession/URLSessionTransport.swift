@@ -4,42 +4,20 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// The transport that uses Foundation's URLSession: data tasks of one session, with one delegate and one serial queue.
+/// The transport that uses Foundation's URLSession: data tasks, with one delegate and one serial queue for each session.
 ///
 /// Data tasks deliver the bytes as they arrive. Download tasks write to a file that the system chooses, and can't be
-/// resumed by range. The session has no cache, cookie storage, or credential storage. It refuses all redirects, because
-/// a higher layer follows them according to the package's rules.
+/// resumed by range. The sessions have no cache, cookie storage, or credential storage. They refuse all redirects,
+/// because a higher layer follows them according to the package's rules.
 package final class URLSessionTransport: Transport {
-    private let session: URLSession
-    private let delegate = SessionDelegate()
+    private let sessions: SessionSet
 
     /// Creates a transport with a new session.
     ///
     /// - Parameter maximumConnectionsPerHost: The number of transfers with one host that may run at the same time, each
     ///   with up to 16 exchanges.
     package init(maximumConnectionsPerHost: Int = 256) {
-        let configuration = URLSessionConfiguration.default
-        // With a cache, canceling a task early ends the process on Linux; on other platforms, it would store whole
-        // files.
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.httpCookieStorage = nil
-        configuration.httpShouldSetCookies = false
-        configuration.urlCredentialStorage = nil
-        // The transfer has its own idle timer. The session's would also count the time in which reading is suspended.
-        configuration.timeoutIntervalForRequest = 86_400
-        configuration.httpMaximumConnectionsPerHost = HostPool.size(forTransfers: maximumConnectionsPerHost)
-        Self.waitForConnectivity(configuration)
-        let queue = OperationQueue()
-        queue.name = "async-downloads.urlsession"
-        queue.maxConcurrentOperationCount = 1
-        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
-    }
-
-    deinit {
-        // No exchange is running, because every transfer retains its transport. The session retains its delegate until
-        // it is invalidated.
-        session.finishTasksAndInvalidate()
+        sessions = SessionSet(connectionCount: HostPool.size(forTransfers: maximumConnectionsPerHost))
     }
 
     package var windowLength: Int64? { Self.platformWindowLength }
@@ -51,9 +29,10 @@ package final class URLSessionTransport: Transport {
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpShouldHandleCookies = false
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
-        let exchange = URLSessionExchange(delegate: delegate)
-        delegate.commands.add { [session, delegate, urlRequest] in
-            if let task = delegate.makeTask({ session.dataTask(with: urlRequest) }, handler: handler) {
+        let member = sessions.begin(isFurther: neighbor != nil)
+        let exchange = URLSessionExchange(delegate: member.delegate)
+        member.delegate.commands.add { [member, urlRequest] in
+            if let task = member.delegate.makeTask({ member.session.dataTask(with: urlRequest) }, handler: handler) {
                 exchange.task.withLock { $0 = task }
                 task.resume()
             } else {
@@ -64,7 +43,7 @@ package final class URLSessionTransport: Transport {
     }
 
     package func shutdown() async {
-        delegate.close(session)
+        sessions.close()
     }
 }
 
