@@ -12,7 +12,7 @@ package struct IntervalSet: Sendable, Hashable {
     }
 
     /// The number of bytes in the set.
-    package var count: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
+    package var count: Int64 { ranges.byteCount }
 
     /// Whether the set contains no byte.
     package var isEmpty: Bool { ranges.isEmpty }
@@ -117,4 +117,9 @@ extension IntervalSet: Codable {
     package func encode(to encoder: any Encoder) throws {
         try ranges.map { [$0.lowerBound, $0.upperBound] }.encode(to: encoder)
     }
+}
+
+extension Collection<Range<Int64>> {
+    /// The number of positions in the ranges, which must not overlap.
+    var byteCount: Int64 { reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 }

@@ -62,18 +62,20 @@ extension Transfer {
         let action = environment.time.schedule(after: delay) { [self] in
             let (receivers, report, host, volume) = withState { state in
                 let report = state.machine.connectionReport(at: now)
-                if report != nil { state.machine.extras.hasReported = true }
+                if report != nil { state.machine.extras.reported() }
                 return (state.receivers, report, state.machine.permit.host, state.partial?.volume)
             }
             let budget = report.map { connectionBudget($0, host: host, volume: volume) }
             let statuses = receivers.elements.map { ($0.id, $0.element.callbackStatus) }
-            let (lesson, hasLeft) = update { state, decision in
+            let (observation, hasLeft) = update { state, decision in
                 decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
-                return (state.machine.extras.takeLesson(), [.finishing, .ended].contains(state.machine.phase))
+                return (state.machine.extras.takeObservation(), [.finishing, .ended].contains(state.machine.phase))
             }
             // The race of the report with the end of the exchanges, after which the transfer may have been removed.
             if hasLeft, budget != nil { environment.connections.remove(number) }
-            if let lesson { environment.connections.learn(lesson.lesson, of: number, about: lesson.origin, at: now) }
+            if let observation {
+                environment.connections.record(observation.observation, of: number, about: observation.origin, at: now)
+            }
         }
         update { state, _ in state.tick = action }
     }
@@ -91,13 +93,13 @@ extension Transfer {
 
     /// Leaves the connections of the host to the other transfers.
     func leaveConnections(_ state: inout State, _ decision: inout Decision) {
-        guard state.machine.extras.hasReported else { return }
-        state.machine.extras.hasReported = false
-        let lesson = state.machine.extras.takeLesson()
+        guard state.machine.extras.takeHasReported() else { return }
+        let observation = state.machine.extras.takeObservation()
         decision.effects.append(
             DeferredEffect { [self] in
-                if let lesson {
-                    environment.connections.learn(lesson.lesson, of: number, about: lesson.origin, at: now)
+                if let observation {
+                    environment.connections.record(
+                        observation.observation, of: number, about: observation.origin, at: now)
                 }
                 environment.connections.remove(number)
             })

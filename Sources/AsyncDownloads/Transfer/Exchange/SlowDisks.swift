@@ -25,10 +25,15 @@ final class SlowDisks: Sendable {
 
         func index(of volume: UInt64) -> Int? { volumes.firstIndex { $0.number == volume } }
 
+        private mutating func addedIndex(of volume: UInt64) -> Int {
+            if let index = index(of: volume) { return index }
+            volumes.append(Volume(number: volume))
+            return volumes.count - 1
+        }
+
         /// Records the start of a call, and returns its identifier and the position of its volume.
         mutating func begin(_ volume: UInt64, at now: Duration) -> (id: DiskCallID, index: Int) {
-            if index(of: volume) == nil { volumes.append(Volume(number: volume)) }
-            let (id, index) = (calls.next(), index(of: volume) ?? 0)
+            let (id, index) = (calls.next(), addedIndex(of: volume))
             volumes[index].running.insert(now, id: id)
             return (id, index)
         }

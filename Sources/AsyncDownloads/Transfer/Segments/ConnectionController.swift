@@ -19,7 +19,7 @@ struct ConnectionController: Sendable {
         /// The number of bytes that the other transfers of the downloader have received.
         var otherByteCount: Int64 = 0
         /// The number of this transfer's connections that have a segment.
-        var busyCount: Int
+        var segmentCount: Int
         /// The number of this transfer's bytes that no connection has received.
         var remainingCount: Int64
         /// The time that a connection takes to deliver its first byte.
@@ -38,22 +38,26 @@ struct ConnectionController: Sendable {
     private enum State {
         /// The rate with the present number is measured; a step follows when it has settled.
         case measuring
-        /// A step is judged. Continues with `measuring` if it is accepted, and otherwise with `holding`.
+        /// A step is judged. Continues with `measuring` if it is accepted or can't be judged, and otherwise with
+        /// `holding`.
         case trying(ConnectionStep)
         /// Nothing is tried until a time. Continues with `measuring`.
         case holding(until: Duration)
     }
 
+    // The number is the smallest of four: `decided`, which the measured rates have shown; `bound`, which the downloader
+    // permits at present; and the ceilings of `collapse` and `refusals`, which the network and the host have shown and
+    // which rise again after some time.
     private let mode: Mode
     private var state: State
-    /// The number that was decided, before the present bound.
+    /// The number that the steps have led to.
     private var decided: Int
     /// The lowest bound of the last seconds.
     private var bound = Int.max
     /// When the bound last applied.
     private var boundTime = Duration.zero
     /// The number that was worth its connections according to the last judgment; nil before the first one.
-    private(set) var worthwhile: Int?
+    private(set) var worthwhileCount: Int?
     private var windows = RateWindows()
     private var collapse = CollapseWatch()
     private var refusals = RefusalRecord()
@@ -61,7 +65,8 @@ struct ConnectionController: Sendable {
     private var isFirstClimb = true
     private var holdTime = Self.firstHold
 
-    /// For how long a bound has to be larger before it is, so that short files don't close connections repeatedly.
+    /// The time for which a larger bound has to last before it applies, so that short files don't close connections
+    /// repeatedly.
     private static let boundMemory = Duration.seconds(5)
     static let firstHold = Duration.seconds(30)
     static let longestHold = Duration.seconds(600)
@@ -74,12 +79,12 @@ struct ConnectionController: Sendable {
     /// The fewest bytes that are left for each connection of a step.
     static let bytesPerConnection: Int64 = 4 << 20
 
-    /// - Parameter worthwhile: The number that was kept in an earlier transfer from the host; it is used at once.
-    init(_ mode: Mode, worthwhile: Int = 1, at now: Duration) {
+    /// - Parameter worthwhileCount: The number that was kept in an earlier transfer from the host; it is used at once.
+    init(_ mode: Mode, worthwhileCount: Int = 1, at now: Duration) {
         self.mode = mode
         switch mode {
         case .automatic(let maximum):
-            decided = max(1, min(worthwhile, maximum))
+            decided = max(1, min(worthwhileCount, maximum))
             state = decided > 1 ? .holding(until: now + Self.firstHold) : .measuring
         case .fixed(let number):
             decided = max(1, number)
@@ -110,17 +115,17 @@ extension ConnectionController {
     mutating func measure(_ sample: Sample, at now: Duration) -> Int {
         setBound(max(1, sample.bound), at: now)
         collapse.expire(at: now)
-        refusals.record(busyCount: sample.busyCount)
+        refusals.record(segmentCount: sample.segmentCount)
         refusals.recover(at: now)
         guard case .automatic(let maximum) = mode else { return number }
         // A bound is not a judgment, but the windows don't measure the decided number.
         if number < decided {
             windows.void()
-            if case .trying(let step) = state { takeBack(step) }
+            if case .trying(let step) = state { undo(step) }
             decided = min(decided, collapse.ceiling ?? .max, refusals.ceiling ?? .max)
         }
         // Windows are comparable only if all connections receive, and nothing else limits them.
-        if sample.isThrottled || sample.busyCount < decided, !isCompletingStep { windows.void() }
+        if sample.isThrottled || sample.segmentCount < decided, !isCompletingStep { windows.void() }
         let rate = windows.add(sample.byteCount, others: sample.otherByteCount, at: now)
         if let rate, decided > 1, !isTrying, collapse.isDue(rate) { halve(at: now) }
         switch state {
@@ -138,7 +143,7 @@ extension ConnectionController {
 
     /// Handles a change of the other transfers, after which the rates aren't comparable with those before.
     ///
-    /// A step that is being judged is taken back without a penalty.
+    /// A step that is being judged is undone without a penalty.
     mutating func disturbed(by disturbance: Disturbance, at now: Duration) {
         windows.void()
         // Another file's connections are tried for a short time only.
@@ -149,20 +154,20 @@ extension ConnectionController {
             collapse.removeCeiling()
             if case .holding(let end) = state { state = .holding(until: min(end, now + Self.departureHold)) }
         }
-        if case .trying(let step) = state { takeBack(step) }
+        if case .trying(let step) = state { undo(step) }
     }
 
     /// Handles that the host has refused further connections, after every request of the group was answered.
     ///
-    /// - Parameter aliveCount: How many connections of the transfer had a segment then.
+    /// - Parameter segmentCount: How many connections of the transfer had a segment then.
     /// - Returns: The number that the host permits, if the refusal says so; it is worth remembering.
-    mutating func refused(aliveCount: Int, at now: Duration) -> Int? {
-        let ceiling = refusals.refused(aliveCount: aliveCount, at: now)
+    mutating func refused(segmentCount: Int, at now: Duration) -> Int? {
+        let ceiling = refusals.refused(segmentCount: segmentCount, at: now)
         guard case .automatic = mode else { return ceiling }
         switch state {
-        case .trying(var step) where aliveCount > step.from:
+        case .trying(var step) where segmentCount > step.from:
             // The connections that were accepted are judged without the others.
-            step.to = min(step.to, aliveCount)
+            step.to = min(step.to, segmentCount)
             decided = step.to
             state = .trying(step)
         case .trying(let step):
@@ -175,9 +180,9 @@ extension ConnectionController {
         return ceiling
     }
 
-    /// Handles that the host has accepted a further connection, with which `busyCount` connections have a segment.
-    mutating func accepted(busyCount: Int) {
-        refusals.accepted(busyCount: busyCount)
+    /// Handles that the host has accepted a further connection, with which `segmentCount` connections have a segment.
+    mutating func accepted(segmentCount: Int) {
+        refusals.accepted(segmentCount: segmentCount)
     }
 }
 
@@ -210,21 +215,21 @@ extension ConnectionController {
     private mutating func judge(
         _ step: ConnectionStep, _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate?, at now: Duration
     ) {
-        if sample.isThrottled || !sample.mayRequest { return takeBack(step) }
+        if sample.isThrottled || !sample.mayRequest { return undo(step) }
         if !sample.mayTry {
             decided = step.from
             return hold(for: Self.firstHold, at: now)
         }
         if let rate, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
             collapse.accepted(rate)
-            (state, worthwhile) = (.measuring, step.to)
+            (state, worthwhileCount) = (.measuring, step.to)
             windows.void()
             // The next step doesn't wait until the rate has settled, unless it increases for another reason as well.
             let isPlausible = step.gain(rate) <= 1.5 * step.proportion
             return isPlausible ? tryMore(sample, maximum, rate, isSettled: false, at: now) : ()
         }
         var step = step
-        if step.completedAt == nil, sample.busyCount >= step.to {
+        if step.completedAt == nil, sample.segmentCount >= step.to {
             step.completedAt = now
             // What arrived while connections were set up says nothing about their number.
             windows.void()
@@ -236,14 +241,14 @@ extension ConnectionController {
         {
             decide(step, settled, isLast: isLast, at: now)
         } else if isLast {
-            conclude(step, busyCount: sample.busyCount, at: now)
+            conclude(step, segmentCount: sample.segmentCount, at: now)
         }
     }
 
     /// Judges a step whose time has passed before the rate has settled.
-    private mutating func conclude(_ step: ConnectionStep, busyCount: Int, at now: Duration) {
+    private mutating func conclude(_ step: ConnectionStep, segmentCount: Int, at now: Duration) {
         var step = step
-        if step.completedAt == nil { step.to = min(step.to, busyCount) }
+        if step.completedAt == nil { step.to = min(step.to, segmentCount) }
         guard step.to > step.from, let latest = windows.latest, latest.own > 0 else {
             // Nothing is known about the number: no further connection has got a segment, or nothing has arrived.
             decided = step.from
@@ -258,7 +263,7 @@ extension ConnectionController {
         if gain >= 0.5 * step.proportion {
             // The rate has settled, so that the next step can follow at once.
             collapse.accepted(rate)
-            (state, worthwhile) = (.measuring, step.to)
+            (state, worthwhileCount) = (.measuring, step.to)
             return
         }
         let isWorthSome = isFirstClimb && gain >= 0.05
@@ -266,20 +271,20 @@ extension ConnectionController {
         if isWorthSome, windows.rates.count < 4, !isLast { return }
         if isWorthSome, !step.isSettled {
             // So small a gain is judged beside a rate that has settled.
-            return takeBack(step)
+            return undo(step)
         }
         // As many as would bring the gain if each brought as much as the earlier ones.
         let kept = isWorthSome ? Int((gain * Double(step.from) - Self.leastContribution).rounded(.up)) : 0
         isFirstClimb = false
         decided = min(step.from + kept, step.to)
-        worthwhile = decided
+        worthwhileCount = decided
         collapse.accepted(decided == step.from ? step.rate : rate)
         hold(for: holdTime, at: now)
         holdTime = min(holdTime * 2, Self.longestHold)
     }
 
-    /// Returns to the number before a step without a judgment.
-    private mutating func takeBack(_ step: ConnectionStep) {
+    /// Returns to the number before a step, which isn't judged.
+    private mutating func undo(_ step: ConnectionStep) {
         (decided, state) = (step.from, .measuring)
         windows.void()
     }
@@ -291,7 +296,7 @@ extension ConnectionController {
 
     private mutating func halve(at now: Duration) {
         decided = max(1, decided / 2)
-        worthwhile = decided
+        worthwhileCount = decided
         collapse.halved(to: decided, at: now)
         hold(for: Self.firstHold, at: now)
     }

@@ -80,7 +80,7 @@ final class ConnectionCoordinator: Sendable {
             budget.mayRequest = report.isFixed || state.hosts.mayRequest(report.origin, at: now)
             budget.mayTry = state.takesTurn(number, at: now)
             budget.isShared = state.others(than: number, from: report.origin).contains { $0.report.number > 1 }
-            budget.worthwhile = state.hosts.worthwhile(report.origin)
+            budget.worthwhileCount = state.hosts.worthwhileCount(report.origin)
             let bound = state.bound(of: number, report, load, at: now)
             budget.bound = max(1, min(bound, state.pressureBound(of: number, at: now)))
             return budget
@@ -88,20 +88,20 @@ final class ConnectionCoordinator: Sendable {
     }
 
     /// Records what a transfer has found out about its host.
-    func learn(_ lesson: HostLesson, of number: Int, about origin: Origin, at now: Duration) {
+    func record(_ observation: HostObservation, of number: Int, about origin: Origin, at now: Duration) {
         state.withLock { state in
-            var lesson = lesson
+            var observation = observation
             let others = state.others(than: number, from: origin).filter { $0.isPresent(at: now) }
             // The limit of one connection was concluded from the connections of other files, which have ended since.
-            if others.isEmpty, lesson.ceiling == 1 { lesson.ceiling = nil }
+            if others.isEmpty, observation.ceiling == 1 { observation.ceiling = nil }
             if !others.isEmpty {
                 // The host counts the connections of all files.
-                lesson.ceiling = lesson.ceiling.map { $0 + others.connectionCount }
+                observation.ceiling = observation.ceiling.map { $0 + others.connectionCount }
                 // What one of several files can use is less than it would be alone, unless too many were too much.
-                let least = lesson.hasCollapsed ? 1 : state.hosts.worthwhile(origin)
-                lesson.worthwhile = lesson.worthwhile.map { max($0, least) }
+                let least = observation.hasCollapsed ? 1 : state.hosts.worthwhileCount(origin)
+                observation.worthwhileCount = observation.worthwhileCount.map { max($0, least) }
             }
-            state.hosts.learn(lesson, about: origin, at: now)
+            state.hosts.record(observation, about: origin, at: now)
         }
     }
 

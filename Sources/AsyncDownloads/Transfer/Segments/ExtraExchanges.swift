@@ -1,10 +1,10 @@
-/// Whether a transfer fetches parts of its file in further exchanges, how many, and under which condition.
+/// A transfer's decisions about extra exchanges: whether there are any, how many, and under which condition.
 ///
 /// The first exchange is sent while no other one is alive, and is handled as if there were no others. An *extra*
-/// exchange is sent while another one receives. Whatever happens to an extra exchange, its bytes remain with the
-/// others: it never fails the transfer, uses up a retry, or asks for a fresh URL.
+/// exchange is sent while another one receives. Whatever happens to an extra exchange, it never fails the transfer, uses
+/// up a retry, or asks for a fresh URL: another exchange receives its bytes, or they are requested again.
 struct ExtraExchanges: Sendable {
-    /// The time until its head that an extra exchange may take in addition to its share of the measured time.
+    /// The time that the head of an extra exchange may take at least; see ``patience(_:)``.
     private static let headTime = Duration.seconds(5)
     /// The time for which an exchange may receive nothing while others receive.
     static let stallTime = Duration.seconds(10)
@@ -17,8 +17,7 @@ struct ExtraExchanges: Sendable {
     private static let heldTime = Duration.seconds(1)
     /// The fewest missing bytes for which automatic exchanges are worth it.
     private static let leastLength: Int64 = 8 << 20
-    /// A response with this many bytes isn't short, whatever was requested.
-    static let shortResponse: Int64 = 64 << 10
+    static let shortResponse = RequestPacing.shortResponse
     /// A window that is shorter costs too many round trips.
     private static let shortestWindow: Int64 = 1 << 20
     /// The time without bytes after which a body belongs to another attempt.
@@ -42,18 +41,16 @@ struct ExtraExchanges: Sendable {
     private var isLong = false
     /// The origin of the body that flows, or of the last one.
     private var origin: Origin?
-    private var lesson = HostLesson()
-    /// The number in the last lesson that was taken.
-    private var taughtNumber: Int?
-    /// The longest time that the host asks to wait, of the refusals that are not judged.
-    private var retryAfter: Duration?
+    private var observation = HostObservation()
+    /// The number in the last observation that was taken.
+    private var reportedNumber: Int?
     /// Whether no further extra exchange is started in this transfer.
     private(set) var isOff: Bool
     /// Whether the server doesn't understand the condition of extra requests.
     private(set) var dropsCondition = false
     private var hasSeenDifference = false
-    /// Whether a report was ever made, so that the downloader knows of the transfer.
-    var hasReported = false
+    /// Whether a report was made, so that the downloader knows of the transfer.
+    private var hasReported = false
     private var pausedUntil = Duration.zero
     /// Whether another file from the same origin had several connections at the last sample.
     private var isShared = false
@@ -65,10 +62,9 @@ struct ExtraExchanges: Sendable {
     private var sampledCount: Int64 = 0
     /// The bytes of this transfer that no exchange had received at the last sample.
     private var sampledRemaining: Int64 = 0
-    /// The most exchanges that had a segment since one was refused; nil if none was, or if that was judged.
-    private var refusedCount: Int?
+    private var refusals = RefusalGroup()
     /// When bytes of bodies arrive.
-    var flow = ByteFlow()
+    private(set) var flow = ByteFlow()
 
     init(_ mode: ConnectionController.Mode, _ limits: Limits = Limits()) {
         (self.mode, self.limits) = (mode, limits)
@@ -90,8 +86,8 @@ struct ExtraExchanges: Sendable {
     }
 
     private mutating func forgetNumber() {
-        (controller, lesson, taughtNumber) = (nil, HostLesson(), nil)
-        (pausedUntil, refusedCount, retryAfter) = (.zero, nil, nil)
+        (controller, observation, reportedNumber) = (nil, HostObservation(), nil)
+        (pausedUntil, refusals) = (.zero, RefusalGroup())
     }
 
     /// Starts no further extra exchange in this transfer.
@@ -101,7 +97,7 @@ struct ExtraExchanges: Sendable {
 
     /// Starts no further extra exchange, because the server sends the whole body in response to a range.
     mutating func foundNoRanges() {
-        lesson.ignoresRanges = true
+        observation.ignoresRanges = true
         turnOff()
     }
 
@@ -184,6 +180,24 @@ extension ExtraExchanges {
         return report
     }
 
+    /// Records that a report was made.
+    mutating func reported() {
+        hasReported = true
+    }
+
+    /// Returns whether a report was made since the last call, so that the downloader knows of the transfer.
+    mutating func takeHasReported() -> Bool {
+        defer { hasReported = false }
+        return hasReported
+    }
+
+    /// Records that bytes of a body have arrived.
+    ///
+    /// - Parameter pause: For how long nothing arrives before the flow counts as interrupted.
+    mutating func bytesArrived(at now: Duration, pause: Duration) {
+        flow.arrived(at: now, pause: pause)
+    }
+
     /// Handles a sample.
     ///
     /// - Parameter mayRequest: Whether further requests can be sent to the present address.
@@ -194,43 +208,44 @@ extension ExtraExchanges {
         guard !isOff else { return }
         defer { (sampledCount, sampledRemaining) = (budget.receivedCount, remaining) }
         guard controller != nil else {
-            return controller = ConnectionController(mode, worthwhile: min(budget.worthwhile, budget.bound), at: now)
+            return controller = ConnectionController(
+                mode, worthwhileCount: min(budget.worthwhileCount, budget.bound), at: now)
         }
         if let disturbance = budget.disturbance { controller?.disturbed(by: disturbance, at: now) }
         if !budget.mayRequest { held(at: now) }
         let count = max(0, sampledRemaining - remaining)
         let sample = ConnectionController.Sample(
             byteCount: count, otherByteCount: max(0, budget.receivedCount - sampledCount - count),
-            busyCount: plan.segments.count, remainingCount: remaining,
+            segmentCount: plan.segments.count, remainingCount: remaining,
             setup: plan.setup, bound: budget.bound, isThrottled: budget.isThrottled,
             mayTry: budget.mayTry, mayRequest: mayRequest)
         _ = controller?.measure(sample, at: now)
     }
 
     /// Returns what the transfer has found out about its host since the last call; nil for nothing new.
-    mutating func takeLesson() -> (origin: Origin, lesson: HostLesson)? {
-        if case .automatic = mode, let worthwhile = controller?.worthwhile, worthwhile != taughtNumber {
-            (lesson.worthwhile, taughtNumber) = (worthwhile, worthwhile)
-            lesson.hasCollapsed = controller?.hasCollapsed ?? false
+    mutating func takeObservation() -> (origin: Origin, observation: HostObservation)? {
+        if case .automatic = mode, let worthwhileCount = controller?.worthwhileCount, worthwhileCount != reportedNumber
+        {
+            (observation.worthwhileCount, reportedNumber) = (worthwhileCount, worthwhileCount)
+            observation.hasCollapsed = controller?.hasCollapsed ?? false
         }
-        guard let origin, lesson != HostLesson() else { return nil }
-        defer { lesson = HostLesson() }
-        return (origin, lesson)
+        guard let origin, observation != HostObservation() else { return nil }
+        defer { observation = HostObservation() }
+        return (origin, observation)
     }
 
-    /// Handles that an extra exchange was accepted, with which `busyCount` exchanges have a segment.
-    mutating func accepted(busyCount: Int) {
-        controller?.accepted(busyCount: busyCount)
-        lesson.hasAccepted = true
-        if let refusedCount { self.refusedCount = max(refusedCount, busyCount) }
+    /// Handles that an extra exchange was accepted, with which `segmentCount` exchanges have a segment.
+    mutating func accepted(segmentCount: Int) {
+        controller?.accepted(segmentCount: segmentCount)
+        observation.hasAccepted = true
+        refusals.accepted(segmentCount: segmentCount)
     }
 
-    /// Handles that an extra exchange was refused while `busyCount` exchanges had a segment.
+    /// Handles that an extra exchange was refused while `segmentCount` exchanges had a segment.
     ///
-    /// No further request is sent before ``judgeRefusals(at:)``.
-    mutating func refused(busyCount: Int, retryAfter: Duration?, at now: Duration) {
-        refusedCount = max(refusedCount ?? 0, busyCount)
-        if let retryAfter { self.retryAfter = max(self.retryAfter ?? .zero, retryAfter) }
+    /// No further request is sent before ``judgeRefusals(_:at:)``.
+    mutating func refused(segmentCount: Int, retryAfter: Duration?, at now: Duration) {
+        refusals.refused(segmentCount: segmentCount, retryAfter: retryAfter)
         if let retryAfter { pausedUntil = max(pausedUntil, now + retryAfter) }
     }
 
@@ -239,16 +254,14 @@ extension ExtraExchanges {
         pausedUntil = max(pausedUntil, now + Self.heldTime)
     }
 
-    /// Judges the refusals since the last call, because every request was answered.
-    ///
-    /// The order of the responses to requests that were sent together says nothing about the limit of the host.
-    mutating func judgeRefusals(at now: Duration) {
-        guard let count = refusedCount else { return }
-        refusedCount = nil
-        (lesson.isRefused, lesson.retryAfter, retryAfter) = (true, retryAfter, nil)
-        guard let ceiling = controller?.refused(aliveCount: count, at: now) else { return }
+    /// Judges the refusals since the last judgment if every request was answered.
+    mutating func judgeRefusals(_ plan: SegmentPlan, at now: Duration) {
+        guard plan.requests.isEmpty, let count = refusals.segmentCount else { return }
+        (observation.isRefused, observation.retryAfter) = (true, refusals.retryAfter)
+        refusals = RefusalGroup()
+        guard let ceiling = controller?.refused(segmentCount: count, at: now) else { return }
         // The refusal of the first further connection may be an accident, unless another file has several.
-        if ceiling > 1 || isShared { lesson.ceiling = ceiling }
+        if ceiling > 1 || isShared { observation.ceiling = ceiling }
     }
 
     /// Returns the most bytes of one extra request, so that all windows together take as much memory as a single one.
@@ -268,7 +281,7 @@ extension ExtraExchanges {
     ///
     /// - Parameter missing: How many bytes of the file are missing.
     func terms(_ plan: SegmentPlan, missing: Int64, at now: Duration) -> SegmentPlan.RequestTerms? {
-        guard !isOff, now >= pausedUntil, refusedCount == nil, let controller, controller.mayRequest(at: now) else {
+        guard !isOff, now >= pausedUntil, refusals.isEmpty, let controller, controller.mayRequest(at: now) else {
             return nil
         }
         // The connection of a canceled exchange counts until its end.

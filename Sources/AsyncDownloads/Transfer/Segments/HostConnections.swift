@@ -14,7 +14,7 @@ struct HostConnections: Sendable {
 
     private struct Host {
         var ceiling: (count: Int, since: Duration)?
-        var worthwhile = 1
+        var worthwhileCount = 1
         /// The end of the time for which the host is assumed to send the whole body in response to a range.
         var ignoredRangesEnd = Duration.zero
         /// The most connections for some time, including one that is left to transfers which begin in that time.
@@ -82,7 +82,7 @@ extension HostConnections {
     }
 
     /// Returns the number of connections that was worth it in an earlier transfer; 1 if nothing is known.
-    func worthwhile(_ origin: Origin) -> Int { hosts[origin]?.worthwhile ?? 1 }
+    func worthwhileCount(_ origin: Origin) -> Int { hosts[origin]?.worthwhileCount ?? 1 }
 }
 
 // MARK: - What a host has shown
@@ -100,15 +100,15 @@ extension HostConnections {
     }
 
     /// Records what a transfer has found out about its host.
-    mutating func learn(_ lesson: HostLesson, about origin: Origin, at now: Duration) {
+    mutating func record(_ observation: HostObservation, about origin: Origin, at now: Duration) {
         update(origin, at: now) { host in
             host.lastUse = now
-            if let ceiling = lesson.ceiling { host.ceiling = (max(1, ceiling), now) }
-            if let worthwhile = lesson.worthwhile { host.worthwhile = worthwhile }
-            if lesson.ignoresRanges { host.ignoredRangesEnd = now + Self.ignoredRangesTime }
-            if lesson.isRefused {
-                host.refused(retryAfter: lesson.retryAfter, at: now)
-            } else if lesson.hasAccepted {
+            if let ceiling = observation.ceiling { host.ceiling = (max(1, ceiling), now) }
+            if let count = observation.worthwhileCount { host.worthwhileCount = count }
+            if observation.ignoresRanges { host.ignoredRangesEnd = now + Self.ignoredRangesTime }
+            if observation.isRefused {
+                host.refused(retryAfter: observation.retryAfter, at: now)
+            } else if observation.hasAccepted {
                 host.refusalCount = 0
             }
         }

@@ -21,8 +21,8 @@ struct RefusalRecord: Sendable, Hashable {
     func mayRequest(at now: Duration) -> Bool { countInARow < Self.mostInARow && now >= pausedUntil }
 
     /// Records how many connections have a segment.
-    mutating func record(busyCount: Int) {
-        largestCount = max(largestCount, busyCount)
+    mutating func record(segmentCount: Int) {
+        largestCount = max(largestCount, segmentCount)
     }
 
     /// Raises the ceiling after some time, because the limit may have been that of a moment.
@@ -36,18 +36,18 @@ struct RefusalRecord: Sendable, Hashable {
         (ceiling, countInARow) = (nil, 0)
     }
 
-    /// Records that a connection was accepted, with which `busyCount` connections have a segment.
-    mutating func accepted(busyCount: Int) {
+    /// Records that a connection was accepted, with which `segmentCount` connections have a segment.
+    mutating func accepted(segmentCount: Int) {
         countInARow = 0
-        record(busyCount: busyCount)
+        record(segmentCount: segmentCount)
     }
 
     /// Records refusals, and returns the limit of the host if they show it.
     ///
-    /// - Parameter aliveCount: How many connections had a segment when every request of the group was answered.
-    mutating func refused(aliveCount: Int, at now: Duration) -> Int? {
-        if aliveCount >= largestCount {
-            (ceiling, ceilingTime) = (max(1, aliveCount), now)
+    /// - Parameter segmentCount: How many connections had a segment when every request of the group was answered.
+    mutating func refused(segmentCount: Int, at now: Duration) -> Int? {
+        if segmentCount >= largestCount {
+            (ceiling, ceilingTime) = (max(1, segmentCount), now)
             return ceiling
         }
         countInARow += 1

@@ -1,6 +1,7 @@
 /// The interval of a file that one exchange fetches.
 ///
-/// A segment may contain received bytes, which are not written again.
+/// A segment may contain received bytes, which are not written again. Its positions are ordered: `start`, the writes in
+/// progress, `claimed`, `limit`, `responseEnd`, and the length of the object.
 struct Segment: Sendable, Hashable {
     /// The exchange whose body brings the bytes.
     let exchange: ExchangeID
@@ -28,23 +29,15 @@ struct Segment: Sendable, Hashable {
         rate = ByteRate(since: now)
     }
 
-    /// The position before which no write is in progress.
-    var position: Int64 { writes.first?.lowerBound ?? claimed }
-
     /// The range in which bytes of the exchange may still arrive.
-    var open: Range<Int64> { claimed..<(limit ?? .max) }
+    var openRange: Range<Int64> { claimed..<(limit ?? .max) }
 
     /// Returns the rate in bytes per second; nil while the exchange is too young.
     func rate(at now: Duration) -> Double? { rate.value(at: now) }
 
-    /// Returns how many bytes of the segment are missing and not being written.
-    func missingCount(_ received: IntervalSet) -> Int64 {
-        received.gaps(in: open).reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
-    }
-
     /// Returns whether every byte of the segment is written.
     func isExhausted(_ received: IntervalSet) -> Bool {
-        writes.isEmpty && received.firstMissing(from: claimed) >= open.upperBound
+        writes.isEmpty && received.firstMissing(from: claimed) >= openRange.upperBound
     }
 }
 
@@ -54,13 +47,14 @@ extension Segment {
     /// Ends the segment at a position, because another exchange fetches what follows.
     mutating func shorten(to end: Int64) {
         precondition(
-            end >= claimed && end <= open.upperBound, "a segment shortened to a position outside its open range")
+            end >= claimed && end <= openRange.upperBound, "a segment shortened to a position outside its open range")
         limit = end
     }
 
     /// Extends the segment to a position that the response contains, because the exchange there has ended.
     mutating func extend(to end: Int64) {
-        precondition(end >= open.upperBound && end <= responseEnd ?? .max, "a segment extended beyond its response")
+        precondition(
+            end >= openRange.upperBound && end <= responseEnd ?? .max, "a segment extended beyond its response")
         limit = end
     }
 
@@ -71,7 +65,7 @@ extension Segment {
 
     /// Counts bytes that have arrived, and records that `parts` of them are being written.
     mutating func claim(to end: Int64, writing parts: [Range<Int64>], at now: Duration) {
-        precondition(end >= claimed && end <= open.upperBound, "bytes claimed outside the segment")
+        precondition(end >= claimed && end <= openRange.upperBound, "bytes claimed outside the segment")
         rate.add(end - claimed, at: now)
         claimed = end
         writes += parts

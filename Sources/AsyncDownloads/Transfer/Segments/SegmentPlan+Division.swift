@@ -15,11 +15,11 @@ extension SegmentPlan {
         private let received: IntervalSet
         private let length: Int64
 
-        init(_ plan: SegmentPlan, _ received: IntervalSet, at now: Duration) {
-            length = plan.length ?? 0
+        init(_ plan: SegmentPlan, length: Int64, _ received: IntervalSet, at now: Duration) {
+            self.length = length
             self.received = plan.withWrites(received)
             parts = plan.segments.map {
-                Part(range: $0.open, requestEnd: $0.open.upperBound, rate: $0.rate(at: now))
+                Part(range: $0.openRange, requestEnd: $0.openRange.upperBound, rate: $0.rate(at: now))
             }
         }
 
@@ -103,7 +103,7 @@ extension SegmentPlan.Division {
 
         init(gaps: [Range<Int64>], requestEnd: Int64, rate: Double, usual: Double) {
             (self.gaps, self.requestEnd, self.rate, self.usual) = (gaps, requestEnd, rate, usual)
-            missing = gaps.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+            missing = gaps.byteCount
         }
 
         private var totalRate: Double { rate + Double(exchangeCount - 1) * usual }
@@ -144,9 +144,7 @@ extension SegmentPlan.Division {
             let exact = position(after: count)
             let aligned = (exact + unit - 1) / unit * unit
             guard let gap = gaps.first(where: { $0.contains(aligned) }) else { return exact }
-            let before = gaps.prefix { $0.lowerBound < gap.lowerBound }.reduce(0) {
-                $0 + ($1.upperBound - $1.lowerBound)
-            }
+            let before = gaps.prefix { $0.lowerBound < gap.lowerBound }.byteCount
             return before + (aligned - gap.lowerBound) <= limit ? aligned : exact
         }
 

@@ -47,8 +47,8 @@ extension SegmentPlan {
     /// segments that would take longest. Each range extends to the end of what it divides, and not to the next range:
     /// whichever requests are accepted, no byte between them is without an exchange.
     func requestRanges(_ terms: RequestTerms, received: IntervalSet, at now: Duration) -> [Range<Int64>] {
-        guard length != nil, terms.count > 0 else { return [] }
-        var division = Division(self, received, at: now)
+        guard let length, terms.count > 0 else { return [] }
+        var division = Division(self, length: length, received, at: now)
         for request in requests.values.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
             division.add(request.range)
         }

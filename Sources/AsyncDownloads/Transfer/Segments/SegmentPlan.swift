@@ -8,7 +8,8 @@
 ///   (rule 53).
 /// - A segment is shortened when the head of its successor is accepted, and not before. So a refused request leaves its
 ///   bytes with the exchange that has them.
-/// - When an exchange ends early, the exchange before it takes the rest over if its response contains it.
+/// - When an exchange ends early, the exchange before it continues with its bytes if it receives up to there and its
+///   response contains them. Otherwise the bytes have no exchange until the next request.
 struct SegmentPlan: Sendable, Hashable {
     /// The length of the object; nil while it is unknown.
     private(set) var length: Int64?
@@ -43,19 +44,8 @@ struct SegmentPlan: Sendable, Hashable {
     /// The segment of an exchange; nil without an accepted head, and after its end.
     subscript(exchange: ExchangeID) -> Segment? { segments.first { $0.exchange == exchange } }
 
-    /// Whether no exchange is requested, has a segment, or is closing.
-    var isEmpty: Bool { segments.isEmpty && requests.isEmpty && closing.isEmpty }
-
     /// The number of exchanges that have not ended; each has a connection.
     var exchangeCount: Int { segments.count + requests.count + closing.count }
-
-    /// Returns the missing ranges that no exchange is going to bring, in ascending order; requests don't count.
-    func unassigned(_ received: IntervalSet) -> [Range<Int64>] {
-        guard let length else { return [] }
-        var covered = withWrites(received)
-        for segment in segments { covered.insert(segment.open.clamped(to: 0..<length)) }
-        return covered.gaps(in: 0..<length)
-    }
 
     /// Returns the received bytes together with those that are being written.
     func withWrites(_ received: IntervalSet) -> IntervalSet {
@@ -116,7 +106,7 @@ extension SegmentPlan {
         if let responseEnd { limit = min(responseEnd, limit ?? responseEnd) }
         guard withWrites(received).range(containing: start) == nil else { return late(exchange) }
         var shortened: ExchangeID?
-        if next > 0, segments[next - 1].open.upperBound > start {
+        if next > 0, segments[next - 1].openRange.upperBound > start {
             guard start >= segments[next - 1].claimed else { return late(exchange) }
             segments[next - 1].shorten(to: start)
             shortened = segments[next - 1].exchange
@@ -148,8 +138,8 @@ extension SegmentPlan {
         _ range: Range<Int64>, by exchange: ExchangeID, received: IntervalSet, at now: Duration
     ) -> [Range<Int64>] {
         guard let index = segments.firstIndex(where: { $0.exchange == exchange }) else { return [] }
-        let wanted = range.clamped(to: segments[index].open)
-        if range.upperBound > segments[index].open.upperBound { segments[index].passLimit() }
+        let wanted = range.clamped(to: segments[index].openRange)
+        if range.upperBound > segments[index].openRange.upperBound { segments[index].passLimit() }
         guard !wanted.isEmpty else { return [] }
         precondition(wanted.lowerBound == segments[index].claimed, "bytes out of order")
         // The writes of the other segments are outside this one.
@@ -165,7 +155,7 @@ extension SegmentPlan {
     /// Another request fetches what is behind it, at the latest when this exchange has ended.
     private mutating func skipReceived(_ index: Int, _ received: IntervalSet, at now: Duration) {
         let segment = segments[index]
-        guard let known = received.range(containing: segment.claimed), known.upperBound < segment.open.upperBound,
+        guard let known = received.range(containing: segment.claimed), known.upperBound < segment.openRange.upperBound,
             known.upperBound - segment.claimed > readThrough(segment.rate(at: now))
         else { return }
         segments[index].shorten(to: segment.claimed)
@@ -235,8 +225,8 @@ extension SegmentPlan {
     private mutating func handBack(_ segment: Segment, before index: Int) {
         guard index > 0, let limit = segment.limit, !segments[index - 1].hasPassedLimit else { return }
         let next = index < segments.count ? segments[index].start : length ?? limit
-        guard !segment.open.isEmpty || limit < next else { return }
+        guard !segment.openRange.isEmpty || limit < next else { return }
         let end = min(next, segments[index - 1].responseEnd ?? next)
-        if end > segments[index - 1].open.upperBound { segments[index - 1].extend(to: end) }
+        if end > segments[index - 1].openRange.upperBound { segments[index - 1].extend(to: end) }
     }
 }

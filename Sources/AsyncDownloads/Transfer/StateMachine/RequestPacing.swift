@@ -7,7 +7,7 @@ struct RequestPacing: Sendable {
     /// The number of consecutive short responses after which the next request is sent at once.
     private static let burst = 8
     /// A response with this many bytes isn't short, whatever was requested.
-    private static let enough: Int64 = 64 << 10
+    static let shortResponse: Int64 = 64 << 10
     private static let firstDelay = Duration.milliseconds(100)
     private static let longestDelay = Duration.seconds(1)
 
@@ -19,7 +19,7 @@ struct RequestPacing: Sendable {
     ///   - byteCount: How many new bytes it brought.
     ///   - isComplete: Whether it brought everything that was requested.
     mutating func delay(afterAnswerOf byteCount: Int64, isComplete: Bool) -> Duration? {
-        guard !isComplete, byteCount < Self.enough else {
+        guard !isComplete, byteCount < Self.shortResponse else {
             shortCount = 0
             return nil
         }

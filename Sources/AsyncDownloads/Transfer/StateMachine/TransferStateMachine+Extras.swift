@@ -2,7 +2,7 @@
 extension TransferStateMachine {
     /// Starts extra exchanges, as many as are worth it now.
     mutating func startExtras(at now: Duration) -> [TransferAction] {
-        if plan.requests.isEmpty { extras.judgeRefusals(at: now) }
+        extras.judgeRefusals(plan, at: now)
         guard extras.number > plan.exchangeCount, isDivisible, isFlowing(at: now), !address.hasExpired(at: now),
             let representation = bytes.representation,
             let length = representation.length,
@@ -51,7 +51,7 @@ extension TransferStateMachine {
         return [.startExchange(id, ExchangeRequest(url: redirects.current, headers: fields))]
     }
 
-    /// Cancels one exchange; those before it take its bytes over.
+    /// Cancels one exchange, whose bytes the one before it receives if it can.
     mutating func cancelExchange(_ id: ExchangeID, at now: Duration) -> [TransferAction] {
         plan.cancel(id)
         exchanges.update(id) { $0.cancel(at: now) }
@@ -89,29 +89,29 @@ extension TransferStateMachine {
         switch decision {
         case .accept(let end):
             return acceptExtra(id, end: end, at: now)
-        case .changed where extras.sawDifference():
+        case .changed:
+            // The other requests were sent under the same condition.
+            guard extras.sawDifference() else { return cancelExchange(id, at: now) + cancelUnanswered(at: now) }
             // Rule 52: no exchange continues; the next request, under If-Range, shows which object there is.
             extras.turnOff()
             return drain(.advance, at: now)
-        case .changed:
-            // The other requests were sent under the same condition.
-            return cancelExchange(id, at: now) + cancelUnanswered(at: now)
         case .retryWithoutCondition:
             extras.dropCondition()
             return cancelExchange(id, at: now)
-        case .redirect(let location) where extraAddress.follow(location):
-            return cancelExchange(id, at: now)
-        case .denied where extraAddress.denied(address.redirects):
+        case .redirect(let location):
+            if extraAddress.follow(location) { return cancelExchange(id, at: now) }
+            extras.turnOff()
+            return cancelExchange(id, at: now) + cancelUnanswered(at: now)
+        case .denied:
+            guard extraAddress.denied(address.redirects) else { return refuseExtra(id, retryAfter: nil, at: now) }
             // The other requests went to the same URL.
             return cancelExchange(id, at: now) + cancelUnanswered(at: now)
         case .ignoresRanges:
             extras.foundNoRanges()
             return cancelExchange(id, at: now) + cancelUnanswered(at: now)
-        case .unusable, .redirect:
+        case .unusable:
             extras.turnOff()
             return cancelExchange(id, at: now) + cancelUnanswered(at: now)
-        case .denied:
-            return refuseExtra(id, retryAfter: nil, at: now)
         case .refused(let retryAfter):
             return refuseExtra(id, retryAfter: retryAfter, at: now)
         }
@@ -124,14 +124,13 @@ extension TransferStateMachine {
             received: bytes.intervals, at: now)
         switch acceptance {
         case .late:
-            exchanges.update(id) { $0.cancel(at: now) }
-            return [.cancelExchange(id)]
+            return cancelExchange(id, at: now)
         case .segment:
             exchanges.update(id) { $0.accept(skipping: 0, end: end) }
             extraAddress.accepted()
             if bytes.representation?.validator == nil { bytes.combinedUnverified() }
-            extras.accepted(busyCount: plan.segments.count)
-            if plan.requests.isEmpty { extras.judgeRefusals(at: now) }
+            extras.accepted(segmentCount: plan.segments.count)
+            extras.judgeRefusals(plan, at: now)
             return cancelUseless(at: now)
         }
     }
@@ -140,8 +139,8 @@ extension TransferStateMachine {
     /// for their response.
     private mutating func refuseExtra(_ id: ExchangeID, retryAfter: Duration?, at now: Duration) -> [TransferAction] {
         let actions = cancelExchange(id, at: now)
-        extras.refused(busyCount: plan.segments.count, retryAfter: retryAfter, at: now)
-        if plan.requests.isEmpty { extras.judgeRefusals(at: now) }
+        extras.refused(segmentCount: plan.segments.count, retryAfter: retryAfter, at: now)
+        extras.judgeRefusals(plan, at: now)
         return actions
     }
 
@@ -155,29 +154,29 @@ extension TransferStateMachine {
 // MARK: - Ends
 
 extension TransferStateMachine {
-    /// Whether other exchanges receive.
-    func isSpare(_ id: ExchangeID) -> Bool {
+    /// Returns whether other exchanges receive.
+    func othersReceive(besides id: ExchangeID) -> Bool {
         exchanges.all.contains { $0.id != id && $0.exchange.isReceiving && !$0.exchange.isCanceled }
     }
 
-    /// Whether the end of an exchange says nothing about the transfer.
+    /// Returns whether the end of an exchange says nothing about the transfer.
     ///
     /// - It was canceled.
-    /// - It is an extra one without a head, whose bytes are those of others or requested next.
-    /// - It has ended early while others receive, which have taken its bytes over.
+    /// - It is an extra one without a head, whose bytes another one receives or the next request asks for.
+    /// - It has ended early while others receive, which continue with its bytes or are joined by a new request.
     /// - It is an extra one that has ended early as the last one. The request that follows shows whether the failure is
     ///   one of the transfer.
-    func endsUnnoticed(_ exchange: ExchangeProgress, _ id: ExchangeID, _ end: ExchangeEnd) -> Bool {
+    func isHarmless(_ end: ExchangeEnd, of exchange: ExchangeProgress, _ id: ExchangeID) -> Bool {
         if exchange.isCanceled { return true }
         switch exchange.phase {
-        case .connecting: return exchange.isExtra || isSpare(id)
-        case .receiving: return (exchange.isExtra || isSpare(id)) && exchange.isPremature(end)
+        case .connecting: return exchange.isExtra || othersReceive(besides: id)
+        case .receiving: return (exchange.isExtra || othersReceive(besides: id)) && exchange.isPremature(end)
         case .preparing, .endedEarly: return false
         }
     }
 
-    /// Handles such an end.
-    mutating func endedUnnoticed(
+    /// Handles an end that says nothing about the transfer.
+    mutating func handleHarmlessEnd(
         _ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         // An exchange that breaks soon is like one that is refused: another one would break as well.
@@ -187,9 +186,9 @@ extension TransferStateMachine {
         let counts = exchange.isReceiving || countsRefusal(id, at: now)
         _ = exchanges.remove(id)
         plan.ended(id)
-        if isRefused, counts { extras.refused(busyCount: plan.segments.count, retryAfter: nil, at: now) }
+        if isRefused, counts { extras.refused(segmentCount: plan.segments.count, retryAfter: nil, at: now) }
         if exchanges.isEmpty {
-            extras.judgeRefusals(at: now)
+            extras.judgeRefusals(plan, at: now)
             return proceed(.advance, at: now)
         }
         return cancelUseless(at: now) + startExtras(at: now)
@@ -240,7 +239,7 @@ extension TransferStateMachine {
     /// as the last one is waited for longer, unless others have received since its last bytes.
     private func hasStalled(_ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration) -> Bool {
         guard exchange.idleTime >= stallTime else { return false }
-        if isSpare(id) { return flowTime(at: now) ?? .zero >= stallTime }
+        if othersReceive(besides: id) { return flowTime(at: now) ?? .zero >= stallTime }
         let hasFlowed = extras.flow.hasArrived(since: exchange.lastActivity)
         return exchange.isExtra && (hasFlowed || exchange.idleTime >= demands.idleTimeout ?? Self.lastExtraTime)
     }
@@ -251,7 +250,7 @@ extension TransferStateMachine {
     private func hasWaitedLong(_ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration) -> Bool {
         let time = now - exchange.lastActivity
         let patience = extras.patience(plan)
-        if isSpare(id) { return min(time, flowTime(at: now) ?? .zero) >= patience }
+        if othersReceive(besides: id) { return min(time, flowTime(at: now) ?? .zero) >= patience }
         return time >= min(patience, demands.idleTimeout ?? patience)
     }
 

@@ -47,7 +47,7 @@ extension TransferStateMachine {
             return .ignore
         }
         meter.add(count)
-        extras.flow.arrived(at: now, pause: flowPause)
+        extras.bytesArrived(at: now, pause: flowPause)
         let limit = demands.byteLimit
         guard let part = exchanges.update(id, { $0.receive(count, limit: limit, at: now) }) else { return .ignore }
         let compares = exchanges[id]?.compares ?? false
@@ -144,7 +144,7 @@ extension TransferStateMachine {
     private mutating func ended(
         _ exchange: ExchangeProgress, _ id: ExchangeID, _ end: ExchangeEnd, at now: Duration
     ) -> [TransferAction] {
-        if endsUnnoticed(exchange, id, end) { return endedUnnoticed(exchange, id, at: now) }
+        if isHarmless(end, of: exchange, id) { return handleHarmlessEnd(exchange, id, at: now) }
         switch exchange.phase {
         case .preparing:
             exchanges.update(id) { $0.endEarly(end) }

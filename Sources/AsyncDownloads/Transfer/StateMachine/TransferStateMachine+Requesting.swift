@@ -80,7 +80,7 @@ extension TransferStateMachine {
         guard case .exchanging = state, let exchange = exchanges[id], case .connecting = exchange.phase else {
             return false
         }
-        return !exchange.isExtra && !exchange.isCanceled && !isSpare(id)
+        return !exchange.isExtra && !exchange.isCanceled && !othersReceive(besides: id)
     }
 
     /// Handles that the other files of the host give connections up after a refusal, which follows.
@@ -213,9 +213,11 @@ extension TransferStateMachine {
 
     /// Assigns the missing bytes to an exchange that was started while no other one was alive.
     private mutating func acceptFirst(_ id: ExchangeID, end: Int64?, at now: Duration) {
-        let start = exchanges[id]?.position ?? 0
-        _ = plan.accept(
-            id, from: start, responseEnd: end, length: bytes.representation?.length, received: bytes.intervals, at: now)
+        guard let exchange = exchanges[id] else { preconditionFailure("an unknown exchange was accepted") }
+        let acceptance = plan.accept(
+            id, from: exchange.position, responseEnd: end, length: bytes.representation?.length,
+            received: bytes.intervals, at: now)
+        precondition(acceptance != .late, "exchange \(id) begins at \(exchange.position), which is received")
         extras.bodyStarted(
             missing: bytes.representation?.length.map { $0 - bytes.count }, from: Origin(address.redirects.current),
             at: now)

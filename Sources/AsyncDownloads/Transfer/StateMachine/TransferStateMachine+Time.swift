@@ -74,7 +74,7 @@ extension TransferStateMachine {
                 continue
             }
             slowness.replaced(rate)
-            return isSpare(id) ? cancelExchange(id, at: now) : drain(.advance, at: now)
+            return othersReceive(besides: id) ? cancelExchange(id, at: now) : drain(.advance, at: now)
         }
         return []
     }

@@ -153,16 +153,16 @@ struct ConnectionCoordinatorTests {
         start()
         start()
         for number in 1...2 { _ = budget(of: number, report(4)) }
-        coordinator.learn(HostLesson(ceiling: 2, worthwhile: 2), of: 3, about: origin, at: .zero)
+        coordinator.record(HostObservation(ceiling: 2, worthwhileCount: 2), of: 3, about: origin, at: .zero)
         #expect(budget(of: 1, report(4)).bound == 5, "ten for two files")
-        coordinator.learn(HostLesson(worthwhile: 8), of: 1, about: origin, at: .zero)
-        coordinator.learn(HostLesson(worthwhile: 3), of: 1, about: origin, at: .zero)
-        #expect(budget(of: 1, report(4)).worthwhile == 8, "a file that shares the host can use less")
-        coordinator.learn(HostLesson(worthwhile: 2, hasCollapsed: true), of: 1, about: origin, at: .zero)
-        #expect(budget(of: 1, report(4)).worthwhile == 2)
+        coordinator.record(HostObservation(worthwhileCount: 8), of: 1, about: origin, at: .zero)
+        coordinator.record(HostObservation(worthwhileCount: 3), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).worthwhileCount == 8, "a file that shares the host can use less")
+        coordinator.record(HostObservation(worthwhileCount: 2, hasCollapsed: true), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).worthwhileCount == 2)
         coordinator.remove(2)
-        coordinator.learn(HostLesson(worthwhile: 3), of: 1, about: origin, at: .zero)
-        #expect(budget(of: 1, report(4)).worthwhile == 3)
+        coordinator.record(HostObservation(worthwhileCount: 3), of: 1, about: origin, at: .zero)
+        #expect(budget(of: 1, report(4)).worthwhileCount == 3)
     }
 
     private func makeRoom(for number: Int, isResponse: Bool = true, at now: Duration = .zero) -> Bool {
@@ -208,7 +208,7 @@ struct ConnectionCoordinatorTests {
         #expect(budget(of: 1, report(1)).isShared && !budget(of: 2, report(2)).isShared)
         // If that file has ended in the meantime, a refusal of the first further connection says nothing.
         coordinator.remove(2)
-        coordinator.learn(HostLesson(ceiling: 1), of: 1, about: origin, at: .zero)
+        coordinator.record(HostObservation(ceiling: 1), of: 1, about: origin, at: .zero)
         #expect(budget(of: 1, report(1)).bound == 16)
     }
 
@@ -243,17 +243,17 @@ struct ConnectionCoordinatorTests {
     }
 
     @Test func `what a transfer has found out counts for the next one`() {
-        coordinator.learn(HostLesson(ceiling: 5, worthwhile: 4), of: 1, about: origin, at: .zero)
-        #expect(budget(report()).worthwhile == 4)
+        coordinator.record(HostObservation(ceiling: 5, worthwhileCount: 4), of: 1, about: origin, at: .zero)
+        #expect(budget(report()).worthwhileCount == 4)
         #expect(budget(report()).bound == 5)
         #expect(budget(report(isFixed: true)).bound == 16, "the caller's number has its own refusals")
         start()
         start()
         #expect(budget(report()).bound == 2, "the files of the host share five")
-        coordinator.learn(HostLesson(isRefused: true, retryAfter: .seconds(9)), of: 1, about: origin, at: .zero)
+        coordinator.record(HostObservation(isRefused: true, retryAfter: .seconds(9)), of: 1, about: origin, at: .zero)
         #expect(budget(report(1)).bound == 1 && !budget(report(1)).mayRequest)
         #expect(budget(report(1), at: .seconds(9)).bound == 2 && budget(report(1), at: .seconds(9)).mayRequest)
-        coordinator.learn(HostLesson(ignoresRanges: true), of: 1, about: origin, at: .zero)
+        coordinator.record(HostObservation(ignoresRanges: true), of: 1, about: origin, at: .zero)
         #expect(budget(report(1), at: .seconds(9)).bound == 1)
         #expect(budget(report(2), at: .seconds(9)).bound == 2, "those that it has accepted continue")
     }

@@ -5,15 +5,15 @@ struct ControllerFixture {
     var controller: ConnectionController
     var now = Duration.zero
     var sample = ConnectionController.Sample(
-        byteCount: 0, busyCount: 1, remainingCount: 100_000_000_000, setup: .milliseconds(20),
+        byteCount: 0, segmentCount: 1, remainingCount: 100_000_000_000, setup: .milliseconds(20),
         bound: 16)
     /// The most connections that get a segment.
     var largestCount = Int.max
     /// The numbers that were decided, without repetitions.
     private(set) var numbers: [Int] = []
 
-    init(_ mode: ConnectionController.Mode = .automatic(maximum: 16), worthwhile: Int = 1) {
-        controller = ConnectionController(mode, worthwhile: worthwhile, at: .zero)
+    init(_ mode: ConnectionController.Mode = .automatic(maximum: 16), worthwhileCount: Int = 1) {
+        controller = ConnectionController(mode, worthwhileCount: worthwhileCount, at: .zero)
         numbers = [controller.number]
     }
 
@@ -26,10 +26,10 @@ struct ControllerFixture {
         let end = now + .seconds(seconds)
         while now < end {
             // A connection receives from the sample after its request on.
-            sample.busyCount = min(controller.number, largestCount)
+            sample.segmentCount = min(controller.number, largestCount)
             now += .milliseconds(125)
-            sample.byteCount = Int64(rate(sample.busyCount, now / .seconds(1)) * 125_000)
-            sample.otherByteCount = Int64(others(sample.busyCount, now / .seconds(1)) * 125_000)
+            sample.byteCount = Int64(rate(sample.segmentCount, now / .seconds(1)) * 125_000)
+            sample.otherByteCount = Int64(others(sample.segmentCount, now / .seconds(1)) * 125_000)
             let number = controller.measure(sample, at: now)
             if number != numbers.last { numbers.append(number) }
         }

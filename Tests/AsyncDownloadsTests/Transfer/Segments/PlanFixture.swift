@@ -20,7 +20,7 @@ struct PlanFixture {
 
     /// The exchanges, with the ranges that they still fetch.
     var open: [ExchangeID: Range<Int64>] {
-        Dictionary(uniqueKeysWithValues: plan.segments.map { ($0.exchange, $0.open) })
+        Dictionary(uniqueKeysWithValues: plan.segments.map { ($0.exchange, $0.openRange) })
     }
 
     /// Sends requests with the numbers from `first` on, and returns their ranges.
@@ -80,14 +80,26 @@ struct PlanFixture {
 }
 
 extension SegmentPlan {
+    /// Whether no exchange is requested, has a segment, or is closing.
+    var isEmpty: Bool { segments.isEmpty && requests.isEmpty && closing.isEmpty }
+
+    /// Returns the missing ranges that no exchange is going to bring, in ascending order; requests don't count.
+    func unassigned(_ received: IntervalSet) -> [Range<Int64>] {
+        guard let length else { return [] }
+        var covered = withWrites(received)
+        for segment in segments { covered.insert(segment.openRange.clamped(to: 0..<length)) }
+        return covered.gaps(in: 0..<length)
+    }
+
     /// Returns what contradicts the plan's own rules, for failure messages.
     func violations(_ received: IntervalSet) -> [String] {
         var found: [String] = []
-        for (segment, next) in zip(segments, segments.dropFirst()) where segment.open.upperBound > next.start {
+        for (segment, next) in zip(segments, segments.dropFirst()) where segment.openRange.upperBound > next.start {
             found.append("\(segment) overlaps \(next)")
         }
         for segment in segments {
-            let points = [segment.start, segment.position, segment.claimed, segment.open.upperBound]
+            let position = segment.writes.first?.lowerBound ?? segment.claimed
+            let points = [segment.start, position, segment.claimed, segment.openRange.upperBound]
             if points != points.sorted() { found.append("\(segment) is out of order") }
             if let limit = segment.limit, limit > segment.responseEnd ?? .max { found.append("\(segment) is too long") }
             if let length, segment.responseEnd ?? 0 > length { found.append("\(segment) exceeds the length") }
@@ -95,7 +107,7 @@ extension SegmentPlan {
         guard let length else { return found }
         // Every missing byte is open in one segment, being written, or unassigned.
         var assigned = withWrites(IntervalSet())
-        for segment in segments { assigned.insert(segment.open) }
+        for segment in segments { assigned.insert(segment.openRange) }
         for gap in unassigned(received) { assigned.insert(gap) }
         for missing in received.gaps(in: 0..<length) where !assigned.gaps(in: missing).isEmpty {
             found.append("\(missing) is lost")

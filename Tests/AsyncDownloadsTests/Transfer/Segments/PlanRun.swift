@@ -164,7 +164,7 @@ struct PlanRun {
         for part in parts {
             check(received.gaps(in: part) == [part], "\(part) is written twice")
             check(!writes.contains { $0.range.overlaps(part) }, "\(part) is written twice at a time")
-            check(segment.open.clamped(to: part) == part, "\(part) is outside the segment")
+            check(segment.openRange.clamped(to: part) == part, "\(part) is outside the segment")
             writes.append((segment.exchange, part))
         }
     }

@@ -26,9 +26,9 @@ struct SimulatedTransfer {
     private(set) var largestCount = 0
     private let isFixed: Bool
 
-    init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhile: Int = 1) {
+    init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhileCount: Int = 1) {
         self.network = network
-        controller = ConnectionController(mode, worthwhile: worthwhile, at: .zero)
+        controller = ConnectionController(mode, worthwhileCount: worthwhileCount, at: .zero)
         length = Int64(network.bestRate * network.fileTime * 1e6)
         if case .fixed = mode { isFixed = true } else { isFixed = false }
         request(0..<length)
@@ -38,9 +38,9 @@ struct SimulatedTransfer {
 
     /// Returns a transfer that has received its file.
     static func finished(
-        _ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhile: Int = 1
+        _ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhileCount: Int = 1
     ) -> Self {
-        var transfer = Self(network, mode, worthwhile: worthwhile)
+        var transfer = Self(network, mode, worthwhileCount: worthwhileCount)
         while !transfer.isComplete, transfer.time < 3600 {
             transfer.beginStep()
             let rates = transfer.rates
@@ -92,7 +92,7 @@ struct SimulatedTransfer {
         for (exchange, request) in due.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             guard plan.segments.count + otherCount < network.limit else {
                 plan.ended(exchange)
-                _ = controller.refused(aliveCount: plan.segments.count, at: now)
+                _ = controller.refused(segmentCount: plan.segments.count, at: now)
                 continue
             }
             let acceptance = plan.accept(
@@ -102,7 +102,7 @@ struct SimulatedTransfer {
                 plan.ended(exchange)
             } else {
                 connections[exchange] = Connection(number: exchange.rawValue - 1, acceptedAt: time)
-                controller.accepted(busyCount: plan.segments.count)
+                controller.accepted(segmentCount: plan.segments.count)
             }
         }
         largestCount = max(largestCount, plan.segments.count)
@@ -143,7 +143,7 @@ struct SimulatedTransfer {
         let all = budget?.receivedCount ?? byteCount
         let count = byteCount - sampled.own
         let sample = ConnectionController.Sample(
-            byteCount: count, otherByteCount: all - sampled.all - count, busyCount: plan.segments.count,
+            byteCount: count, otherByteCount: all - sampled.all - count, segmentCount: plan.segments.count,
             remainingCount: length - byteCount, setup: plan.setup, bound: budget?.bound ?? 16,
             mayTry: budget?.mayTry ?? true)
         sampled = (byteCount, all)

@@ -47,9 +47,9 @@ extension ModelRun {
     private mutating func head(_ current: Exchange) {
         let number = current.number
         // A canceled exchange keeps its connection until its end.
-        let busyCount = exchanges.filter { $0.response != nil }.count
+        let segmentCount = exchanges.filter { $0.response != nil }.count
         let response =
-            busyCount >= server.limit
+            segmentCount >= server.limit
             ? ModelResponse(status: 503)
             : server.answer(current.request, engineDecodes: machine.settings.decodesContent, using: &generator)
         updateExchange(number) { ($0.response, $0.isInCallback) = (response, true) }

@@ -88,8 +88,8 @@ struct TransferAutomaticNumberTests {
             harness.pass(.milliseconds(125))
         }
         for id in harness.machine.plan.requests.keys { harness.head(503, of: id) }
-        let lesson = harness.machine.extras.takeLesson()?.lesson
-        #expect(lesson?.isRefused == true && lesson?.ceiling == (isShared ? 1 : nil))
+        let observation = harness.machine.extras.takeObservation()?.observation
+        #expect(observation?.isRefused == true && observation?.ceiling == (isShared ? 1 : nil))
     }
 
     @Test func `a smaller bound closes the newest connections at the next sample`() {
@@ -133,7 +133,7 @@ struct TransferAutomaticNumberTests {
 
     @Test func `a host that was worth several connections gets them at once`() {
         var harness = Self.harness()
-        harness.budget.worthwhile = 4
+        harness.budget.worthwhileCount = 4
         Self.run(&harness, seconds: 1.5)
         #expect(Self.count(harness) == 4)
     }
@@ -151,40 +151,40 @@ struct TransferAutomaticNumberTests {
 
     @Test func `a maximum of one turns further connections off`() {
         var harness = Self.harness(.automatic(maximum: 1))
-        harness.budget.worthwhile = 8
+        harness.budget.worthwhileCount = 8
         Self.run(&harness, seconds: 6)
         #expect(Self.count(harness) == 1 && harness.machine.connectionReport(at: harness.now) == nil)
     }
 
     @Test func `what was found out about the host is returned once`() {
         var harness = Self.harness()
-        #expect(harness.machine.extras.takeLesson() == nil)
+        #expect(harness.machine.extras.takeObservation() == nil)
         Self.run(&harness, seconds: 6)
-        let climbed = harness.machine.extras.takeLesson()
-        #expect(climbed?.lesson == HostLesson(worthwhile: 16, hasAccepted: true))
+        let climbed = harness.machine.extras.takeObservation()
+        #expect(climbed?.observation == HostObservation(worthwhileCount: 16, hasAccepted: true))
         #expect(climbed?.origin.host == "a.example")
-        #expect(harness.machine.extras.takeLesson() == nil)
+        #expect(harness.machine.extras.takeObservation() == nil)
         var refused = StateMachineHarness.divided(4)
         refused.accept(2)
         refused.head(503, ["Retry-After": "7"], of: 3)
         refused.head(503, of: 4)
         #expect(
-            refused.machine.extras.takeLesson()?.lesson
-                == HostLesson(ceiling: 2, isRefused: true, retryAfter: .seconds(7), hasAccepted: true))
-        #expect(refused.machine.extras.takeLesson() == nil)
+            refused.machine.extras.takeObservation()?.observation
+                == HostObservation(ceiling: 2, isRefused: true, retryAfter: .seconds(7), hasAccepted: true))
+        #expect(refused.machine.extras.takeObservation() == nil)
     }
 
     @Test func `one refused connection is no limit of the host`() {
         var harness = StateMachineHarness.divided(2)
         harness.head(503, of: 2)
-        #expect(harness.machine.extras.takeLesson()?.lesson == HostLesson(isRefused: true))
+        #expect(harness.machine.extras.takeObservation()?.observation == HostObservation(isRefused: true))
     }
 
     @Test func `that a host ignores ranges is returned although nothing is measured any more`() {
         var harness = StateMachineHarness.divided(4)
         harness.head(200, ["Content-Length": "9"], of: 2)
         #expect(harness.machine.connectionReport(at: harness.now) == nil)
-        #expect(harness.machine.extras.takeLesson()?.lesson == HostLesson(ignoresRanges: true))
+        #expect(harness.machine.extras.takeObservation()?.observation == HostObservation(ignoresRanges: true))
     }
 
     @Test(arguments: [["ETag": "W/\"v1\""], ["Content-Encoding": "gzip", "ETag": "\"v1\""]] as [HeaderFields])
@@ -212,7 +212,7 @@ struct TransferAutomaticNumberTests {
 
     @Test func `at most four requests wait for their responses`() {
         var harness = Self.harness()
-        harness.budget.worthwhile = 16
+        harness.budget.worthwhileCount = 16
         while harness.machine.plan.requests.isEmpty, harness.now < .seconds(3) {
             harness.bytes(1 << 20)
             harness.budget.receivedCount += 1 << 20

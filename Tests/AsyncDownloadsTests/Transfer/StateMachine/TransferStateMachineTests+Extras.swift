@@ -232,7 +232,7 @@ struct TransferExtrasTests {
         #expect(harness.done == [] && harness.running == [1])
         #expect(harness.machine.extras.isOff)
         // The first exchange has the rest, which its response contains.
-        #expect(harness.machine.plan[1]?.open == 1000..<16 * mebibyte)
+        #expect(harness.machine.plan[1]?.openRange == 1000..<16 * mebibyte)
         harness.complete(1)
         harness.end(of: 1)
         #expect(harness.done.suffix(3) == ["finish 16777216", "release the permit", "end finished"])
