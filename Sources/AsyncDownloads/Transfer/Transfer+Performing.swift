@@ -40,10 +40,13 @@ extension Transfer {
     // MARK: The engine
 
     private func startExchange(_ id: ExchangeID, _ request: ExchangeRequest) {
-        let (receiver, neighbor) = withState { ($0.receivers[id], $0.receivers.first) }
+        let (receiver, all) = withState { state in
+            (state.receivers[id], state.receivers.count > 1 ? state.receivers.elements.map(\.element) : [])
+        }
         guard let receiver else { preconditionFailure("an exchange without a receiver") }
-        // With a single exchange, this is the receiver itself, which has no exchange yet.
-        let exchange = environment.transport.start(request, beside: neighbor?.runningExchange, handler: receiver)
+        // The receiver itself has no exchange yet, and one whose end is held back has none any more.
+        let neighbor = all.lazy.compactMap(\.runningExchange).first
+        let exchange = environment.transport.start(request, beside: neighbor, handler: receiver)
         receiver.started(exchange)
     }
 

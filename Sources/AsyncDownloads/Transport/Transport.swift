@@ -19,8 +19,9 @@ package protocol Transport: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - neighbor: Another exchange of the same file, which this transport has started, if there is one. An engine
-    ///     with several threads should deliver the bytes of both on one thread, since they are written to one file.
+    ///   - neighbor: Another exchange of the same file, which this transport has started, if there is one. The new one
+    ///     needs a connection that the other exchanges of the file don't use. An engine with several threads should
+    ///     deliver the bytes of both on one thread if that is faster, since they are written to one file.
     ///   - handler: The receiver of the exchange's events.
     func start(
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler

@@ -87,7 +87,7 @@ struct ExtraExchanges: Sendable {
 
     private mutating func forgetNumber() {
         (controller, observation, reportedNumber) = (nil, HostObservation(), nil)
-        (pausedUntil, refusals) = (.zero, RefusalGroup())
+        (pausedUntil, refusals, bound) = (.zero, RefusalGroup(), .max)
     }
 
     /// Starts no further extra exchange in this transfer.

@@ -128,11 +128,9 @@ extension SegmentPlan.Division {
             let most = missing - others * terms.minimumLength
             let first = min(max(Int64(min(ideal, Double(missing))), terms.minimumLength), most)
             let following = (missing - first) / others
-            let step = terms.longestPart.map { max(min(following, $0), terms.minimumLength) } ?? following
-            let start = terms.longestPart.map { max(min(first, $0), terms.minimumLength) } ?? first
             let unit: Int64 = missing / Int64(exchangeCount) >= 64 << 20 ? 1 << 20 : 64 << 10
             return (0..<others).map { index in
-                let count = start + index * step
+                let count = first + index * following
                 // Parts that are shorter than the unit would have the same start.
                 guard unit <= terms.minimumLength else { return position(after: count) }
                 return aligned(count, unit, limit: missing - (others - index) * terms.minimumLength)

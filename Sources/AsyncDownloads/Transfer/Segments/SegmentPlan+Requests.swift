@@ -12,34 +12,11 @@ extension SegmentPlan {
         var minimumTime: Duration?
         /// The most bytes of one request, for an engine that needs bounded requests.
         var window: Int64?
-        /// The most bytes of a part before the last one, so that a digest that follows the first missing byte finds
-        /// them in the page cache.
-        var longestPart: Int64?
-
-        /// Limits the parts and the requests, so that each part ends with the response to its request.
-        mutating func limitParts(to length: Int64) {
-            longestPart = length
-            window = min(window ?? length, length)
-        }
     }
 
     /// The number of received ranges from which nothing is divided any more, since a mark holds a limited number of
     /// ranges.
     static let maximumRangeCount = 48
-
-    /// The length of a part for which a further request is always worth it.
-    private static let shortestLongPart: Int64 = 128 << 20
-
-    /// Returns the most bytes of a part if a digest is computed while the bytes arrive.
-    ///
-    /// The digest follows the first missing byte. With parts of any length it could begin only with the last bytes, and
-    /// would read a long file from the disk again. Each part takes so long that the time of its request hardly counts.
-    func longestPart(at now: Duration) -> Int64 {
-        let rates = segments.compactMap { $0.rate(at: now) }
-        let time = max(8, 50 * (setup / .seconds(1)))
-        let count = (rates.max() ?? 0) * time
-        return count < Double(Int64.max / 2) ? max(Self.shortestLongPart, Int64(count)) : .max / 2
-    }
 
     /// Returns the ranges to request, at most as many as wanted.
     ///

@@ -9,9 +9,6 @@ extension TransferStateMachine {
             var terms = extras.terms(plan, missing: length - bytes.count, at: now)
         else { return [] }
         terms.window = extras.window(strategy.window)
-        if settings.checksum != nil || representation.digests != nil {
-            terms.limitParts(to: plan.longestPart(at: now))
-        }
         if extraAddress.isRenewing {
             guard plan.requests.isEmpty else { return [] }
             terms.count = 1

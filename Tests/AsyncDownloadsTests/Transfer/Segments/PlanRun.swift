@@ -100,8 +100,7 @@ struct PlanRun {
     private mutating func request() {
         let terms = SegmentPlan.RequestTerms(
             count: Int.random(in: 1...5, using: &generator), minimumLength: length > 1 << 20 ? 1 << 20 : 20,
-            minimumTime: chance(3) ? .milliseconds(1) : nil, window: window,
-            longestPart: chance(5) ? max(20, length / 9) : nil)
+            minimumTime: chance(3) ? .milliseconds(1) : nil, window: window)
         guard plan.segments.count + plan.requests.count < 16 else { return }
         let ranges = plan.requestRanges(terms, received: received, at: now)
         check(ranges.count <= terms.count, "more requests than wanted")

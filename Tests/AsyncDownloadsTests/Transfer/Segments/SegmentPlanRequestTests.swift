@@ -97,12 +97,6 @@ struct SegmentPlanRequestTests {
         #expect(fixture.request(1, from: 5, terms) == [24 * mebibyte..<32 * mebibyte])
     }
 
-    @Test func `a digest limits every part but the last one`() {
-        var fixture = PlanFixture(length: 256 * mebibyte)
-        let starts = fixture.request(3, from: 2, .init(count: 0, longestPart: 16 * mebibyte)).map(\.lowerBound)
-        #expect(starts == [16, 32, 48].map { $0 * mebibyte })
-    }
-
     @Test func `from 48 ranges on nothing is divided`() {
         func requests(_ rangeCount: Int64) -> Int {
             var received = IntervalSet(0..<1)

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import TestSupport
 internal import Testing
 
@@ -120,6 +121,21 @@ struct TransferAutomaticNumberTests {
         harness.budget.bound = 4
         harness.pass(.seconds(1))
         #expect(Self.count(harness) == 4 && harness.running.count == 4)
+    }
+
+    @Test func `a bound for one host doesn't apply to connections with another one`() {
+        var harness = StateMachineHarness.divided(4)
+        harness.budget.bound = 1
+        harness.pass(.milliseconds(125))
+        guard let other = URL(string: "https://b.example/file") else { return }
+        harness.feed(harness.machine.replaceAddress(.init(url: other), at: harness.now))
+        if let id = harness.exchange { harness.accept(id) }
+        harness.bytes(1000)
+        let requests = harness.machine.plan.requests.keys.sorted { $0.rawValue < $1.rawValue }
+        #expect(requests.count == 3)
+        for id in requests.dropLast() { harness.accept(id) }
+        if let id = requests.last { harness.head(206, ["ETag": "\"v1\""], of: id) }
+        #expect(harness.machine.extras.isOff && Self.count(harness) == 3)
     }
 
     @Test func `nothing is tried while another transfer tries, or while something else limits the rate`() {

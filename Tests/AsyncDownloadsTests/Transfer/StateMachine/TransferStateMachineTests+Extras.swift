@@ -63,18 +63,6 @@ struct TransferExtrasTests {
         #expect(harness.running.count == 4)
     }
 
-    @Test func `parts are limited if a digest follows the first missing byte`() {
-        let length: Int64 = 64 << 30
-        var harness = StateMachineHarness.connecting {
-            ($0.connections, $0.checksum) = (.fixed(4), .sha256(String(repeating: "0", count: 64)))
-        }
-        harness.head(200, ["Content-Length": "\(length)", "ETag": "\"v1\""])
-        harness.bytes(1000)
-        let ranges = harness.machine.plan.requests.values.map(\.range).sorted { $0.lowerBound < $1.lowerBound }
-        #expect(ranges.count == 3 && ranges.allSatisfy { $0.count == 128 * mebibyte })
-        #expect(ranges.first.map { abs($0.lowerBound - 128 * mebibyte) <= mebibyte } == true)
-    }
-
     @Test(arguments: [403, 404, 416, 429, 503, 200, 302])
     func `rule 58: a refused extra exchange leaves its bytes with the others`(status: Int) {
         var harness = StateMachineHarness.divided()
