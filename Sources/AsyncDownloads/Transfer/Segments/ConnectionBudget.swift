@@ -14,6 +14,4 @@ struct ConnectionBudget: Sendable, Hashable {
     var isThrottled = false
     /// What has changed among the other transfers since the last sample; nil for nothing.
     var disturbance: Disturbance?
-    /// Whether the host may be sent requests for further connections.
-    var mayRequest = true
 }

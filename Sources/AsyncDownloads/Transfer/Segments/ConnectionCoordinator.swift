@@ -77,7 +77,6 @@ final class ConnectionCoordinator: Sendable {
         return state.withLock { state in
             var budget = ConnectionBudget()
             budget.disturbance = state.update(number, report, load, at: now)
-            budget.mayRequest = report.isFixed || state.hosts.mayRequest(report.origin, at: now)
             budget.mayTry = state.takesTurn(number, at: now)
             budget.isShared = state.others(than: number, from: report.origin).contains { $0.report.number > 1 }
             budget.worthwhileCount = state.hosts.worthwhileCount(report.origin)
@@ -211,7 +210,7 @@ extension ConnectionCoordinator.State {
     ///
     /// The files of a host share its connections equally, except those whose number the caller has chosen, which isn't
     /// limited. None is added while a transfer waits for a permit, or after the host has refused one or has ignored a
-    /// range; those that it has accepted continue.
+    /// range; those that it has accepted continue, and are replaced when they end.
     fileprivate func bound(
         of number: Int, _ report: ConnectionReport, _ load: TransferScheduler.Load, at now: Duration
     ) -> Int {

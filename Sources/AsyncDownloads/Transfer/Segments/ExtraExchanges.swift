@@ -33,6 +33,18 @@ struct ExtraExchanges: Sendable {
         var longestSurplus: Int64 = 64 << 10
     }
 
+    /// What was known at the last sample.
+    private struct LastSample {
+        /// The number of bytes that all transfers had received.
+        var receivedCount: Int64 = 0
+        /// The number of this transfer's bytes that no exchange had received.
+        var remainingCount: Int64 = 0
+        /// The most connections that the downloader permitted.
+        var bound = Int.max
+        /// Whether another file from the same origin had several connections.
+        var isShared = false
+    }
+
     private let mode: ConnectionController.Mode
     private let limits: Limits
     /// nil before the first body flows, and before the first sample of an automatic number.
@@ -52,16 +64,9 @@ struct ExtraExchanges: Sendable {
     /// Whether a report was made, so that the downloader knows of the transfer.
     private var hasReported = false
     private var pausedUntil = Duration.zero
-    /// Whether another file from the same origin had several connections at the last sample.
-    private var isShared = false
-    /// The most connections that the downloader permitted at the last sample.
-    private var bound = Int.max
+    private var last = LastSample()
     /// When the first request of the attempt was sent.
     private var requestTime = Duration.zero
-    /// The bytes that all transfers had received at the last sample.
-    private var sampledCount: Int64 = 0
-    /// The bytes of this transfer that no exchange had received at the last sample.
-    private var sampledRemaining: Int64 = 0
     private var refusals = RefusalGroup()
     /// When bytes of bodies arrive.
     private(set) var flow = ByteFlow()
@@ -87,7 +92,9 @@ struct ExtraExchanges: Sendable {
 
     private mutating func forgetNumber() {
         (controller, observation, reportedNumber) = (nil, HostObservation(), nil)
-        (pausedUntil, refusals, bound) = (.zero, RefusalGroup(), .max)
+        (pausedUntil, refusals) = (.zero, RefusalGroup())
+        // The counts still belong to this transfer and this downloader.
+        (last.bound, last.isShared) = (.max, false)
     }
 
     /// Starts no further extra exchange in this transfer.
@@ -204,18 +211,17 @@ extension ExtraExchanges {
     mutating func measure(
         _ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
     ) {
-        (isShared, bound) = (budget.isShared, budget.bound)
+        (last.bound, last.isShared) = (budget.bound, budget.isShared)
         guard !isOff else { return }
-        defer { (sampledCount, sampledRemaining) = (budget.receivedCount, remaining) }
+        defer { (last.receivedCount, last.remainingCount) = (budget.receivedCount, remaining) }
         guard controller != nil else {
             return controller = ConnectionController(
                 mode, worthwhileCount: min(budget.worthwhileCount, budget.bound), at: now)
         }
         if let disturbance = budget.disturbance { controller?.disturbed(by: disturbance, at: now) }
-        if !budget.mayRequest { held(at: now) }
-        let count = max(0, sampledRemaining - remaining)
+        let count = max(0, last.remainingCount - remaining)
         let sample = ConnectionController.Sample(
-            byteCount: count, otherByteCount: max(0, budget.receivedCount - sampledCount - count),
+            byteCount: count, otherByteCount: max(0, budget.receivedCount - last.receivedCount - count),
             segmentCount: plan.segments.count, remainingCount: remaining,
             setup: plan.setup, bound: budget.bound, isThrottled: budget.isThrottled,
             mayTry: budget.mayTry, mayRequest: mayRequest)
@@ -261,7 +267,7 @@ extension ExtraExchanges {
         refusals = RefusalGroup()
         guard let ceiling = controller?.refused(segmentCount: count, at: now) else { return }
         // The refusal of the first further connection may be an accident, unless another file has several.
-        if ceiling > 1 || isShared { observation.ceiling = ceiling }
+        if ceiling > 1 || last.isShared { observation.ceiling = ceiling }
     }
 
     /// Returns the most bytes of one extra request, so that all windows together take as much memory as a single one.
@@ -275,7 +281,7 @@ extension ExtraExchanges {
     var number: Int { isOff ? 1 : controller?.number ?? 1 }
 
     /// The number of exchanges that may continue: all that were accepted, if no further ones are started.
-    var permittedCount: Int { isOff ? max(1, bound) : number }
+    var permittedCount: Int { isOff ? max(1, last.bound) : number }
 
     /// Returns the terms of further requests; nil if there are none now.
     ///

@@ -20,15 +20,19 @@ struct TransferAutomaticNumberTests {
         return harness
     }
 
+    private static func accept(_ id: ExchangeID, _ harness: inout StateMachineHarness) {
+        guard let range = harness.machine.exchanges[id]?.request.range else { return }
+        let fields: HeaderFields = [
+            "Content-Range": "bytes \(range.first)-\(range.last ?? length - 1)/\(length)", "ETag": "\"v1\"",
+        ]
+        harness.head(206, fields, of: id)
+    }
+
     /// Lets every connection receive for some seconds, on a link for `capacity` connections, and accepts new ones.
     private static func run(_ harness: inout StateMachineHarness, seconds: Double, capacity: Int = .max) {
         for _ in 0..<Int(seconds * 8) {
             for id in harness.machine.plan.requests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-                guard let range = harness.machine.exchanges[id]?.request.range else { continue }
-                let fields: HeaderFields = [
-                    "Content-Range": "bytes \(range.first)-\(range.last ?? length - 1)/\(length)", "ETag": "\"v1\"",
-                ]
-                harness.head(206, fields, of: id)
+                accept(id, &harness)
             }
             let exchanges = harness.machine.plan.segments.map(\.exchange)
             let count = share * Int64(min(exchanges.count, capacity)) / Int64(max(1, exchanges.count))
@@ -121,6 +125,42 @@ struct TransferAutomaticNumberTests {
         harness.budget.bound = 4
         harness.pass(.seconds(1))
         #expect(Self.count(harness) == 4 && harness.running.count == 4)
+    }
+
+    @Test func `after a refusal, a connection that is lost is replaced, and none is added`() throws {
+        let limit = 4
+        let coordinator = ConnectionCoordinator(scheduler: TransferScheduler(limit: 1, limitPerHost: 1))
+        var harness = Self.harness()
+        func run(seconds: Double) {
+            for _ in 0..<Int(seconds * 8) {
+                for id in harness.machine.plan.requests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+                    if Self.count(harness) < limit { Self.accept(id, &harness) } else { harness.head(503, of: id) }
+                }
+                for id in harness.machine.plan.segments.map(\.exchange) {
+                    harness.bytes(Int(Self.share), of: id)
+                    harness.budget.receivedCount += Self.share
+                }
+                let receivedCount = harness.budget.receivedCount
+                if let report = harness.machine.connectionReport(at: harness.now) {
+                    harness.budget = coordinator.budget(of: 1, report, permitHost: "a.example", at: harness.now)
+                    harness.budget.receivedCount = receivedCount
+                }
+                harness.pass(.milliseconds(125))
+                for id in harness.running where harness.machine.exchanges[id]?.isCanceled == true {
+                    harness.end(.cancelled, of: id)
+                }
+                if let found = harness.machine.extras.takeObservation() {
+                    coordinator.record(found.observation, of: 1, about: found.origin, at: harness.now)
+                }
+            }
+        }
+        run(seconds: 8)
+        #expect(Self.count(harness) == limit && harness.machine.extras.number == limit)
+        harness.forget()
+        harness.lose(2)
+        run(seconds: 2)
+        #expect(Self.count(harness) == limit)
+        #expect(harness.requests.count == 1, "the host is not asked for more")
     }
 
     @Test func `a bound for one host doesn't apply to connections with another one`() {
