@@ -230,18 +230,27 @@ extension TransferStateMachine {
         return actions + startExtras(at: now)
     }
 
-    /// Whether an exchange has received nothing for too long to be one of several.
+    /// Returns whether an exchange has received nothing for too long to be one of several.
     ///
-    /// Others have to receive in the meantime, because the time may not be the server's. An extra exchange that is left
-    /// as the last one is waited for longer, unless others have received since its last bytes.
+    /// Others have to receive in the meantime, because the time may not be the server's. Extra exchanges that are left
+    /// as the last ones are waited for longer, unless others have received since their last bytes.
     private func hasStalled(_ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration) -> Bool {
         guard exchange.idleTime >= stallTime else { return false }
-        if othersReceive(besides: id) { return flowTime(at: now) ?? .zero >= stallTime }
-        let hasFlowed = extras.flow.hasArrived(since: exchange.lastActivity)
-        return exchange.isExtra && (hasFlowed || exchange.idleTime >= demands.idleTimeout ?? Self.lastExtraTime)
+        let isLast = !othersReceive(besides: id)
+        if !isLast, let flowTime = flowTime(at: now) { return flowTime >= stallTime }
+        guard hasOnlyExtras else { return false }
+        // When the network is lost, the last bytes of several exchanges arrive at nearly the same time.
+        let difference = isLast ? Duration.zero : Self.simultaneousTime
+        let hasFlowed = extras.flow.hasArrived(since: exchange.lastActivity + difference)
+        return hasFlowed || exchange.idleTime >= demands.idleTimeout ?? Self.lastExtraTime
     }
 
-    /// Whether an extra exchange has waited too long for its head.
+    /// Whether the first exchange, whose failure is one of the transfer, doesn't receive any more.
+    private var hasOnlyExtras: Bool {
+        exchanges.all.allSatisfy { $0.exchange.isExtra || !$0.exchange.isReceiving || $0.exchange.isCanceled }
+    }
+
+    /// Returns whether an extra exchange has waited too long for its head.
     ///
     /// While others don't receive either, the time isn't the server's.
     private func hasWaitedLong(_ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration) -> Bool {
@@ -251,8 +260,9 @@ extension TransferStateMachine {
         return time >= min(patience, demands.idleTimeout ?? patience)
     }
 
-    /// The time for which the last extra exchange may receive nothing if there is no idle timeout.
+    /// The time for which the last extra exchanges may receive nothing if there is no idle timeout.
     private static let lastExtraTime = Duration.seconds(30)
+    private static let simultaneousTime = Duration.milliseconds(500)
 
     private var stallTime: Duration { min(ExtraExchanges.stallTime, demands.idleTimeout ?? ExtraExchanges.stallTime) }
 

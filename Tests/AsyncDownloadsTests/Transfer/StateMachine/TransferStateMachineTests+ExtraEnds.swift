@@ -129,6 +129,48 @@ struct TransferExtraEndTests {
         #expect(harness.done.first == "cancel 2" && harness.running.count == 1 && harness.failure == nil)
     }
 
+    /// A transfer whose last exchanges are two extra ones, which have received their last bytes some time before the
+    /// others.
+    private static func lastTwo(after time: Duration, idleTimeout: Duration?) -> StateMachineHarness {
+        var harness = StateMachineHarness.divided(3) {
+            strict(&$0)
+            $0.idleTimeout = idleTimeout
+        }
+        for id in [2, 3] as [ExchangeID] {
+            harness.accept(id)
+            harness.bytes(1000, of: id)
+        }
+        harness.pass(time)
+        harness.complete(1)
+        while let id = harness.running.subtracting([2, 3]).first {
+            harness.accept(id)
+            harness.complete(id)
+            if harness.running.contains(id) { harness.end(of: id) }
+        }
+        harness.forget()
+        return harness
+    }
+
+    @Test(arguments: [Duration?.none, .seconds(30)])
+    func `extra exchanges that stall as the last ones are replaced, which is no failure`(idleTimeout: Duration?) {
+        var harness = Self.lastTwo(after: .seconds(1), idleTimeout: idleTimeout)
+        harness.pass(.seconds(8))
+        #expect(harness.running == [2, 3] && harness.done.isEmpty)
+        harness.pass(.seconds(3))
+        #expect(harness.done.prefix(2) == ["cancel 2", "cancel 3"])
+        #expect(harness.log.isEmpty && harness.failure == nil)
+        #expect(harness.running.count == 1 && harness.machine.exchanges.first?.isExtra == false)
+    }
+
+    @Test func `the last extra exchanges are waited for if all have stopped at the same time`() {
+        var harness = Self.lastTwo(after: .milliseconds(100), idleTimeout: .seconds(30))
+        harness.pass(.seconds(28))
+        #expect(harness.running == [2, 3] && harness.done.isEmpty)
+        harness.pass(.seconds(3))
+        #expect(harness.done.prefix(2) == ["cancel 2", "cancel 3"])
+        #expect(harness.log.isEmpty && harness.failure == nil, "the request that follows shows whether it is one")
+    }
+
     @Test(arguments: [true, false])
     func `an extra exchange that breaks as the last one is no failure of the transfer`(isTruncated: Bool) {
         var (harness, request) = Self.last()
