@@ -12,6 +12,9 @@
 /// (``begin(_:at:)``).
 ///
 /// Every operation and every single grant takes O(log n) steps for n requests in the queue.
+///
+/// The file is longer than others because each operation changes several of the same private tables, which stay
+/// consistent only together.
 struct PermitQueue: Sendable {
     private let limit: Int
     private let openLimit: Int
