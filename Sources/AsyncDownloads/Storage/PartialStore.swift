@@ -1,5 +1,3 @@
-package import struct Foundation.Data
-
 /// The port to the partial files of unfinished downloads.
 ///
 /// The production adapter is the disk store; the tests contain a fake. Every function may block on the disk and is
