@@ -66,7 +66,7 @@ extension Transfer {
         if isDigestDue { digestOnQueue() }
     }
 
-    /// Tells the partial which secret headers are sent at the time when its turn comes.
+    /// Gives the partial the secret headers that are sent when its turn comes.
     func useCredentials() {
         onPartial { [self] partial in partial.useCredentials(withState { $0.machine.credentials }) }
     }

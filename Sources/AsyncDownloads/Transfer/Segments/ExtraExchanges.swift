@@ -51,11 +51,7 @@ struct ExtraExchanges: Sendable {
     private var controller: ConnectionController?
     /// Whether the body that flows is long enough for an automatic number.
     private var isLong = false
-    /// The origin of the body that flows, or of the last one.
-    private var origin: Origin?
-    private var observation = HostObservation()
-    /// The number in the last observation that was taken.
-    private var reportedNumber: Int?
+    private var findings = HostFindings()
     /// Whether no further extra exchange is started in this transfer.
     private(set) var isOff: Bool
     /// Whether the server doesn't understand the condition of extra requests.
@@ -91,8 +87,8 @@ struct ExtraExchanges: Sendable {
     }
 
     private mutating func forgetNumber() {
-        (controller, observation, reportedNumber) = (nil, HostObservation(), nil)
-        (pausedUntil, refusals) = (.zero, RefusalGroup())
+        findings.forget()
+        (controller, pausedUntil, refusals) = (nil, .zero, RefusalGroup())
         // The counts still belong to this transfer and this downloader.
         (last.bound, last.isShared) = (.max, false)
     }
@@ -104,7 +100,7 @@ struct ExtraExchanges: Sendable {
 
     /// Starts no further extra exchange, because the server sends the whole body in response to a range.
     mutating func foundNoRanges() {
-        observation.ignoresRanges = true
+        findings.foundNoRanges()
         turnOff()
     }
 
@@ -138,10 +134,9 @@ extension ExtraExchanges {
     ///
     /// - Parameters:
     ///   - missing: The number of bytes of the file that are missing; nil if the length is unknown.
-    ///   - origin: The origin of the body. A redirect may lead to another one than before, of which nothing is known.
+    ///   - origin: The origin of the body.
     mutating func bodyStarted(missing: Int64?, from origin: Origin?, at now: Duration) {
-        if self.origin != origin { hostChanged() }
-        self.origin = origin
+        if findings.bodyStarted(from: origin) { hostChanged() }
         guard !isOff else { return }
         if case .fixed = mode, controller == nil { controller = ConnectionController(mode, at: now) }
         isLong = missing ?? 0 >= Self.leastLength
@@ -176,7 +171,7 @@ extension ExtraExchanges {
     ///
     /// - Parameter isDivisible: Whether parts of the file may be fetched at the same time.
     func report(_ plan: SegmentPlan, isDivisible: Bool, at now: Duration) -> ConnectionReport? {
-        guard isMeasuring(plan), let origin else { return nil }
+        guard isMeasuring(plan), let origin = findings.origin else { return nil }
         let presentNumber = isOff ? plan.segments.count : isDivisible ? number : 1
         var report = ConnectionReport(origin: origin, number: presentNumber, isFixed: true)
         if case .automatic = mode {
@@ -230,20 +225,16 @@ extension ExtraExchanges {
 
     /// Returns what the transfer has found out about its host since the last call; nil for nothing new.
     mutating func takeObservation() -> (origin: Origin, observation: HostObservation)? {
-        if case .automatic = mode, let worthwhileCount = controller?.worthwhileCount, worthwhileCount != reportedNumber
-        {
-            (observation.worthwhileCount, reportedNumber) = (worthwhileCount, worthwhileCount)
-            observation.hasCollapsed = controller?.hasCollapsed ?? false
+        if case .automatic = mode, let controller, let worthwhileCount = controller.worthwhileCount {
+            findings.foundWorthwhile(worthwhileCount, hasCollapsed: controller.hasCollapsed)
         }
-        guard let origin, observation != HostObservation() else { return nil }
-        defer { observation = HostObservation() }
-        return (origin, observation)
+        return findings.takeObservation()
     }
 
     /// Handles that an extra exchange was accepted, with which `segmentCount` exchanges have a segment.
     mutating func accepted(segmentCount: Int) {
         controller?.accepted(segmentCount: segmentCount)
-        observation.hasAccepted = true
+        findings.accepted()
         refusals.accepted(segmentCount: segmentCount)
     }
 
@@ -263,11 +254,11 @@ extension ExtraExchanges {
     /// Judges the refusals since the last judgment if every request was answered.
     mutating func judgeRefusals(_ plan: SegmentPlan, at now: Duration) {
         guard plan.requests.isEmpty, let count = refusals.segmentCount else { return }
-        (observation.isRefused, observation.retryAfter) = (true, refusals.retryAfter)
+        findings.refused(retryAfter: refusals.retryAfter)
         refusals = RefusalGroup()
         guard let ceiling = controller?.refused(segmentCount: count, at: now) else { return }
         // The refusal of the first further connection may be an accident, unless another file has several.
-        if ceiling > 1 || last.isShared { observation.ceiling = ceiling }
+        if ceiling > 1 || last.isShared { findings.foundCeiling(ceiling) }
     }
 
     /// Returns the most bytes of one extra request, so that all windows together take as much memory as a single one.
