@@ -144,11 +144,18 @@ extension Transfer {
     }
 
     func startPartial(_ representation: Representation, exchange id: ExchangeID) {
+        updateQuietly { $0.queuedStartCount += 1 }
         onPartial { [self] partial in
-            guard refuseDestinations() == nil else { return update { state, _ in state.machine.startRefused() } }
+            guard refuseDestinations() == nil else {
+                return update { state, _ in
+                    state.queuedStartCount -= 1
+                    state.machine.startRefused()
+                }
+            }
             let result = Result { () throws(DownloadError) in try partial.begin(representation) }
             let allowsGaps = partial.allowsGaps
             update { state, decision in
+                state.queuedStartCount -= 1
                 state.digests = TransferDigests()
                 state.machine.allowsGaps = allowsGaps
                 decision.actions += state.machine.partialStarted(result, exchange: id, at: now)
@@ -230,8 +237,9 @@ extension Transfer {
                 environment.log.notice("the checkpoint still claims bytes that were rolled back: \(error)")
             }
         }
-        // A body in memory has no epochs: it must not receive bytes of a later response before.
-        if let partial = withState({ $0.partial }), partial.isInMemory {
+        // A body in memory has no epochs: it must not receive bytes of a later response before. While it moves to disk,
+        // no thread but the queue writes.
+        if let partial = withState({ $0.isMovingToDisk ? nil : $0.partial }), partial.isInMemory {
             rollBack(partial)
             // A turn on the queue may be computing digests of the bytes.
             onPartial { [self] _ in update { state, _ in state.digests = TransferDigests() } }

@@ -24,9 +24,16 @@ final class Transfer: Sendable {
         var isServed = false
         /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
         var isMovingToDisk = false
+        /// The number of starts of the partial file that the transfer's queue has not performed.
+        ///
+        /// The exchange that has requested one may have ended. A later start follows it in the queue, so that only its
+        /// own bytes are in the file.
+        var queuedStartCount = 0
         /// The receivers of the exchanges that have not ended.
         var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
         var permit = Permit()
+        /// Whether the downloader knows of the connections of the transfer.
+        var hasReported = false
         /// The reserved paths of detached subscribers at which a file may still be placed.
         var heldPaths: [HeldPath] = []
         var tick: (any ScheduledAction)?

@@ -1,0 +1,108 @@
+import Dispatch
+import Foundation
+import LoopbackServer
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// Partial files that are started on the queue of the transfer, for an exchange that ends before.
+@Suite(.endsWhenHung)
+struct QueuedStartTests {
+    private static let object = SteppedObject(content: Content(seed: 1, length: 5000), tag: "\"1\"")
+
+    /// A transfer whose second exchange waits for the start of the partial file, while the bytes move to disk.
+    private struct Waiting {
+        let engine = SteppedTransport()
+        let disk = AuditingFileSystem()
+        let directory: TemporaryDirectory
+        let downloader: Downloader
+        let inMemory: Download
+        let inFile: Download
+
+        init() async throws {
+            directory = try TemporaryDirectory()
+            var configuration = Downloader.Configuration()
+            configuration.durability = .processCrash
+            configuration.memoryPressure = .none
+            configuration.idleTimeout = nil
+            configuration.partialBodies = PartialBodyStore(byteLimit: 1 << 20)
+            configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
+            let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            downloader = Downloader(
+                configuration: configuration, transport: engine, store: store, time: ManualTimeSource())
+            let url = try #require(URL(string: "https://origin.example/one"))
+            inMemory = downloader.start(DownloadRequest(from: url))
+            let first = await engine.exchange(0)
+            first.answer(QueuedStartTests.object)
+            disk.pace.shut()
+            let file = URL(fileURLWithPath: "\(directory.path)/file.bin")
+            inFile = downloader.start(DownloadRequest(from: url, to: file))
+            while !disk.pace.hasWaiter { await Task.yield() }
+            let second = await restart(after: 0)
+            second.answer(QueuedStartTests.object)
+            #expect(second.isHeldBack)
+        }
+
+        /// Ends an exchange by a pause that is shorter than its cancellation takes, and returns the next exchange.
+        func restart(after index: Int) async -> SteppedExchange {
+            for download in [inMemory, inFile] { download.pause() }
+            for download in [inMemory, inFile] { download.resume() }
+            engine.exchanges[index].end(.cancelled)
+            return await engine.exchange(index + 1)
+        }
+
+        /// Delivers the rest, and checks the files.
+        func finish(_ exchange: SteppedExchange) async throws {
+            exchange.deliver(QueuedStartTests.object.content.length)
+            exchange.end(.complete)
+            let file = try await inFile.file
+            let bytes = try #require(directory.bytes(at: file.url.path))
+            #expect(bytes.count == Int(QueuedStartTests.object.content.length))
+            #expect(bytes.withUnsafeBytes { QueuedStartTests.object.content.matches($0, at: 0) })
+            #expect(try await inMemory.file.data == Data(bytes))
+            engine.close()
+            await downloader.shutdown()
+            #expect(disk.violations == [] && disk.openCount == 0)
+            #expect(try directory.contents == ["file.bin"])
+        }
+    }
+
+    @Test func `a start that has not begun discards no bytes of a later exchange`() async throws {
+        let waiting = try await Waiting()
+        let exchange = await waiting.restart(after: 1)
+        let transfer = try #require(waiting.downloader.liveTransfers.first)
+        transfer.work.queue.suspend()
+        waiting.disk.pace.open()
+        while transfer.withState({ $0.isMovingToDisk }) { await Task.yield() }
+        exchange.answer(Self.object)
+        #expect(exchange.isHeldBack)
+        exchange.deliver(2500)
+        transfer.work.queue.resume()
+        while exchange.isHeldBack { await Task.yield() }
+        try await waiting.finish(exchange)
+    }
+
+    @Test func `a start that is running doesn't run beside that of a later exchange`() async throws {
+        let waiting = try await Waiting()
+        let exchange = await waiting.restart(after: 1)
+        let (begins, hold) = (Gate(), DispatchSemaphore(value: 0))
+        let count = Mutex(0)
+        waiting.disk.whenPartialIsCreated {
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            guard isFirst else { return }
+            begins.open()
+            hold.wait()
+        }
+        waiting.disk.pace.open()
+        await withCheckedContinuation { continuation in begins.onOpen { continuation.resume() } }
+        exchange.answer(Self.object)
+        #expect(exchange.isHeldBack)
+        hold.signal()
+        while exchange.isHeldBack { await Task.yield() }
+        try await waiting.finish(exchange)
+    }
+}
