@@ -208,8 +208,9 @@ public final class Downloader: Sendable {
 
     /// Ends all downloads in an orderly way and releases the engine.
     ///
-    /// The downloads fail with ``DownloadError/Code/shutDown``, and all bytes are kept. This method returns when every
-    /// file is closed. Later requests fail with the same error. The transfers of a background session continue.
+    /// The downloads fail with ``DownloadError/Code/shutDown``, and all bytes are kept. This method returns when
+    /// the files of all downloads are closed. Later requests fail with the same error. The transfers of a background
+    /// session continue.
     public func shutdown() async {
         await background?.shutDown()
         registry.close()

@@ -10,8 +10,8 @@ package typealias PlacementCompletion = @Sendable ([PlacementOutcome]) -> Void
 ///
 /// Each of these waits for a call in progress. Afterwards every call fails or does nothing.
 ///
-/// Calls must not be concurrent, with one exception: ``write(_:at:)`` and ``mark(_:)`` may run during ``save(_:)`` and
-/// ``read(into:at:)``.
+/// Calls must not be concurrent, with one exception: ``write(_:at:)`` and ``mark(_:epoch:)`` may run during each other,
+/// ``save(_:)``, and ``read(into:at:)``. The bytes of writes that run at the same time don't overlap.
 package protocol Partial: AnyObject, Sendable {
     /// The result of opening the partial; it does not change.
     var finding: PartialFinding { get }
@@ -107,8 +107,7 @@ package protocol Partial: AnyObject, Sendable {
     ///   - isWanted: A closure that returns whether the file may still be placed. It is called before the first target
     ///     receives a file, on any thread. If it returns false, there are no results, and the partial is kept.
     ///   - completion: A closure that is called with the results if the function returns nil, once, on any thread.
-    /// - Returns: The results, or nil if `completion` is called with them, also if a thread of its own waits for the
-    ///   disk.
+    /// - Returns: The results, or nil if `completion` is called with them, also if another thread waits for the disk.
     func place(
         at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
         completion: @escaping PlacementCompletion

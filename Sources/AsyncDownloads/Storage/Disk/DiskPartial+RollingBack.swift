@@ -1,15 +1,15 @@
 extension DiskPartial {
     func rollBack(to received: IntervalSet, epoch: Int?) throws(DownloadError) {
-        let checkpoint = withState { state in
+        let hasCheckpoint = withState { state in
             // A mark of the same epoch was decided after the rollback, and contains none of its bytes.
             if epoch != state.epoch {
                 // Otherwise the next save would write the last mark again.
                 state.marked = nil
                 state.epoch = max(epoch ?? 0, state.epoch)
             }
-            return state.checkpoint
+            return state.checkpoint != nil
         }
-        guard let checkpoint else { return }
+        guard hasCheckpoint else { return }
         do throws(DownloadError) {
             guard received.isEmpty else { return try save(received) }
             do {
@@ -18,8 +18,7 @@ extension DiskPartial {
             } catch {
                 throw DownloadError(error)
             }
-            withState { $0.checkpoint = nil }
-            store.disk.close(checkpoint.handle)
+            releaseCheckpoint()
         } catch {
             // A save needs free space, a rollback in place does not.
             guard !rollBack(to: received) else { return }
@@ -60,17 +59,19 @@ extension DiskPartial {
 
     /// Removes the current checkpoint, durably if the disk still works.
     func removeCheckpoint() {
-        guard let checkpoint = withState({ $0.checkpoint }) else { return }
+        guard withState({ $0.checkpoint != nil }) else { return }
         do throws(FileFailure) {
             try store.disk.remove(names.checkpoint)
             if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
         } catch {
             // Neither a rollback nor a removal was possible, so the disk accepts no changes at all.
         }
-        let isOurs = withState { state in
-            defer { state.checkpoint = nil }
-            return state.checkpoint != nil
-        }
-        if isOurs { store.disk.close(checkpoint.handle) }
+        releaseCheckpoint()
+    }
+
+    /// Closes the current checkpoint, which no longer has its name, and writes no more marks to it.
+    func releaseCheckpoint() {
+        let checkpoint = withState { state in state.checkpoint.take() }
+        if let checkpoint { store.disk.close(checkpoint.handle) }
     }
 }

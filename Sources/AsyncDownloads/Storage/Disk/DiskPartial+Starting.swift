@@ -46,13 +46,9 @@ extension DiskPartial {
             return (state.checkpoint, state.file)
         }
         if let file { try file.checkOwnership(names, on: store.disk) }
-        if let checkpoint {
+        if checkpoint != nil {
             try store.disk.remove(names.checkpoint)
-            let isOurs = withState { state in
-                defer { state.checkpoint = nil }
-                return state.checkpoint != nil
-            }
-            if isOurs { store.disk.close(checkpoint.handle) }
+            releaseCheckpoint()
         }
         if let file {
             try store.disk.remove(names.path(file.claim, .partial))
