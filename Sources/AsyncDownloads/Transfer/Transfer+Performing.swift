@@ -65,7 +65,7 @@ extension Transfer {
         let action = environment.time.schedule(after: delay) { [self] in
             let (receivers, report, host, volume) = withState { state in
                 let report = state.machine.connectionReport(at: now)
-                if report != nil { state.machine.extras.reported() }
+                if report != nil { state.hasReported = true }
                 return (state.receivers, report, state.machine.permit.host, state.partial?.volume)
             }
             let budget = report.map { connectionBudget($0, host: host, volume: volume) }
@@ -76,9 +76,7 @@ extension Transfer {
             }
             // The race of the report with the end of the exchanges, after which the transfer may have been removed.
             if hasLeft, budget != nil { environment.connections.remove(number) }
-            if let observation {
-                environment.connections.record(observation.observation, of: number, about: observation.origin, at: now)
-            }
+            record(observation)
         }
         update { state, _ in state.tick = action }
     }
@@ -96,16 +94,19 @@ extension Transfer {
 
     /// Leaves the connections of the host to the other transfers.
     func leaveConnections(_ state: inout State, _ decision: inout Decision) {
-        guard state.machine.extras.takeHasReported() else { return }
+        guard state.hasReported else { return }
+        state.hasReported = false
         let observation = state.machine.extras.takeObservation()
         decision.effects.append(
             DeferredEffect { [self] in
-                if let observation {
-                    environment.connections.record(
-                        observation.observation, of: number, about: observation.origin, at: now)
-                }
+                record(observation)
                 environment.connections.remove(number)
             })
+    }
+
+    private func record(_ found: (origin: Origin, observation: HostObservation)?) {
+        guard let found else { return }
+        environment.connections.record(found.observation, of: number, about: found.origin, at: now)
     }
 
     private func scheduleMark(after delay: Duration) {

@@ -22,7 +22,8 @@ struct RetryTests {
                 environment.server.serve(Resource(content, script: [step]), at: "/one")
                 if isShared {
                     let report = ConnectionReport(
-                        origin: try #require(Origin(environment.server.url("/"))), number: 8, isFixed: false)
+                        origin: try #require(Origin(environment.server.url("/"))), number: 8, acceptedCount: 8,
+                        isFixed: false)
                     _ = environment.downloader.environment.connections.budget(
                         of: .max, report, permitHost: "", at: environment.downloader.environment.time.now)
                 }

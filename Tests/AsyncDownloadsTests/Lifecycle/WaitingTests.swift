@@ -48,10 +48,8 @@ struct WaitingTests {
         // A transfer sets its timer after it has closed its file.
         while time.pendingCount < 1000 { await Task.yield() }
         // The second round of retries finds the partial files again.
-        while transport.count.withLock({ $0 }) < 2000 {
-            time.advance(by: .seconds(60))
-            await Task.yield()
-        }
+        time.advance(by: .seconds(60))
+        while transport.count.withLock({ $0 }) < 2000 { await Task.yield() }
         await downloader.shutdown()
         #expect(disk.openCount == 0)
         #expect(disk.violations == [])

@@ -16,10 +16,11 @@ struct SessionSetTests {
     private final class EndHandler: ExchangeHandler {
         private let end = AsyncStream.makeStream(of: Void.self)
         let failure = Mutex<DownloadError.Code?>(nil)
+        let readiness = Mutex(Readiness.ready)
 
         func ended() async { for await _ in end.stream {} }
 
-        func exchangeReceivedHead(_ head: ResponseHead) -> Readiness { .ready }
+        func exchangeReceivedHead(_ head: ResponseHead) -> Readiness { readiness.withLock { $0 } }
         func exchangeReceivedBytes(_ bytes: UnsafeRawBufferPointer) -> Readiness { .ready }
 
         func exchangeEnded(_ end: ExchangeEnd) {
@@ -32,8 +33,8 @@ struct SessionSetTests {
         areFurther.map { ObjectIdentifier(set.begin(isFurther: $0).session) }
     }
 
-    @Test func `further exchanges of a file have sessions of their own, and first ones share a session`() {
-        let set = SessionSet(capacity: 4, connectionCount: 4)
+    @Test func `each further exchange of a file has another session, and first ones share a session`() {
+        let set = SessionSet(furtherCapacity: 3, connectionCount: 4)
         let chosen = sessions(set, [false, true, true, true, false])
         #expect(Set(chosen[0...3]).count == 4)
         #expect(chosen[4] == chosen[0])
@@ -42,16 +43,79 @@ struct SessionSetTests {
         set.close()
     }
 
-    @Test func `one session serves all exchanges if there may be no other`() {
-        let set = SessionSet(capacity: 1, connectionCount: 4)
-        #expect(Set(sessions(set, [false, true, true])).count == 1)
+    @Test func `a further exchange doesn't use the first session, whose connection the next file shares`() {
+        let set = SessionSet(connectionCount: 4)
+        let chosen = sessions(set, [true, false])
+        #expect(chosen[0] != chosen[1])
+        set.close()
+    }
+
+    @Test func `a closed set has no further sessions, which would never be invalidated`() {
+        let set = SessionSet(connectionCount: 4)
+        let first = set.begin(isFurther: false)
+        set.close()
+        #expect(set.begin(isFurther: true).session === first.session)
+        #expect(set.begin(isFurther: true).session === first.session)
+    }
+
+    @Test func `the transport has another session for an exchange beside another one`() async throws {
+        let transport = URLSessionTransport()
+        let url = try #require(URL(string: "http://127.0.0.1:1/"))
+        let request = ExchangeRequest(url: url, headers: [:])
+        let handlers = (EndHandler(), EndHandler())
+        let first = transport.start(request, beside: nil, handler: handlers.0)
+        let second = transport.start(request, beside: first, handler: handlers.1)
+        let delegates = [first, second].compactMap { ($0 as? URLSessionExchange)?.delegate }
+        #expect(delegates.count == 2 && delegates[0] !== delegates[1])
+        await handlers.0.ended()
+        await handlers.1.ended()
+        await transport.shutdown()
+    }
+
+    @Test func `the first exchange of another file releases the sessions without an exchange`() async throws {
+        try await LoopbackServer.withServer { server in
+            server.serve(Resource(Content(seed: 1, length: 10)), at: "/file")
+            let set = SessionSet(connectionCount: 4)
+            let running = set.begin(isFurther: true)
+            var idle: SessionSet.Member? = set.begin(isFurther: true)
+            weak let delegate = idle?.delegate
+            if let member = idle {
+                let (handler, url) = (EndHandler(), server.url("/file"))
+                member.delegate.makeTask({ member.session.dataTask(with: url) }, handler: handler)?.resume()
+                await handler.ended()
+            }
+            idle = nil
+            #expect(delegate != nil)
+            _ = set.begin(isFurther: false)
+            // A session retains its delegate until it is invalidated.
+            while delegate != nil { await Task.yield() }
+            #expect(running.delegate.exchangeCount == 1)
+            set.close()
+        }
+    }
+
+    @Test func `an exchange counts until its end was reported, which may be held back`() async throws {
+        let set = SessionSet(connectionCount: 4)
+        let member = set.begin(isFurther: true)
+        let url = try #require(URL(string: "http://127.0.0.1:1/"))
+        let (handler, gate) = (EndHandler(), Gate())
+        handler.readiness.withLock { $0 = .notYet(gate) }
+        let task = try #require(
+            member.delegate.makeTask({ member.session.dataTask(with: url) }, handler: handler))
+        let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [:]))
+        member.delegate.urlSession(member.session, dataTask: task, didReceive: response) { _ in }
+        member.delegate.urlSession(member.session, task: task, didCompleteWithError: nil)
+        #expect(member.delegate.exchangeCount == 1)
+        gate.open()
+        await handler.ended()
+        #expect(member.delegate.exchangeCount == 0)
         set.close()
     }
 
     @Test func `the session of an exchange that has ended is used again`() async throws {
         try await LoopbackServer.withServer { server in
             server.serve(Resource(Content(seed: 1, length: 10)), at: "/file")
-            let set = SessionSet(capacity: 16, connectionCount: 4)
+            let set = SessionSet(connectionCount: 4)
             let member = set.begin(isFurther: true)
             #expect(member.delegate.exchangeCount == 1)
             let handler = EndHandler()
@@ -64,7 +128,7 @@ struct SessionSetTests {
         }
     }
 
-    @Test func `after the shutdown, every exchange fails, and no session is created`() async throws {
+    @Test func `after the shutdown, every exchange fails`() async throws {
         let transport = URLSessionTransport()
         await transport.shutdown()
         let url = try #require(URL(string: "http://127.0.0.1:1/"))

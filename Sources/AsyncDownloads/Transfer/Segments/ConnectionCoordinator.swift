@@ -224,7 +224,7 @@ extension ConnectionCoordinator.State {
         let isGrowing =
             !load.isTransferWaiting && hosts.mayRequest(report.origin, at: now)
             && !hosts.ignoresRanges(report.origin, at: now)
-        return isGrowing ? limit : min(limit, report.number)
+        return isGrowing ? limit : min(limit, report.number, report.acceptedCount)
     }
 
     /// Returns the most connections of a transfer while memory is short: half of them, or one.

@@ -4,6 +4,8 @@ struct ConnectionReport: Sendable, Hashable {
     var origin: Origin
     /// The number of connections that the transfer uses or is about to open.
     var number: Int
+    /// The most connections of the transfer that the host has accepted at the same time.
+    var acceptedCount: Int
     /// Whether the caller has chosen the number.
     var isFixed: Bool
     /// Whether the transfer tries more connections.

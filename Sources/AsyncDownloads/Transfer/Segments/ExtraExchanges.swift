@@ -1,4 +1,4 @@
-/// A transfer's decisions about extra exchanges: whether there are any, how many, and under which condition.
+/// A transfer's decisions about extra exchanges: whether there are any, and how many.
 ///
 /// The first exchange is sent while no other one is alive, and is handled as if there were no others. An *extra*
 /// exchange is sent while another one receives. Whatever happens to an extra exchange, it never fails the transfer, uses
@@ -13,8 +13,6 @@ struct ExtraExchanges: Sendable {
     /// The interval of checks whether a body has begun that is long enough to be measured, and for how long after the
     /// request they are made.
     private static let (firstSampleInterval, firstSampleTime) = (Duration.milliseconds(250), Duration.seconds(1))
-    /// The time until further exchanges are tried after the host permitted none.
-    private static let heldTime = Duration.seconds(1)
     /// The fewest missing bytes for which automatic exchanges are worth it.
     private static let leastLength: Int64 = 8 << 20
     static let shortResponse = RequestPacing.shortResponse
@@ -33,18 +31,6 @@ struct ExtraExchanges: Sendable {
         var longestSurplus: Int64 = 64 << 10
     }
 
-    /// What was known at the last sample.
-    private struct LastSample {
-        /// The number of bytes that all transfers had received.
-        var receivedCount: Int64 = 0
-        /// The number of this transfer's bytes that no exchange had received.
-        var remainingCount: Int64 = 0
-        /// The most connections that the downloader permitted.
-        var bound = Int.max
-        /// Whether another file from the same origin had several connections.
-        var isShared = false
-    }
-
     private let mode: ConnectionController.Mode
     private let limits: Limits
     /// nil before the first body flows, and before the first sample of an automatic number.
@@ -52,50 +38,44 @@ struct ExtraExchanges: Sendable {
     /// Whether the body that flows is long enough for an automatic number.
     private var isLong = false
     private var findings = HostFindings()
-    /// Whether no further extra exchange is started in this transfer.
-    private(set) var isOff: Bool
-    /// Whether the server doesn't understand the condition of extra requests.
-    private(set) var dropsCondition = false
-    private var hasSeenDifference = false
-    /// Whether a report was made, so that the downloader knows of the transfer.
-    private var hasReported = false
-    private var pausedUntil = Duration.zero
-    private var last = LastSample()
+    private var permission: ExtraPermission
+    private var history = SampleHistory()
+    /// The most exchanges that have had a segment at the same time, as far as the present origin is concerned.
+    private var acceptedCount = 1
     /// When the first request of the attempt was sent.
     private var requestTime = Duration.zero
-    private var refusals = RefusalGroup()
     /// When bytes of bodies arrive.
     private(set) var flow = ByteFlow()
 
     init(_ mode: ConnectionController.Mode, _ limits: Limits = Limits()) {
         (self.mode, self.limits) = (mode, limits)
-        isOff = Self.isAlwaysOff(mode)
+        permission = ExtraPermission(mode)
     }
 
-    private static func isAlwaysOff(_ mode: ConnectionController.Mode) -> Bool {
-        switch mode {
-        case .automatic(let maximum): maximum <= 1
-        case .fixed(let number): number <= 1
-        }
-    }
+    /// Whether no further extra exchange is started in this transfer.
+    var isOff: Bool { permission.isOff }
+
+    /// Whether the server doesn't understand the condition of extra requests.
+    var dropsCondition: Bool { permission.dropsCondition }
 
     /// Forgets what a server has shown, because another one is asked from now on.
     mutating func hostChanged() {
-        isOff = Self.isAlwaysOff(mode)
-        forgetNumber()
-        (dropsCondition, hasSeenDifference) = (false, false)
+        permission.hostChanged()
+        (findings, controller, acceptedCount) = (HostFindings(), nil, 1)
+        history.hostChanged()
     }
 
-    private mutating func forgetNumber() {
+    /// Forgets what the target of a redirect has shown, because another target responds.
+    private mutating func targetChanged() {
+        permission.targetChanged()
         findings.forget()
-        (controller, pausedUntil, refusals) = (nil, .zero, RefusalGroup())
-        // The counts still belong to this transfer and this downloader.
-        (last.bound, last.isShared) = (.max, false)
+        (controller, acceptedCount) = (nil, 1)
+        history.hostChanged()
     }
 
     /// Starts no further extra exchange in this transfer.
     mutating func turnOff() {
-        isOff = true
+        permission.turnOff()
     }
 
     /// Starts no further extra exchange, because the server sends the whole body in response to a range.
@@ -108,23 +88,16 @@ struct ExtraExchanges: Sendable {
     ///
     /// Such a server would be sent requests as fast as it responds. A single request is delayed; see ``RequestPacing``.
     mutating func receivedShortResponse(of count: Int64) {
-        if count < Self.shortResponse { isOff = true }
+        if count < Self.shortResponse { turnOff() }
     }
 
     /// Sends no condition with extra requests from now on.
-    ///
-    /// Several requests may have been sent with the condition.
     mutating func dropCondition() {
-        dropsCondition = true
+        permission.dropCondition()
     }
 
     /// Records that an extra exchange has shown another object, and returns whether it was not the first one.
-    ///
-    /// The nodes of a server may differ for a moment, so that one difference is asked about once more.
-    mutating func sawDifference() -> Bool {
-        defer { hasSeenDifference = true }
-        return hasSeenDifference
-    }
+    mutating func sawDifference() -> Bool { permission.sawDifference() }
 }
 
 // MARK: - The number of exchanges
@@ -136,7 +109,7 @@ extension ExtraExchanges {
     ///   - missing: The number of bytes of the file that are missing; nil if the length is unknown.
     ///   - origin: The origin of the body.
     mutating func bodyStarted(missing: Int64?, from origin: Origin?, at now: Duration) {
-        if findings.bodyStarted(from: origin) { hostChanged() }
+        if findings.bodyStarted(from: origin) { targetChanged() }
         guard !isOff else { return }
         if case .fixed = mode, controller == nil { controller = ConnectionController(mode, at: now) }
         isLong = missing ?? 0 >= Self.leastLength
@@ -173,24 +146,14 @@ extension ExtraExchanges {
     func report(_ plan: SegmentPlan, isDivisible: Bool, at now: Duration) -> ConnectionReport? {
         guard isMeasuring(plan), let origin = findings.origin else { return nil }
         let presentNumber = isOff ? plan.segments.count : isDivisible ? number : 1
-        var report = ConnectionReport(origin: origin, number: presentNumber, isFixed: true)
+        var report = ConnectionReport(
+            origin: origin, number: presentNumber, acceptedCount: acceptedCount, isFixed: true)
         if case .automatic = mode {
             guard isDivisible || isOff else { return nil }
             (report.isFixed, report.isTrying) = (false, !isOff && controller?.isTrying ?? false)
         }
         report.isFlowing = flow.hasArrived(since: now - .seconds(1))
         return report
-    }
-
-    /// Records that a report was made.
-    mutating func reported() {
-        hasReported = true
-    }
-
-    /// Returns whether a report was made since the last call, so that the downloader knows of the transfer.
-    mutating func takeHasReported() -> Bool {
-        defer { hasReported = false }
-        return hasReported
     }
 
     /// Records that bytes of a body have arrived.
@@ -206,20 +169,13 @@ extension ExtraExchanges {
     mutating func measure(
         _ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
     ) {
-        (last.bound, last.isShared) = (budget.bound, budget.isShared)
+        let sample = history.sample(plan, budget, remaining: remaining, mayRequest: mayRequest)
         guard !isOff else { return }
-        defer { (last.receivedCount, last.remainingCount) = (budget.receivedCount, remaining) }
         guard controller != nil else {
             return controller = ConnectionController(
                 mode, worthwhileCount: min(budget.worthwhileCount, budget.bound), at: now)
         }
         if let disturbance = budget.disturbance { controller?.disturbed(by: disturbance, at: now) }
-        let count = max(0, last.remainingCount - remaining)
-        let sample = ConnectionController.Sample(
-            byteCount: count, otherByteCount: max(0, budget.receivedCount - last.receivedCount - count),
-            segmentCount: plan.segments.count, remainingCount: remaining,
-            setup: plan.setup, bound: budget.bound, isThrottled: budget.isThrottled,
-            mayTry: budget.mayTry, mayRequest: mayRequest)
         _ = controller?.measure(sample, at: now)
     }
 
@@ -235,30 +191,31 @@ extension ExtraExchanges {
     mutating func accepted(segmentCount: Int) {
         controller?.accepted(segmentCount: segmentCount)
         findings.accepted()
-        refusals.accepted(segmentCount: segmentCount)
+        permission.accepted(segmentCount: segmentCount)
+        acceptedCount = max(acceptedCount, segmentCount)
     }
 
     /// Handles that an extra exchange was refused while `segmentCount` exchanges had a segment.
     ///
     /// No further request is sent before ``judgeRefusals(_:at:)``.
     mutating func refused(segmentCount: Int, retryAfter: Duration?, at now: Duration) {
-        refusals.refused(segmentCount: segmentCount, retryAfter: retryAfter)
-        if let retryAfter { pausedUntil = max(pausedUntil, now + retryAfter) }
+        permission.refused(segmentCount: segmentCount, retryAfter: retryAfter, at: now)
     }
 
     /// Handles that the host permits no further request now.
     mutating func held(at now: Duration) {
-        pausedUntil = max(pausedUntil, now + Self.heldTime)
+        permission.held(at: now)
     }
 
     /// Judges the refusals since the last judgment if every request was answered.
     mutating func judgeRefusals(_ plan: SegmentPlan, at now: Duration) {
-        guard plan.requests.isEmpty, let count = refusals.segmentCount else { return }
+        guard plan.requests.isEmpty else { return }
+        let refusals = permission.takeRefusals()
+        guard let count = refusals.segmentCount else { return }
         findings.refused(retryAfter: refusals.retryAfter)
-        refusals = RefusalGroup()
         guard let ceiling = controller?.refused(segmentCount: count, at: now) else { return }
         // The refusal of the first further connection may be an accident, unless another file has several.
-        if ceiling > 1 || last.isShared { findings.foundCeiling(ceiling) }
+        if ceiling > 1 || history.isShared { findings.foundCeiling(ceiling) }
     }
 
     /// Returns the most bytes of one extra request, so that all windows together take as much memory as a single one.
@@ -272,15 +229,13 @@ extension ExtraExchanges {
     var number: Int { isOff ? 1 : controller?.number ?? 1 }
 
     /// The number of exchanges that may continue: all that were accepted, if no further ones are started.
-    var permittedCount: Int { isOff ? max(1, last.bound) : number }
+    var permittedCount: Int { isOff ? max(1, history.bound) : number }
 
     /// Returns the terms of further requests; nil if there are none now.
     ///
     /// - Parameter missing: How many bytes of the file are missing.
     func terms(_ plan: SegmentPlan, missing: Int64, at now: Duration) -> SegmentPlan.RequestTerms? {
-        guard !isOff, now >= pausedUntil, refusals.isEmpty, let controller, controller.mayRequest(at: now) else {
-            return nil
-        }
+        guard permission.mayRequest(at: now), let controller, controller.mayRequest(at: now) else { return nil }
         // The connection of a canceled exchange counts until its end.
         let count = number - plan.exchangeCount
         guard count > 0 else { return nil }
@@ -296,5 +251,5 @@ extension ExtraExchanges {
     }
 
     /// Returns for how long an extra exchange is waited for until its head arrives.
-    func patience(_ plan: SegmentPlan) -> Duration { max(Self.headTime, plan.setup * 20) }
+    func patience(_ plan: SegmentPlan) -> Duration { max(Self.headTime, plan.setup * 20, plan.longestHeadTime * 2) }
 }

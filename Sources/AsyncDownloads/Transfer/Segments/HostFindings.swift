@@ -7,12 +7,12 @@ struct HostFindings: Sendable {
     /// The number of connections that was worth it when an observation last contained one.
     private var reportedNumber: Int?
 
-    /// Records the origin of a body, and returns whether it differs from the one before.
+    /// Records the origin of a body, and returns whether it differs from that of an earlier body.
     ///
     /// A redirect may lead to another origin, of which nothing is known.
     mutating func bodyStarted(from origin: Origin?) -> Bool {
         defer { self.origin = origin }
-        return self.origin != origin
+        return self.origin != nil && self.origin != origin
     }
 
     /// Forgets what was found out, except the origin of the body.

@@ -19,11 +19,14 @@ struct SegmentPlan: Sendable, Hashable {
     private(set) var requests: [ExchangeID: Request] = [:]
     /// The canceled exchanges, with their writes in progress.
     private(set) var closing: [ExchangeID: [Range<Int64>]] = [:]
-    /// The mean time from a request until the head of its response, in which later requests count more.
+    /// The mean time from a request until the head of its response, in which later requests count more; zero without
+    /// one.
     private(set) var setup = Duration.zero
+    /// The longest time from a request until the head of its response.
+    private(set) var longestHeadTime = Duration.zero
     /// The longest time until a head that counts as that of setting a connection up.
     ///
-    /// A response may take minutes to prepare, which says nothing about further requests.
+    /// A response may take minutes to prepare, which says nothing about the time of further requests.
     private static let longestSetup = Duration.seconds(10)
 
     /// A request without an accepted head.
@@ -93,13 +96,15 @@ extension SegmentPlan {
     /// - Parameters:
     ///   - responseEnd: One past the last byte that the response contains; nil if the length is unknown.
     ///   - length: The length of the object.
+    ///   - isMeasured: Whether the time until the head was that of the server, and not of an interrupted network.
     mutating func accept(
         _ exchange: ExchangeID, from start: Int64, responseEnd: Int64?, length: Int64?, received: IntervalSet,
-        at now: Duration
+        isMeasured: Bool = true, at now: Duration
     ) -> Acceptance {
         precondition(self[exchange] == nil, "exchange \(exchange) is accepted twice")
         precondition(length != nil || segments.isEmpty, "several exchanges without a length")
-        recordHead(of: exchange, at: now)
+        let request = requests.removeValue(forKey: exchange)
+        if let request, isMeasured { recordHeadTime(now - request.sentAt) }
         self.length = length
         let next = segments.firstIndex { $0.start > start } ?? segments.count
         var limit = next < segments.count ? segments[next].start : length
@@ -116,9 +121,9 @@ extension SegmentPlan {
         return .segment(shortened: shortened)
     }
 
-    private mutating func recordHead(of exchange: ExchangeID, at now: Duration) {
-        guard let request = requests.removeValue(forKey: exchange) else { return }
-        let time = min(now - request.sentAt, Self.longestSetup)
+    private mutating func recordHeadTime(_ time: Duration) {
+        longestHeadTime = max(longestHeadTime, time)
+        guard time <= Self.longestSetup else { return }
         setup = setup == .zero ? time : (setup + time) / 2
     }
 

@@ -21,7 +21,7 @@ struct ReceivedBytes: Sendable {
     /// Whether several responses were combined that could not prove that they are of one object.
     private(set) var combinesUnverified = false
     /// Whether such a combination was discarded before it was complete.
-    private(set) var hasCombinedInVain = false
+    private(set) var hasDiscardedCombination = false
     /// How often bytes were removed while others were kept, so that a mark shows which bytes it knows of.
     private(set) var epoch = 0
 
@@ -171,7 +171,7 @@ extension ReceivedBytes {
 
     /// Records that the bytes are discarded because the rest of them can't be requested.
     mutating func combiningFailed() {
-        if combinesUnverified { hasCombinedInVain = true }
+        if combinesUnverified { hasDiscardedCombination = true }
     }
 
     /// Records the length of the object.

@@ -28,7 +28,8 @@ extension TransferStateMachine {
             let representation = bytes.representation
         else { return false }
         // Without a strong validator, only the expected digest shows that the parts are of one object; once.
-        let mayCombineUnverified = settings.checksum != nil && !bytes.hasDigestMismatch && !bytes.hasCombinedInVain
+        let mayCombineUnverified =
+            settings.checksum != nil && !bytes.hasDigestMismatch && !bytes.hasDiscardedCombination
         let isVerifiable = representation.validator != nil || mayCombineUnverified
         // A later attempt continues after the first bytes, which must not be a hole.
         return isVerifiable && representation.length != nil && allowsGaps && representation.contentCoding == nil
@@ -116,9 +117,11 @@ extension TransferStateMachine {
 
     private mutating func acceptExtra(_ id: ExchangeID, end: Int64, at now: Duration) -> [TransferAction] {
         guard let exchange = exchanges[id] else { preconditionFailure("an unknown extra exchange was accepted") }
+        // If nothing arrived for a while, the network may have been interrupted.
+        let isMeasured = plan.requests[id].map { now - $0.sentAt <= flowTime(at: now) ?? .zero } ?? false
         let acceptance = plan.accept(
             id, from: exchange.request.start, responseEnd: end, length: bytes.representation?.length,
-            received: bytes.intervals, at: now)
+            received: bytes.intervals, isMeasured: isMeasured, at: now)
         switch acceptance {
         case .late:
             return cancelExchange(id, at: now)

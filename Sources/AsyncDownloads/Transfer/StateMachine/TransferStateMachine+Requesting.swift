@@ -103,10 +103,10 @@ extension TransferStateMachine {
     ///
     /// An extra exchange that waits counts as idle, because the others may have a connection.
     mutating func connectivityChanged(isWaiting: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
-        guard case .exchanging = state, exchanges[id]?.isExtra == false,
-            exchanges.update(id, { $0.setWaiting(isWaiting, at: now) }) == true
-        else { return [] }
+        guard case .exchanging = state else { return [] }
         if !isWaiting { plan.connected(id, at: now) }
+        guard exchanges[id]?.isExtra == false, exchanges.update(id, { $0.setWaiting(isWaiting, at: now) }) == true
+        else { return [] }
         return isWaiting ? [.emit(.waiting(reason: .connectivity))] : []
     }
 

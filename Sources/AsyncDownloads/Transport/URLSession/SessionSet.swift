@@ -7,76 +7,105 @@ internal import FoundationNetworking
 /// The URL sessions of one transport, with their delegates.
 ///
 /// Over HTTP/2 or HTTP/3, a session has one connection with a host, which all requests share. The first exchanges of all
-/// files use the first session. Each further exchange of a file needs a connection, and therefore a session in which no
-/// other exchange is running.
+/// files use the first session. Each further exchange of a file needs a connection, and therefore one of the other
+/// sessions, in which no other exchange is running as long as there are few of them.
 final class SessionSet: Sendable {
     /// A session and its delegate.
     struct Member {
         let session: URLSession
         let delegate: SessionDelegate
+
+        fileprivate init(connectionCount: Int) {
+            let queue = OperationQueue()
+            queue.name = "async-downloads.urlsession"
+            queue.maxConcurrentOperationCount = 1
+            delegate = SessionDelegate()
+            session = URLSession(
+                configuration: .forTransfers(connectionCount: connectionCount), delegate: delegate,
+                delegateQueue: queue)
+        }
     }
 
     private struct State {
-        var members: [Member]
+        /// The sessions of further exchanges.
+        var further: [Member] = []
         var isClosed = false
     }
 
-    /// The maximum number of sessions.
-    private let capacity: Int
+    private let first: Member
+    /// The maximum number of sessions of further exchanges.
+    private let furtherCapacity: Int
     /// The maximum number of connections that each session has with one host.
     private let connectionCount: Int
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - capacity: The maximum number of sessions.
+    ///   - furtherCapacity: The maximum number of sessions of further exchanges, at least 1.
     ///   - connectionCount: The maximum number of connections that each session has with one host.
-    init(capacity: Int = HostPool.maximumExchangeCount, connectionCount: Int) {
-        self.capacity = capacity
+    init(furtherCapacity: Int = HostPool.maximumExchangeCount - 1, connectionCount: Int) {
+        precondition(furtherCapacity > 0, "further exchanges need a session")
+        self.furtherCapacity = furtherCapacity
         self.connectionCount = connectionCount
-        state = Mutex(State(members: [Self.makeMember(connectionCount)]))
+        first = Member(connectionCount: connectionCount)
     }
 
     deinit {
         // No exchange is running, because every transfer retains its transport. A session retains its delegate until it
         // is invalidated.
-        for member in state.withLock(\.members) { member.session.finishTasksAndInvalidate() }
+        for member in [first] + state.withLock(\.further) { member.session.finishTasksAndInvalidate() }
     }
 
     /// Returns the session of an exchange that begins, and counts the exchange.
     ///
     /// - Parameter isFurther: Whether another exchange of the same file is running.
     func begin(isFurther: Bool) -> Member {
-        state.withLock { state in
-            let member = choose(isFurther, &state)
+        let (member, idle) = state.withLock { state in
+            let idle = isFurther ? [] : takeIdle(&state)
+            let member = isFurther ? furtherMember(&state) : first
             member.delegate.exchangeBegins()
-            return member
+            return (member, idle)
         }
+        for member in idle { member.session.finishTasksAndInvalidate() }
+        return member
     }
 
-    private func choose(_ isFurther: Bool, _ state: inout State) -> Member {
-        guard isFurther else { return state.members[0] }
-        let counts = state.members.map(\.delegate.exchangeCount)
-        if let free = counts.firstIndex(of: 0) { return state.members[free] }
+    private func furtherMember(_ state: inout State) -> Member {
         // Every task of a closed set fails.
-        if counts.count == capacity || state.isClosed {
-            let best = counts.indices.dropFirst().min { counts[$0] < counts[$1] }
-            return state.members[best ?? 0]
+        if state.isClosed { return first }
+        if let best = state.further.min(by: { $0.delegate.exchangeCount < $1.delegate.exchangeCount }),
+            best.delegate.exchangeCount == 0 || state.further.count == furtherCapacity
+        {
+            return best
         }
-        let member = Self.makeMember(connectionCount)
-        state.members.append(member)
+        let member = Member(connectionCount: connectionCount)
+        state.further.append(member)
         return member
+    }
+
+    /// Removes the further sessions without an exchange.
+    ///
+    /// The host may permit few connections, and the first exchange of another file cannot use those that these sessions
+    /// have kept open.
+    private func takeIdle(_ state: inout State) -> [Member] {
+        guard !state.isClosed else { return [] }
+        let idle = state.further.filter { $0.delegate.exchangeCount == 0 }
+        state.further.removeAll { $0.delegate.exchangeCount == 0 }
+        return idle
     }
 
     /// Prevents new tasks, and cancels all tasks.
     func close() {
-        let members = state.withLock { state in
+        let further = state.withLock { state in
             state.isClosed = true
-            return state.members
+            return state.further
         }
-        for member in members { member.delegate.close(member.session) }
+        for member in [first] + further { member.delegate.close(member.session) }
     }
+}
 
-    private static func makeMember(_ connectionCount: Int) -> Member {
+extension URLSessionConfiguration {
+    /// A configuration without a cache, cookies, and credentials.
+    fileprivate static func forTransfers(connectionCount: Int) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         // With a cache, canceling a task early ends the process on Linux; on other platforms, it would store whole
         // files.
@@ -89,11 +118,6 @@ final class SessionSet: Sendable {
         configuration.timeoutIntervalForRequest = 86_400
         configuration.httpMaximumConnectionsPerHost = connectionCount
         URLSessionTransport.waitForConnectivity(configuration)
-        let queue = OperationQueue()
-        queue.name = "async-downloads.urlsession"
-        queue.maxConcurrentOperationCount = 1
-        let delegate = SessionDelegate()
-        let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
-        return Member(session: session, delegate: delegate)
+        return configuration
     }
 }

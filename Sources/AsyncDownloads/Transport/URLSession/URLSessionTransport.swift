@@ -12,7 +12,7 @@ internal import FoundationNetworking
 package final class URLSessionTransport: Transport {
     private let sessions: SessionSet
 
-    /// Creates a transport with a new session.
+    /// Creates a transport with one session; further ones are created when they are needed.
     ///
     /// - Parameter maximumConnectionsPerHost: The number of transfers with one host that may run at the same time, each
     ///   with up to 16 exchanges.
@@ -47,9 +47,10 @@ package final class URLSessionTransport: Transport {
     }
 }
 
-private final class URLSessionExchange: Exchange {
-    let task = Mutex<URLSessionDataTask?>(nil)
-    private let delegate: SessionDelegate
+/// A data task of one session.
+final class URLSessionExchange: Exchange {
+    fileprivate let task = Mutex<URLSessionDataTask?>(nil)
+    let delegate: SessionDelegate
 
     init(delegate: SessionDelegate) {
         self.delegate = delegate

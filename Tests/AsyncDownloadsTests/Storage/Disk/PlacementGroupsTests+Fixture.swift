@@ -66,7 +66,7 @@ final class PlacementLog: Sendable {
 
     func add(_ result: Result<String, DownloadError>) { state.withLock { $0.append(result) } }
 
-    /// Returns the results when there are at least so many.
+    /// Returns the results when there are at least `count`.
     func results(count: Int) async -> [Result<String, DownloadError>] {
         while true {
             let results = state.withLock { $0 }

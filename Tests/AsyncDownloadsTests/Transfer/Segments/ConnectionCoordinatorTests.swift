@@ -20,8 +20,11 @@ struct ConnectionCoordinatorTests {
         origin = try #require(Origin(url))
     }
 
-    private func report(_ number: Int = 1, isFixed: Bool = false, isTrying: Bool = false) -> ConnectionReport {
-        ConnectionReport(origin: origin, number: number, isFixed: isFixed, isTrying: isTrying)
+    private func report(
+        _ number: Int = 1, accepted: Int? = nil, isFixed: Bool = false, isTrying: Bool = false
+    ) -> ConnectionReport {
+        ConnectionReport(
+            origin: origin, number: number, acceptedCount: accepted ?? number, isFixed: isFixed, isTrying: isTrying)
     }
 
     private func budget(
@@ -53,6 +56,7 @@ struct ConnectionCoordinatorTests {
         start(host)
         #expect(budget(report(1)).bound == 1)
         #expect(budget(report(5)).bound == 5, "those that exist are kept")
+        #expect(budget(report(5, accepted: 3)).bound == 3, "those that were about to be requested are not added")
         #expect(budget(report(12)).bound == 8, "as far as the other file has its share")
         #expect(budget(report(12, isFixed: true)).bound == 16)
     }
@@ -111,7 +115,7 @@ struct ConnectionCoordinatorTests {
     @Test func `a transfer learns once that another file from the same origin has ended`() throws {
         for number in 1...2 { _ = budget(of: number, report()) }
         let url = try #require(URL(string: "https://b.example/"))
-        let other = ConnectionReport(origin: try #require(Origin(url)), number: 1, isFixed: false)
+        let other = ConnectionReport(origin: try #require(Origin(url)), number: 1, acceptedCount: 1, isFixed: false)
         _ = budget(of: 3, other)
         for number in 1...2 { _ = budget(of: number, report()) }
         coordinator.remove(1)
@@ -216,7 +220,8 @@ struct ConnectionCoordinatorTests {
         let url = try #require(URL(string: "https://b.example/"))
         _ = budget(of: 1, report(1))
         _ = budget(of: 2, report(16, isFixed: true))
-        _ = budget(of: 3, ConnectionReport(origin: try #require(Origin(url)), number: 9, isFixed: false))
+        _ = budget(
+            of: 3, ConnectionReport(origin: try #require(Origin(url)), number: 9, acceptedCount: 9, isFixed: false))
         #expect(!makeRoom(for: 4))
         #expect(budget(of: 1, report(1), at: .seconds(1)).bound == 1)
     }

@@ -58,7 +58,9 @@ struct SimulatedTransfer {
 
     /// What the transfer reports to the coordinator of the downloader.
     func report(_ origin: Origin) -> ConnectionReport {
-        ConnectionReport(origin: origin, number: controller.number, isFixed: isFixed, isTrying: controller.isTrying)
+        ConnectionReport(
+            origin: origin, number: controller.number, acceptedCount: controller.number, isFixed: isFixed,
+            isTrying: controller.isTrying)
     }
 
     /// Begins a step of the time, in which connections of the other transfers have `otherCount` segments.

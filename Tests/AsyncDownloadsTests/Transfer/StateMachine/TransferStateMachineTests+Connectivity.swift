@@ -46,6 +46,40 @@ struct TransferConnectivityTests {
         #expect(harness.machine.plan.setup <= .milliseconds(100))
     }
 
+    @Test(arguments: [true, false])
+    func `the time in which nothing arrives is not the time of setting further connections up`(isReported: Bool) {
+        var harness = StateMachineHarness.connecting { ($0.connections, $0.idleTimeout) = (.fixed(4), nil) }
+        harness.pass(.milliseconds(500))
+        harness.head(200, ["Content-Length": "\(16 * StateMachineHarness.mebibyte)", "ETag": "\"v1\""])
+        harness.bytes(1000, of: 1)
+        harness.pass(.milliseconds(500))
+        harness.bytes(1000, of: 1)
+        harness.accept(2)
+        let setup = harness.machine.plan.setup
+        #expect(setup == .milliseconds(500))
+        harness.pass(.seconds(8))
+        if isReported {
+            for id in [3, 4] as [ExchangeID] {
+                harness.feed(harness.machine.connectivityChanged(isWaiting: false, exchange: id, at: harness.now))
+            }
+        }
+        harness.bytes(1000, of: 1)
+        harness.pass(.milliseconds(10))
+        for id in [3, 4] as [ExchangeID] { harness.accept(id) }
+        #expect(harness.machine.plan.setup <= setup)
+        #expect(harness.machine.plan.segments.count == 4)
+    }
+
+    @Test func `a response that takes minutes to prepare says nothing about the setup of further connections`() {
+        var harness = StateMachineHarness.connecting { ($0.connections, $0.idleTimeout) = (.fixed(4), nil) }
+        harness.pass(.seconds(120))
+        harness.head(200, ["Content-Length": "\(16 * StateMachineHarness.mebibyte)", "ETag": "\"v1\""])
+        harness.bytes(1000)
+        #expect(harness.machine.plan.setup == .zero && harness.running.count == 4)
+        #expect(
+            harness.machine.extras.patience(harness.machine.plan) == .seconds(240), "the next ones may take as long")
+    }
+
     @Test func `a report that repeats, or that comes after the head or the end, changes nothing`() {
         var harness = connecting()
         harness.waits(false)

@@ -95,6 +95,31 @@ struct TransferExtraAddressTests {
         #expect(harness.running.count == 2)
     }
 
+    @Test func `redirects to hosts that show different objects cause a bounded number of requests`() {
+        var harness = StateMachineHarness.connecting { $0.connections = .fixed(2) }
+        var roundCount = 0
+        while harness.delay == nil, harness.endings.isEmpty, roundCount < 50 {
+            roundCount += 1
+            harness.head(302, ["Location": "https://host\(roundCount % 2).example/file"])
+            guard let first = harness.exchange else { break }
+            if roundCount == 1 {
+                harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": "\"v1\""])
+            } else {
+                harness.accept(first)
+            }
+            harness.bytes(1, of: first)
+            if harness.running.count == 1 { break }
+            for _ in 0..<2 {
+                guard let extra = harness.machine.plan.requests.keys.first else { break }
+                harness.head(206, harness.part(extra, tag: "\"v2\""), of: extra)
+                harness.bytes(1, of: first)
+            }
+            // The host refuses the next request, so that the one after it goes to the requested URL.
+            harness.head(403)
+        }
+        #expect(2...10 ~= roundCount)
+    }
+
     @Test func `windows of several exchanges take the memory of one`() {
         var harness = StateMachineHarness.connecting {
             ($0.connections, $0.windowLength) = (.fixed(4), 8 * mebibyte)

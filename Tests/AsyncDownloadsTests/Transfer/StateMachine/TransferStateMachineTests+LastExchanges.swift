@@ -25,7 +25,7 @@ extension TransferExtraEndTests {
         return (harness, "exchange \(newest + 1) bytes=\(first)-")
     }
 
-    @Test func `an extra exchange that stalls as the last one is replaced, which is no failure of the transfer`() {
+    @Test func `an extra exchange that stalls as the last one is replaced, and the transfer doesn't fail`() {
         var (harness, request) = Self.last()
         harness.pass(.seconds(9))
         #expect(harness.running == [2] && harness.done.isEmpty)
@@ -73,7 +73,9 @@ extension TransferExtraEndTests {
     }
 
     @Test(arguments: [Duration?.none, .seconds(30)])
-    func `extra exchanges that stall as the last ones are replaced, which is no failure`(idleTimeout: Duration?) {
+    func `extra exchanges that stall as the last ones are replaced, and the transfer doesn't fail`(
+        idleTimeout: Duration?
+    ) {
         var harness = Self.lastTwo(after: .seconds(1), idleTimeout: idleTimeout)
         harness.pass(.seconds(8))
         #expect(harness.running == [2, 3] && harness.done.isEmpty)
@@ -93,7 +95,7 @@ extension TransferExtraEndTests {
     }
 
     @Test(arguments: [true, false])
-    func `an extra exchange that breaks as the last one is no failure of the transfer`(isTruncated: Bool) {
+    func `the transfer doesn't fail if an extra exchange breaks as the last one`(isTruncated: Bool) {
         var (harness, request) = Self.last()
         if isTruncated { harness.end(of: 2) } else { harness.lose(2) }
         #expect(harness.done == [request])

@@ -1,0 +1,33 @@
+/// The counts at the last sample, with which those of the next sample are compared.
+struct SampleHistory: Sendable {
+    /// The number of bytes that all transfers had received.
+    private var receivedCount: Int64 = 0
+    /// The number of this transfer's bytes that no exchange had received.
+    private var remainingCount: Int64 = 0
+    /// The most connections that the downloader permitted.
+    private(set) var bound = Int.max
+    /// Whether another file from the same origin had several connections.
+    private(set) var isShared = false
+
+    /// Forgets what applied to the present origin.
+    ///
+    /// The counts still belong to this transfer and this downloader.
+    mutating func hostChanged() {
+        (bound, isShared) = (.max, false)
+    }
+
+    /// Returns the measurements since the last call.
+    ///
+    /// - Parameter mayRequest: Whether further requests can be sent to the present address.
+    mutating func sample(
+        _ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool
+    ) -> ConnectionController.Sample {
+        (bound, isShared) = (budget.bound, budget.isShared)
+        defer { (receivedCount, remainingCount) = (budget.receivedCount, remaining) }
+        let count = max(0, remainingCount - remaining)
+        return ConnectionController.Sample(
+            byteCount: count, otherByteCount: max(0, budget.receivedCount - receivedCount - count),
+            segmentCount: plan.segments.count, remainingCount: remaining, setup: plan.setup, bound: budget.bound,
+            isThrottled: budget.isThrottled, mayTry: budget.mayTry, mayRequest: mayRequest)
+    }
+}
