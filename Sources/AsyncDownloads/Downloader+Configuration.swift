@@ -18,7 +18,7 @@ extension Downloader {
 
         /// The maximum number of transfers that run at the same time; further ones wait.
         ///
-        /// A long file for which all bytes were received doesn't count while it is verified and placed. At most
+        /// A transfer that has received all bytes doesn't count while it waits for the disk to verify or place the file. At most
         /// twice as many transfers as this number have open files, or fewer if the process may open few files.
         ///
         /// Default: `nil`, which means 64, or an eighth of the number of files that the process may open if that is less.

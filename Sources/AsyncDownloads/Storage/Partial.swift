@@ -10,8 +10,9 @@ package typealias PlacementCompletion = @Sendable ([PlacementOutcome]) -> Void
 ///
 /// Each of these waits for a call in progress. Afterwards every call fails or does nothing.
 ///
-/// Calls must not be concurrent, with one exception: ``write(_:at:)`` and ``mark(_:epoch:)`` may run during each other,
-/// ``save(_:)``, and ``read(into:at:)``. The bytes of writes that run at the same time don't overlap.
+/// Calls must not be concurrent, with two exceptions: ``write(_:at:)`` and ``mark(_:epoch:)`` may run during each other,
+/// ``save(_:)``, and ``read(into:at:)``, and so may ``rollBack(to:epoch:)`` during ``read(into:at:)`` if the bytes are in
+/// memory. The bytes of writes that run at the same time don't overlap.
 package protocol Partial: AnyObject, Sendable {
     /// The result of opening the partial; it does not change.
     var finding: PartialFinding { get }

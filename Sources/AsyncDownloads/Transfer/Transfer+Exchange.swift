@@ -158,7 +158,7 @@ extension Transfer {
     ///
     /// If an engine delivers bytes although it was asked to wait, they are written after the earlier ones.
     private func writesAside(_ state: State, exchange id: ExchangeID) -> Bool {
-        state.isMovingToDisk || state.queuedStartCount > 0 || state.machine.isWriting(id)
+        state.isMovingToDisk || state.queuedPreparationCount > 0 || state.machine.isWriting(id)
             || environment.slowDisks.contains(state.partial?.volume, at: now)
     }
 

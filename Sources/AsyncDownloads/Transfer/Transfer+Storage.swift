@@ -144,18 +144,18 @@ extension Transfer {
     }
 
     func startPartial(_ representation: Representation, exchange id: ExchangeID) {
-        updateQuietly { $0.queuedStartCount += 1 }
+        updateQuietly { $0.queuedPreparationCount += 1 }
         onPartial { [self] partial in
             guard refuseDestinations() == nil else {
                 return update { state, _ in
-                    state.queuedStartCount -= 1
+                    state.queuedPreparationCount -= 1
                     state.machine.startRefused()
                 }
             }
             let result = Result { () throws(DownloadError) in try partial.begin(representation) }
             let allowsGaps = partial.allowsGaps
             update { state, decision in
-                state.queuedStartCount -= 1
+                state.queuedPreparationCount -= 1
                 state.digests = TransferDigests()
                 state.machine.allowsGaps = allowsGaps
                 decision.actions += state.machine.partialStarted(result, exchange: id, at: now)
@@ -221,9 +221,13 @@ extension Transfer {
 /// The recording and the rollback of unverified bytes.
 extension Transfer {
     func recordPartial(_ received: IntervalSet, exchange id: ExchangeID) {
+        updateQuietly { $0.queuedPreparationCount += 1 }
         onPartial(saves: true) { [self] partial in
             let result = Result { () throws(DownloadError) in try partial.save(received) }
-            input { $0.prepared(result, exchange: id, at: now) }
+            update { state, decision in
+                state.queuedPreparationCount -= 1
+                decision.actions += state.machine.prepared(result, exchange: id, at: now)
+            }
         }
     }
 

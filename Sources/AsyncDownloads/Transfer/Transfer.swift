@@ -24,11 +24,12 @@ final class Transfer: Sendable {
         var isServed = false
         /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
         var isMovingToDisk = false
-        /// The number of starts of the partial file that the transfer's queue has not performed.
+        /// The number of preparations of the partial file for a body, starts and records, that the transfer's queue has
+        /// not performed.
         ///
-        /// The exchange that has requested one may have ended. A later start follows it in the queue, so that only its
-        /// own bytes are in the file.
-        var queuedStartCount = 0
+        /// The exchange that has requested one may have ended. What a later exchange brings follows it in the queue, so
+        /// that it isn't discarded, and isn't marked in an earlier checkpoint.
+        var queuedPreparationCount = 0
         /// The receivers of the exchanges that have not ended.
         var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
         var permit = Permit()

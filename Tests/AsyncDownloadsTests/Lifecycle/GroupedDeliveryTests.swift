@@ -27,6 +27,25 @@ struct GroupedDeliveryTests {
         return (first, second)
     }
 
+    @Test func `a short file that waits for its group lets another transfer run`() async throws {
+        let object = SteppedObject(content: Content(seed: 3, length: 4096), tag: "\"1\"")
+        try await LifecycleFixture.with(
+            placesInGroups: true, configure: { $0.maximumConcurrentTransfers = 1 }
+        ) { fixture async throws in
+            fixture.disk.renaming.shut()
+            let downloads = try (0..<2).map { fixture.downloader.start(try fixture.request("/\($0)", to: "\($0).bin")) }
+            for index in downloads.indices {
+                let exchange = await fixture.transport.exchange(index)
+                #expect(downloads.prefix(index).allSatisfy { $0.state == .verifying })
+                exchange.answer(object)
+                exchange.deliver(object.content.length)
+                exchange.end(.complete)
+            }
+            fixture.disk.renaming.open()
+            for download in downloads { #expect(try await download.file.byteCount == object.content.length) }
+        }
+    }
+
     @Test func `rule 51: a subscriber that attaches while the file waits gets a copy`() async throws {
         try await LifecycleFixture.with(placesInGroups: true) { fixture async throws in
             let (first, second) = try await startBoth(fixture)

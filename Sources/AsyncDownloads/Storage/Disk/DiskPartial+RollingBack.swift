@@ -69,7 +69,7 @@ extension DiskPartial {
         releaseCheckpoint()
     }
 
-    /// Closes the current checkpoint, which no longer has its name, and writes no more marks to it.
+    /// Closes the current checkpoint, so that no more marks are written to it.
     func releaseCheckpoint() {
         let checkpoint = withState { state in state.checkpoint.take() }
         if let checkpoint { store.disk.close(checkpoint.handle) }

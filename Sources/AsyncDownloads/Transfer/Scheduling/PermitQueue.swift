@@ -5,8 +5,8 @@
 /// request whose host is below its limit, so that a stream of urgent requests does not starve the others. A host at its
 /// limit delays only its own requests.
 ///
-/// A transfer that has all bytes may yield its permit while it verifies and places the file. Another one gets a permit in
-/// its place if no more than `openLimit` transfers have open files.
+/// A transfer that has all bytes may yield its permit while it verifies and places the file. Another one gets a permit
+/// in its place if no more than `openLimit` transfers have open files.
 ///
 /// A permit includes one request to the host. Each further request has to be permitted as well
 /// (``begin(_:at:)``).

@@ -6,6 +6,8 @@
 struct ExtraExchanges: Sendable {
     /// The time that the head of an extra exchange may take at least; see ``patience(_:)``.
     private static let headTime = Duration.seconds(5)
+    /// The time that the head of an extra exchange may take at most.
+    private static let longestPatience = Duration.seconds(300)
     /// The time for which an exchange may receive nothing while others receive.
     static let stallTime = Duration.seconds(10)
     /// The interval between the measurements of the controller.
@@ -251,5 +253,7 @@ extension ExtraExchanges {
     }
 
     /// Returns for how long an extra exchange is waited for until its head arrives.
-    func patience(_ plan: SegmentPlan) -> Duration { max(Self.headTime, plan.setup * 20, plan.longestHeadTime * 2) }
+    func patience(_ plan: SegmentPlan) -> Duration {
+        min(max(Self.headTime, plan.setup * 20, plan.longestHeadTime * 2), Self.longestPatience)
+    }
 }

@@ -39,7 +39,8 @@ struct ExtraPermission: Sendable {
 
     /// Handles that a redirect has led to another server.
     mutating func targetChanged() {
-        guard targetChangeCount < Self.maximumTargetChangeCount else { return forgetRefusals() }
+        let hasRestriction = isOff != isAlwaysOff || dropsCondition || hasSeenDifference
+        guard hasRestriction, targetChangeCount < Self.maximumTargetChangeCount else { return forgetRefusals() }
         targetChangeCount += 1
         hostChanged()
     }

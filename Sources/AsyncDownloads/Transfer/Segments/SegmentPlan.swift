@@ -26,7 +26,7 @@ struct SegmentPlan: Sendable, Hashable {
     private(set) var longestHeadTime = Duration.zero
     /// The longest time until a head that counts as that of setting a connection up.
     ///
-    /// A response may take minutes to prepare, which says nothing about the time of further requests.
+    /// The first response may take minutes to prepare, which says nothing about the time of further requests.
     private static let longestSetup = Duration.seconds(10)
 
     /// A request without an accepted head.
@@ -104,7 +104,7 @@ extension SegmentPlan {
         precondition(self[exchange] == nil, "exchange \(exchange) is accepted twice")
         precondition(length != nil || segments.isEmpty, "several exchanges without a length")
         let request = requests.removeValue(forKey: exchange)
-        if let request, isMeasured { recordHeadTime(now - request.sentAt) }
+        if let request, isMeasured { recordHeadTime(now - request.sentAt, isFirst: segments.isEmpty) }
         self.length = length
         let next = segments.firstIndex { $0.start > start } ?? segments.count
         var limit = next < segments.count ? segments[next].start : length
@@ -121,9 +121,10 @@ extension SegmentPlan {
         return .segment(shortened: shortened)
     }
 
-    private mutating func recordHeadTime(_ time: Duration) {
+    private mutating func recordHeadTime(_ time: Duration, isFirst: Bool) {
         longestHeadTime = max(longestHeadTime, time)
-        guard time <= Self.longestSetup else { return }
+        if isFirst, time > Self.longestSetup { return }
+        let time = min(time, Self.longestSetup)
         setup = setup == .zero ? time : (setup + time) / 2
     }
 
@@ -181,9 +182,9 @@ extension SegmentPlan {
 extension SegmentPlan {
     /// Removes everything except what was measured, because no exchange is left.
     mutating func reset() {
-        let setup = setup
+        let (setup, longestHeadTime) = (setup, longestHeadTime)
         self = Self()
-        self.setup = setup
+        (self.setup, self.longestHeadTime) = (setup, longestHeadTime)
     }
 
     /// Records that a write of an exchange has failed, after which none of its writes counts.

@@ -6,9 +6,9 @@ import Testing
 
 @testable import AsyncDownloads
 
-/// Partial files that are started on the queue of the transfer, for an exchange that ends before.
+/// Partial files that are prepared on the queue of the transfer, for an exchange that ends before.
 @Suite(.endsWhenHung)
-struct QueuedStartTests {
+struct QueuedPreparationTests {
     private static let object = SteppedObject(content: Content(seed: 1, length: 5000), tag: "\"1\"")
 
     /// A transfer whose second exchange waits for the start of the partial file, while the bytes move to disk.
@@ -34,13 +34,13 @@ struct QueuedStartTests {
             let url = try #require(URL(string: "https://origin.example/one"))
             inMemory = downloader.start(DownloadRequest(from: url))
             let first = await engine.exchange(0)
-            first.answer(QueuedStartTests.object)
+            first.answer(QueuedPreparationTests.object)
             disk.pace.shut()
             let file = URL(fileURLWithPath: "\(directory.path)/file.bin")
             inFile = downloader.start(DownloadRequest(from: url, to: file))
             while !disk.pace.hasWaiter { await Task.yield() }
             let second = await restart(after: 0)
-            second.answer(QueuedStartTests.object)
+            second.answer(QueuedPreparationTests.object)
             #expect(second.isHeldBack)
         }
 
@@ -54,12 +54,12 @@ struct QueuedStartTests {
 
         /// Delivers the rest, and checks the files.
         func finish(_ exchange: SteppedExchange) async throws {
-            exchange.deliver(QueuedStartTests.object.content.length)
+            exchange.deliver(QueuedPreparationTests.object.content.length)
             exchange.end(.complete)
             let file = try await inFile.file
             let bytes = try #require(directory.bytes(at: file.url.path))
-            #expect(bytes.count == Int(QueuedStartTests.object.content.length))
-            #expect(bytes.withUnsafeBytes { QueuedStartTests.object.content.matches($0, at: 0) })
+            #expect(bytes.count == Int(QueuedPreparationTests.object.content.length))
+            #expect(bytes.withUnsafeBytes { QueuedPreparationTests.object.content.matches($0, at: 0) })
             #expect(try await inMemory.file.data == Data(bytes))
             engine.close()
             await downloader.shutdown()
@@ -104,5 +104,50 @@ struct QueuedStartTests {
         hold.signal()
         while exchange.isHeldBack { await Task.yield() }
         try await waiting.finish(exchange)
+    }
+    @Test func `bytes of a later exchange are written after the record that they are unverified`() async throws {
+        let (engine, disk, time) = (SteppedTransport(), AuditingFileSystem(), ManualTimeSource())
+        let directory = try TemporaryDirectory()
+        var configuration = Downloader.Configuration()
+        configuration.durability = .processCrash
+        configuration.memoryPressure = .none
+        configuration.idleTimeout = nil
+        let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+        let downloader = Downloader(configuration: configuration, transport: engine, store: store, time: time)
+        let url = try #require(URL(string: "https://origin.example/one"))
+        var request = DownloadRequest(from: url, to: URL(fileURLWithPath: "\(directory.path)/file.bin"))
+        (request.checksum, request.contentChangePolicy) = (Self.object.content.sha256, .verify)
+        let download = downloader.start(request)
+        let first = await engine.exchange(0)
+        first.answer(Self.object)
+        first.deliver(2000)
+        first.end(.failed(DownloadError(.connectionLost)))
+        while download.state != .retrying { await Task.yield() }
+        time.advance(by: .seconds(60))
+        // Another node has other entity tags, and sends a range only without the condition.
+        let other = SteppedObject(content: Self.object.content, tag: "\"2\"")
+        let second = await engine.exchange(1)
+        second.answer(other)
+        second.end(.cancelled)
+        let third = await engine.exchange(2)
+        disk.pace.shut()
+        third.answer(other)
+        while !disk.pace.hasWaiter { await Task.yield() }
+        download.pause()
+        download.resume()
+        third.end(.cancelled)
+        let fourth = await engine.exchange(3)
+        #expect(fourth.offset == 2000)
+        fourth.answer(other)
+        fourth.deliver(1000)
+        #expect(fourth.isHeldBack, "the bytes wait behind the record")
+        disk.pace.open()
+        while fourth.isHeldBack { await Task.yield() }
+        fourth.deliver(Self.object.content.length)
+        fourth.end(.complete)
+        #expect(try await download.file.byteCount == Self.object.content.length)
+        engine.close()
+        await downloader.shutdown()
+        #expect(disk.violations == [] && disk.openCount == 0)
     }
 }
