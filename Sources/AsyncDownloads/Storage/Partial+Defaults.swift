@@ -51,7 +51,7 @@ extension Partial {
         isWanted() ? place(at: targets, length: length) : []
     }
 
-    /// Places the finished file on a thread of its own, and calls `completion` with the outcomes.
+    /// Places the finished file on another thread, and calls `completion` with the outcomes.
     func placeBlocking(
         at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
         completion: @escaping PlacementCompletion

@@ -1,7 +1,7 @@
 internal import Dispatch
 
 extension DispatchQueue {
-    /// Runs `body` on a thread of its own, because it may wait for a long time, for example for a disk.
+    /// Runs `body` on a separate thread, because it may wait for a long time, for example for a disk.
     ///
     /// The concurrent queues of the package have one thread for each core, of which it would take one from others.
     static func runBlocking(_ body: @escaping @Sendable () -> Void) {

@@ -27,7 +27,7 @@ extension Transfer {
                 update { state, _ in state.machine.startRefused() }
                 return .ready
             }
-            // The queue may not have told the partial yet.
+            // The operation of the queue that sets the headers may not have run yet.
             partial.useCredentials(credentials)
             let result = timed(partial) {
                 Result { () throws(DownloadError) in try partial.begin(representation) }

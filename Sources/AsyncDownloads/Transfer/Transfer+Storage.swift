@@ -20,7 +20,7 @@ extension Transfer {
         partial.waitsForDisk || environment.slowDisks.contains(partial.volume, at: now)
     }
 
-    /// Performs the rest of the present operation of the queue on a thread of its own.
+    /// Performs the rest of the present operation of the queue on a separate thread.
     ///
     /// The transfers share few threads, of which a sync would take one from the others for a long time.
     func waitForDisk(_ body: @escaping @Sendable () -> Void) {

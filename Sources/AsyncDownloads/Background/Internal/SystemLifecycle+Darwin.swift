@@ -31,7 +31,7 @@ final class SystemLifecycle: AppLifecycle {
     }
 
     private func observe(_ name: String, _ change: LifecycleChange) {
-        // Without a queue, the system waits for the observers before it goes on.
+        // Without a queue, the system waits for the observers before it continues.
         _ = NotificationCenter.default.addObserver(forName: Notification.Name(name), object: nil, queue: nil) {
             [weak self] _ in self?.report(change)
         }
@@ -61,7 +61,7 @@ final class SystemLifecycle: AppLifecycle {
         return Removal {}
         #else
         let end = DispatchSemaphore(value: 0)
-        // The system calls the block on a thread of its own, and again with `true` before it suspends the process.
+        // The system calls the block on another thread, and again with `true` before it suspends the process.
         ProcessInfo.processInfo.performExpiringActivity(withReason: reason) { isExpired in
             if isExpired {
                 expired()

@@ -1,7 +1,7 @@
 /// The allocation of blocks ahead of the bytes of a partial file.
 ///
 /// Blocks are allocated in steps, so that a false length from a server, or a download that pauses early, uses no more
-/// than one step of disk space. Each exchange that writes a part of the file has steps of its own; no blocks are
+/// than one step of disk space. Each exchange that writes a part of the file has its own steps; no blocks are
 /// allocated for the bytes between two parts.
 struct BlockAllocation: Sendable, Hashable {
     /// The number of bytes that are allocated beyond the end of a write.

@@ -1,6 +1,6 @@
 /// An open new partial whose bytes are in memory as long as they are few.
 ///
-/// Most small files arrive at once. A partial file of their own, and its removal if they do not arrive, would cost more
+/// Most small files arrive at once. A partial file for each, and its removal if they do not arrive, would cost more
 /// than the bytes. The complete bytes are therefore written to the lock file, which becomes the destination by a
 /// rename. If the process ends before that, the lock file remains, so that the next opening looks for what to remove.
 ///
@@ -8,7 +8,7 @@
 final class BufferedPartial: Partial {
     /// The usual length up to which bytes are kept in memory.
     ///
-    /// If the process is killed, so many bytes are lost. A body of unknown length that can be continued is therefore
+    /// If the process is killed, up to this many bytes are lost. A body of unknown length that can be continued is therefore
     /// not kept in memory.
     static let maximumLength: Int64 = 64 << 10
 

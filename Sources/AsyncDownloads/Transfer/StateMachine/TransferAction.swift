@@ -21,7 +21,7 @@ enum TransferAction: Sendable {
     case updateRepresentation(Representation)
     /// Save a checkpoint while the exchange's body is held back; answered by `prepared`.
     case recordPartial(IntervalSet, exchange: ExchangeID)
-    /// Tell the partial file which secret headers are sent.
+    /// Give the partial file the secret headers that are sent.
     case useCredentials
     /// Record that the present credentials get the same bytes.
     case confirmCredentials

@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// What the subscribers want (``Intent``) is kept apart from where the transfer stands (``State``). An intent is
 /// applied at the next point at which the state permits it, so that pausing and resuming in any order and from any
-/// thread needs no state for each combination. What lasts longer than a state is in values of their own, such as
+/// thread needs no state for each combination. What lasts longer than a state is in separate values, such as
 /// ``ReceivedBytes`` and ``SourceAddress``.
 ///
 /// Exchanges, delays, refreshes and permit requests have identifiers. What a superseded one still reports is dropped
@@ -210,7 +210,7 @@ extension TransferStateMachine {
 extension TransferStateMachine {
     /// Starts the transfer, or resumes it after a pause.
     mutating func run(at now: Duration) -> [TransferAction] {
-        // A discard is final; a later request gets a transfer of its own.
+        // A discard is final; a later request gets another transfer.
         guard intent != .discard else { return [] }
         if case .finishing = state { return setIntentWhileFinishing(.run) }
         guard isJoinable else { return [] }

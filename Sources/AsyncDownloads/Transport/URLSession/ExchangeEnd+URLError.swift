@@ -44,7 +44,7 @@ extension ExchangeEnd {
     /// Returns whether a failure may be temporary although its meaning usually is not, or nil for the usual answer.
     private static func isRetryable(_ code: URLError.Code) -> Bool? {
         switch code {
-        // Servers that are starting or overloaded end handshakes; the errors of certificates have codes of their own.
+        // Servers that are starting or overloaded end handshakes; the errors of certificates have other codes.
         case .secureConnectionFailed: true
         // The bytes of one response could not be decoded.
         case .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse, .badServerResponse: true
