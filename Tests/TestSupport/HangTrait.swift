@@ -5,6 +5,7 @@ package import Testing
 ///
 /// A test is hung when it has run for longer than its limit and no test of the process has ended for 90 seconds. The
 /// time limit of Swift Testing cannot end such a run, because it only cancels the test's task and then waits for it.
+/// A test starts, and its time begins, when it has one of the permits that all tests share (``TestPermits``).
 package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
     /// Whether the current task belongs to a test that is already registered.
     @TaskLocal private static var isWatching = false
@@ -36,9 +37,11 @@ package struct HangTrait: SuiteTrait, TestTrait, TestScoping {
         guard !Self.isWatching else { return try await function() }
         // The traits of the suites precede the test's own trait, from the outermost suite to the innermost.
         let limit = test.traits.compactMap { $0 as? Self }.last?.limit ?? limit
-        let number = HangWatch.shared.begin(Self.name(of: test, testCase), limit: limit)
-        defer { HangWatch.shared.end(number) }
-        try await Self.$isWatching.withValue(true) { try await function() }
+        try await TestPermits.shared.withPermit {
+            let number = HangWatch.shared.begin(Self.name(of: test, testCase), limit: limit)
+            defer { HangWatch.shared.end(number) }
+            try await Self.$isWatching.withValue(true) { try await function() }
+        }
     }
 
     private static func name(of test: Test, _ testCase: Test.Case?) -> String {
