@@ -8,7 +8,10 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Guards every third-party package: a consumer without the trait resolves none, from SwiftPM 6.2 on.
+/// Guards the packages of the library: a consumer without the trait resolves none, from SwiftPM 6.2 on.
+///
+/// The server, the tools, and the tests need no guard, because no product contains them, and SwiftPM resolves for a consumer
+/// only what the products need.
 let serverStack = TargetDependencyCondition.when(traits: ["ServerStack"])
 
 // This is evaluated on the host: a Mac that cross-compiles for Linux has to name the trait.
@@ -33,10 +36,10 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
     ],
     targets: [
         .target(
@@ -64,11 +67,11 @@ let package = Package(
         .target(
             name: "LoopbackServer",
             dependencies: [
-                .product(name: "NIOConcurrencyHelpers", package: "swift-nio", condition: serverStack),
-                .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
-                .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: serverStack),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: settings
         ),
@@ -77,9 +80,9 @@ let package = Package(
             dependencies: [
                 "AsyncDownloads",
                 "LoopbackServer",
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: serverStack),
-                .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
-                .product(name: "Logging", package: "swift-log", condition: serverStack),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Examples/batch",
             swiftSettings: settings
@@ -89,14 +92,14 @@ let package = Package(
             dependencies: [
                 "AsyncDownloads",
                 "LoopbackServer",
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: serverStack),
-                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: serverStack),
-                .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
-                .product(name: "Logging", package: "swift-log", condition: serverStack),
-                .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
-                .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: serverStack),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Examples/benchmark",
             swiftSettings: settings
@@ -113,8 +116,8 @@ let package = Package(
             name: "AsyncDownloadsTests",
             dependencies: [
                 "AsyncDownloads", "LoopbackServer", "ScriptedDaemon", "TestSupport", "background-client",
-                .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
-                .product(name: "Logging", package: "swift-log", condition: serverStack),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
@@ -124,7 +127,7 @@ let package = Package(
             name: "BatchTests",
             dependencies: [
                 "batch", "LoopbackServer", "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto", condition: serverStack),
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
@@ -69,4 +68,3 @@ extension Batch {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
@@ -36,7 +35,7 @@ extension Batch {
             throw ValidationError(
                 "--deadline requires a number of seconds that is positive and at most \(Int(Self.longestDeadline))")
         }
-        if trustRoots != nil, (engine ?? .platformDefault) != .httpClient {
+        if trustRoots != nil, !(engine ?? .platformDefault).acceptsTrustRoots {
             throw ValidationError("--ca-file requires --engine http-client")
         }
         let isSingle = urls.count == 1 && input == nil
@@ -72,4 +71,3 @@ extension Batch {
         return options.filter(\.1).map(\.0)
     }
 }
-#endif

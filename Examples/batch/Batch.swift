@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
@@ -225,4 +224,3 @@ struct Batch: AsyncParsableCommand {
         Console(itemCount: count, json: json, quiet: quiet, hidesProgress: hidesProgress)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -59,4 +58,3 @@ struct UsageMessage: Sendable, Hashable, CustomStringConvertible {
             && !piece.utf8.allSatisfy { (97...122).contains($0) || (65...90).contains($0) || $0 == UInt8(ascii: "-") }
     }
 }
-#endif

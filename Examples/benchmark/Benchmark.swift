@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 
 /// The command `benchmark`, with a subcommand for each measurement.
@@ -11,4 +10,3 @@ struct Benchmark: AsyncParsableCommand {
         subcommands: [CompareCommand.self, ScaleCommand.self, SoakCommand.self, FetchCommand.self],
         defaultSubcommand: CompareCommand.self)
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 internal import Foundation
 internal import Logging
@@ -64,4 +63,3 @@ struct CompareCommand: AsyncParsableCommand {
         print(json ? try ScaleReport.encode(report) : report.markdown)
     }
 }
-#endif

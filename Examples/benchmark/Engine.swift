@@ -1,11 +1,15 @@
-#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 
 /// The values of `--engine`.
 enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
+    #if ServerStack
     case httpClient = "http-client"
+    #endif
     case urlSession = "urlsession"
+
+    /// The first one, which is AsyncHTTPClient if this build contains it.
+    static var preferred: Self { allCases[0] }
 
     /// Returns a downloader with a new transport of the engine.
     func makeDownloader(_ configuration: Downloader.Configuration) -> Downloader {
@@ -21,9 +25,10 @@ enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
 
     func makeTransport() -> any Transport {
         switch self {
+        #if ServerStack
         case .httpClient: HTTPClientTransport()
+        #endif
         case .urlSession: URLSessionTransport()
         }
     }
 }
-#endif

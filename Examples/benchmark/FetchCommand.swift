@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
@@ -96,4 +95,3 @@ struct FetchOptions: Sendable, Hashable {
         return arguments
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 internal import Foundation
 internal import Logging
@@ -27,7 +26,7 @@ struct ScaleCommand: AsyncParsableCommand {
     var rounds = 5
 
     @Option(help: "The HTTP engine.")
-    var engine = Engine.httpClient
+    var engine = Engine.preferred
 
     @Flag(help: "Writes one JSON object to standard output instead of the table.")
     var json = false
@@ -53,4 +52,3 @@ struct ScaleCommand: AsyncParsableCommand {
         print(json ? try ScaleReport.encode(report) : report.table)
     }
 }
-#endif

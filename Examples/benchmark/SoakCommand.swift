@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 internal import Foundation
 internal import Logging
@@ -23,7 +22,7 @@ struct SoakCommand: AsyncParsableCommand {
     var seed: UInt64?
 
     @Option(help: "The HTTP engine.")
-    var engine = Engine.httpClient
+    var engine = Engine.preferred
 
     @Flag(help: "Writes one JSON object to standard output instead of the table.")
     var json = false
@@ -43,4 +42,3 @@ struct SoakCommand: AsyncParsableCommand {
         guard report.findings.isEmpty else { throw ExitCode.failure }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// An action of a connection's handler.
 enum Action: Equatable {
     case wait(Duration)
@@ -13,4 +12,3 @@ enum Action: Equatable {
     /// Ends the exchange and keeps the connection open for the next one.
     case finish
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// A range of bytes of a body, which is sent.
 struct BodyPart: Equatable {
     var body: Resource.Body
@@ -30,4 +29,3 @@ struct BodyPart: Equatable {
         return (BodyPart(body, range.lowerBound..<middle), BodyPart(body, middle..<range.upperBound))
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import NIOCore
 
 extension ByteBuffer {
@@ -20,4 +19,3 @@ extension ByteBuffer {
         if chunked { writeString("\r\n") }
     }
 }
-#endif

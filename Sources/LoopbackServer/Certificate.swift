@@ -1,4 +1,3 @@
-#if ServerStack
 internal import NIOSSL
 
 /// A certificate for 127.0.0.1 and localhost, its key, which is not a secret, and the root that signed it, in PEM format.
@@ -55,4 +54,3 @@ package enum Certificate {
         -----END PRIVATE KEY-----
         """
 }
-#endif

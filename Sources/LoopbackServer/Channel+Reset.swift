@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 internal import NIOCore
 
@@ -25,4 +24,3 @@ extension Channel {
         close(promise: nil)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// The two ways in which a connection ends.
 package enum ConnectionEnd: Sendable, Hashable, CaseIterable {
     /// The server sends FIN: the client sees the end of the stream.
@@ -6,4 +5,3 @@ package enum ConnectionEnd: Sendable, Hashable, CaseIterable {
     /// The server sends RST once the client has acknowledged every earlier byte: the client sees a reset connection.
     case reset
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// The faults of a step, arranged by the part of the response that they affect.
 ///
 /// Of two faults for the same place, the later one counts unless both can take effect.
@@ -92,4 +91,3 @@ struct Deviations {
         interruptions.insert(Interruption(offset: offset, action: action), at: index)
     }
 }
-#endif

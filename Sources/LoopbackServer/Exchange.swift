@@ -1,4 +1,3 @@
-#if ServerStack
 /// The remaining response to one request, while it is sent.
 struct Exchange {
     let number: Int
@@ -24,4 +23,3 @@ struct Exchange {
         return .body(piece, chunked: chunked)
     }
 }
-#endif

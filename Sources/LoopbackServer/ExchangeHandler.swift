@@ -1,4 +1,3 @@
-#if ServerStack
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -168,4 +167,3 @@ final class ExchangeHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 }
-#endif

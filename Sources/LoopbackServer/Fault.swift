@@ -1,4 +1,3 @@
-#if ServerStack
 /// A deviation from conforming behavior in one response.
 ///
 /// The faults of a step can be combined: some select the bytes, some change the head, and some interrupt the exchange.
@@ -70,4 +69,3 @@ package enum Fault: Sendable, Hashable {
     /// Sends bytes that are not HTTP, then closes the connection.
     case garbage
 }
-#endif

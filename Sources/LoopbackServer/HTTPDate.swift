@@ -1,4 +1,3 @@
-#if ServerStack
 internal import struct Foundation.Date
 
 /// A time with a precision of one second, written as an IMF-fixdate (RFC 9110, 5.6.7).
@@ -77,4 +76,3 @@ extension HTTPDate: CustomStringConvertible {
         number < 10 ? "0\(number)" : "\(number)"
     }
 }
-#endif

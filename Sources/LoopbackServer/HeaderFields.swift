@@ -1,4 +1,3 @@
-#if ServerStack
 /// Header fields in their order on the wire; names keep their case and are compared case-insensitively.
 package struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// A field with its name and its value.
@@ -47,4 +46,3 @@ extension HeaderFields.Field {
         name.lowercased() == other.lowercased()
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -164,4 +163,3 @@ extension String {
         hasPrefix("/") ? self : "/" + self
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// A request that the server received.
 package struct RecordedRequest: Sendable, Hashable {
     /// The position of the request among all requests to the server, starting at 1.
@@ -25,4 +24,3 @@ package struct RecordedRequest: Sendable, Hashable {
     /// The value of the header field with this name.
     package subscript(name: String) -> String? { headers[name] }
 }
-#endif

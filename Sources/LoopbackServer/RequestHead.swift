@@ -1,4 +1,3 @@
-#if ServerStack
 internal import NIOHTTP1
 
 /// The parts of a request that a response depends on.
@@ -20,4 +19,3 @@ extension RequestHead {
         isKeepAlive = head.isKeepAlive
     }
 }
-#endif

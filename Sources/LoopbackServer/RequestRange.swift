@@ -1,4 +1,3 @@
-#if ServerStack
 /// The range of a Range field that requests a single one (RFC 9110, 14.1.2).
 enum RequestRange: Equatable {
     case from(Int64, through: Int64?)
@@ -41,4 +40,3 @@ enum RequestRange: Equatable {
         return Int64(digits) ?? .max
     }
 }
-#endif

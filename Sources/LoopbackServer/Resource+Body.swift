@@ -1,4 +1,3 @@
-#if ServerStack
 extension Resource {
     /// The bytes of a representation; a string literal stands for its UTF-8 bytes.
     package enum Body: Sendable, Hashable, ExpressibleByStringLiteral {
@@ -21,4 +20,3 @@ extension Resource {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 extension Resource {
     /// Returns whether the request's If-Match or If-Unmodified-Since requires a 412 response (RFC 9110, 13.2.2).
     func isForbidden(by request: RequestHead) -> Bool {
@@ -55,4 +54,3 @@ extension Substring {
         String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 }
-#endif

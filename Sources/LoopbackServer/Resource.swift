@@ -1,4 +1,3 @@
-#if ServerStack
 /// A resource of the server: its bytes, the header fields that describe them, the supported HTTP features, and a script
 /// of faults.
 ///
@@ -134,4 +133,3 @@ extension Resource {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// The head and the body of a response while it is planned.
 struct ResponseDraft {
     private(set) var status = 200
@@ -147,4 +146,3 @@ private func reasonPhrase(of status: Int) -> String {
     default: "Status"
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// The response to one request, determined before its first byte is sent.
 struct ResponsePlan: Equatable {
     /// The status of the response; `nil` if no complete head is sent.
@@ -76,4 +75,3 @@ extension [BodyPart] {
         return (head, tail)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// The part of a representation that a response contains.
 enum Selection: Equatable {
     case whole
@@ -64,4 +63,3 @@ enum Selection: Equatable {
         return selection
     }
 }
-#endif

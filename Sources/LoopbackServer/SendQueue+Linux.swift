@@ -1,4 +1,4 @@
-#if ServerStack && !canImport(Darwin)
+#if !canImport(Darwin)
 internal import Foundation
 
 /// Returns the number of sent bytes that the peer of a socket has not acknowledged.

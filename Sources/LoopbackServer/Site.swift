@@ -1,4 +1,3 @@
-#if ServerStack
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
@@ -72,4 +71,3 @@ final class Site: Sendable {
         state.withLockedValue { $0.cancelWaiter(number) }?.resume()
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import NIOCore
 
 /// The resources, the recorded requests, the exchanges in progress, and the waiters.
@@ -197,4 +196,3 @@ struct SiteState {
         }
     }
 }
-#endif

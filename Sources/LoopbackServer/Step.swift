@@ -1,4 +1,3 @@
-#if ServerStack
 /// The faults of the response to one request in a resource's script.
 ///
 /// Steps are written as arrays: `script: [[.cut(after: 1000, .reset)], [], [.delayHead(.seconds(1)), .ignoreRange]]`.
@@ -17,4 +16,3 @@ package struct Step: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// A step without faults.
     package static let plain: Step = []
 }
-#endif

@@ -20,7 +20,7 @@ import Testing
 
     @Test func `a report has the costs of one download, their growth, and the median of the paired ratios`() {
         let report = ScaleReport(
-            engine: .httpClient,
+            engine: .preferred,
             queues: [
                 QueueMeasurement(
                     downloads: 1000, bytesPerDownload: 1400, requestSeconds: 0.01, startSeconds: 0.01,

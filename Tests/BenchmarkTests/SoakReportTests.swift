@@ -19,7 +19,7 @@ import Testing
         }
         change(&result)
         return SoakReport(
-            Soak(downloads: downloads, seed: 1, engine: .httpClient), before: Self.process, after: after, result: result
+            Soak(downloads: downloads, seed: 1, engine: .preferred), before: Self.process, after: after, result: result
         )
     }
 

@@ -1,27 +1,33 @@
-#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 
 /// The values of `--engine`.
 enum Engine: String, CaseIterable, Sendable, ExpressibleByArgument {
+    #if ServerStack
     case httpClient = "http-client"
+    #endif
     case urlSession = "urlsession"
 
     /// The engine that the library uses unless another one is chosen.
     static var platformDefault: Self {
-        #if canImport(Darwin)
-        .urlSession
-        #else
+        #if ServerStack && !canImport(Darwin)
         .httpClient
+        #else
+        .urlSession
         #endif
     }
 
     var transport: Downloader.TransportChoice {
         switch self {
+        #if ServerStack
         case .httpClient: .httpClient
+        #endif
         case .urlSession: .urlSession
         }
     }
+
+    /// Whether the engine can trust root certificates in addition to those of the system.
+    var acceptsTrustRoots: Bool { self != .urlSession }
 }
 
 /// The values of `--durability`.
@@ -48,4 +54,3 @@ enum InUseName: String, CaseIterable, Sendable, ExpressibleByArgument {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 
 extension RequestPace {
@@ -20,4 +19,3 @@ extension RequestPace {
         self.init(count: count, period: .seconds(seconds))
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// The output of a run: lines of JSON on standard output, and lines or a live display on standard error.
 struct Console: Sendable {
     /// The form of the output on standard error.
@@ -84,4 +83,3 @@ struct Console: Sendable {
         hasHiddenCursor = true
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -84,4 +83,3 @@ extension JSONLine {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// A JSON object on one line (RFC 8259), with its members in the order in which they were added.
@@ -60,4 +59,3 @@ extension JSONLine.Value {
         }
     }
 }
-#endif

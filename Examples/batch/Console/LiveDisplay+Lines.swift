@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 
 extension LiveDisplay {
@@ -116,4 +115,3 @@ extension String {
         lastIndex { $0 != " " }.map { String(self[...$0]) } ?? ""
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 
 /// The content of the live display: a line for each active download, and a line of totals.
@@ -74,4 +73,3 @@ extension DownloadError {
         statusCode.map { "\(code) \($0)" } ?? code.name
     }
 }
-#endif

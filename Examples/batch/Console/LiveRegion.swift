@@ -1,4 +1,3 @@
-#if ServerStack
 /// The lines at the bottom of a terminal that are redrawn in place, below the lines that stay.
 ///
 /// It is a value without side effects: its method returns the text to write. Between frames, the cursor is at the start
@@ -31,4 +30,3 @@ extension String {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -82,4 +81,3 @@ extension Tally {
         return parts.joined(separator: ", ")
     }
 }
-#endif

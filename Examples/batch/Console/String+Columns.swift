@@ -1,4 +1,3 @@
-#if ServerStack
 /// The width of text on a terminal, and the replacement of characters that could affect the terminal.
 extension String {
     /// The number of columns that the text occupies on a terminal (Unicode's East Asian Width, rules of wcwidth(3)).
@@ -70,4 +69,3 @@ extension Unicode.Scalar {
         }
     }
 }
-#endif

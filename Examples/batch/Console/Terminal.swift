@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// The properties of the terminal, if any, that standard error leads to.
@@ -55,4 +54,3 @@ enum StandardOutput {
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }
 }
-#endif

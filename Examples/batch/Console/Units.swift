@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// Human-readable forms of numbers.
@@ -43,4 +42,3 @@ enum Units {
         "\(count) \(noun)\(count == 1 ? "" : "s")"
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import LoopbackServer
 
 /// The behavior of one special file of the demonstration, and whether it is as promised.
@@ -45,4 +44,3 @@ struct DemoCheck: Sendable, Hashable {
         text = "\(demoFile.name.padded(to: 12))\(isAsPromised ? "as promised" : "NOT AS PROMISED"): \(summary); \(seen)"
     }
 }
-#endif

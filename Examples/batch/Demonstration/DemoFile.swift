@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Crypto
 internal import Foundation
@@ -80,4 +79,3 @@ struct DemoFile: Sendable {
         return .sha256(hash.finalize().map { String(format: "%02x", $0) }.joined())
     }
 }
-#endif

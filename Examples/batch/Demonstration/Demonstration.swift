@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 internal import AsyncDownloads
 internal import Foundation
@@ -64,4 +63,3 @@ struct Demonstration: Sendable {
         if tally.failed > 0 { throw ExitCode.failure }
     }
 }
-#endif

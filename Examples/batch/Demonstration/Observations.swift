@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 
 /// The observations of the demonstration's downloads; it also pauses and resumes one of them.
@@ -54,4 +53,3 @@ extension Observations.DemoObservation {
         }
     }
 }
-#endif

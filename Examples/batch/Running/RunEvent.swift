@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 
 /// An event of one download, with its context in the run.
@@ -13,4 +12,3 @@ struct RunEvent: Sendable {
     /// The library's event, or the error that ended the download.
     var what: Result<DownloadEvent, DownloadError>
 }
-#endif

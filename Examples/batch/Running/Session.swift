@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -138,4 +137,3 @@ extension Session {
         quiescence = nil
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Dispatch
 internal import Foundation
@@ -55,4 +54,3 @@ final class Signals: Sendable {
         }
     }
 }
-#endif

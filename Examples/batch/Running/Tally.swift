@@ -1,4 +1,3 @@
-#if ServerStack
 /// The results of a run.
 struct Tally: Sendable, Hashable {
     /// The number of requested files.
@@ -29,4 +28,3 @@ struct Tally: Sendable, Hashable {
             + "\(total - finished - failed - paused) waiting" + (failed > 0 ? ", \(failed) failed" : "")
     }
 }
-#endif

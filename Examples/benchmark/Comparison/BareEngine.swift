@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncHTTPClient
 internal import Foundation
 internal import NIOCore
@@ -118,4 +117,3 @@ private final class BodyWriter: HTTPClientResponseDelegate, @unchecked Sendable 
         guard rename(temporaryPath, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// The measurement of workloads, in which the programs take turns.
@@ -80,4 +79,3 @@ extension Array {
         return Array(self[start...] + self[..<start])
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// A bar chart of ratios as an SVG image, with a line at the ratio of 1.
@@ -80,4 +79,3 @@ struct ComparisonChart: Sendable {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 extension ComparisonReport {
@@ -46,4 +45,3 @@ extension ComparisonReport {
 
     private static func text(_ value: Double?) -> String { value.map { String(format: "%.2f", $0) } ?? "" }
 }
-#endif

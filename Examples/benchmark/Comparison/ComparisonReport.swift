@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// The results of the subcommand `compare`.
@@ -85,4 +84,3 @@ extension ComparisonReport {
         }
     }
 }
-#endif

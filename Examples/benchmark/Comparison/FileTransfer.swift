@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// One file of a workload: its URL and the path at which it is placed.
@@ -20,4 +19,3 @@ struct FileTransfer: Sendable {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -64,4 +63,3 @@ struct LibraryFetch: Sendable {
         withExtendedLifetime((unread, unreadEvents)) {}
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// The TCP ports of this machine.
@@ -38,4 +37,3 @@ enum LocalPort {
         return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 }
-#endif

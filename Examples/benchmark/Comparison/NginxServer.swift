@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 internal import LoopbackServer
 
@@ -79,4 +78,3 @@ struct NginxServer: Sendable {
             """
     }
 }
-#endif

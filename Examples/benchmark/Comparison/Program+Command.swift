@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 extension Program {
@@ -78,4 +77,3 @@ extension Program {
         return options
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// A program that does a workload, or a variant of the library.
@@ -54,4 +53,3 @@ enum Program: String, Sendable, Codable {
             .joined(separator: " ")
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Crypto
 internal import Foundation
 internal import LoopbackServer
@@ -128,4 +127,3 @@ extension Content {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 extension [Double] {
     /// The middle value in ascending order, or the mean of the two in the middle; nil if there is none.
     var median: Double? {
@@ -15,4 +14,3 @@ extension [Double] {
         zip(self, divisors).filter { $0.1 > 0 }.map { $0 / $1 }.median
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 
 /// A workload that several programs do.
@@ -121,4 +120,3 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     /// Whether a round that isn't counted precedes the others.
     var isWarmedUp: Bool { self != .slow && self != .rateLimit && self != .requestLimit }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// The sizes of the workloads.
 struct WorkloadSize: Sendable, Hashable, Codable {
     /// The number of small files.
@@ -46,4 +45,3 @@ struct WorkloadSize: Sendable, Hashable, Codable {
     /// The delay of each response of the server with a delay, in milliseconds.
     static let delay = 50
 }
-#endif

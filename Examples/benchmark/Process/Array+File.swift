@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 extension [UInt8] {
@@ -19,4 +18,3 @@ extension [UInt8] {
         }
     }
 }
-#endif

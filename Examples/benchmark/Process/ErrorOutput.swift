@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// A redirection of standard error, to which the runtime reports the misuse of continuations, into a file.
@@ -25,4 +24,3 @@ struct ErrorOutput: Sendable {
         return try String(contentsOf: file, encoding: .utf8)
     }
 }
-#endif

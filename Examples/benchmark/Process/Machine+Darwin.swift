@@ -1,4 +1,4 @@
-#if ServerStack && canImport(Darwin)
+#if canImport(Darwin)
 extension Machine {
     /// The model of the processors, which is not determined on this platform.
     static var processorModel: String? { nil }

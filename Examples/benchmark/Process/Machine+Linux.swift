@@ -1,4 +1,4 @@
-#if ServerStack && !canImport(Darwin)
+#if !canImport(Darwin)
 internal import Foundation
 
 extension Machine {

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// The machine on which the measurements are made.
@@ -10,4 +9,3 @@ enum Machine {
         return "\(processors), \(information.physicalMemory >> 30) GiB, \(information.operatingSystemVersionString)"
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 extension ProcessSample {
@@ -21,4 +20,3 @@ extension ProcessSample {
         return sample
     }
 }
-#endif

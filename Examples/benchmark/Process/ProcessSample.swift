@@ -1,4 +1,3 @@
-#if ServerStack
 /// The resource usage of the process at one time.
 struct ProcessSample: Sendable, Hashable, Codable {
     /// The resident memory in bytes, after free memory was released to the system.
@@ -6,4 +5,3 @@ struct ProcessSample: Sendable, Hashable, Codable {
     var descriptors: Int
     var threads: Int
 }
-#endif

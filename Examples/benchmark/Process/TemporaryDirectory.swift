@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// A directory for the files of one measurement.
@@ -27,4 +26,3 @@ struct TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(at: url)
     }
 }
-#endif

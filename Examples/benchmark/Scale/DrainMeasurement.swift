@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
@@ -68,4 +67,3 @@ struct DrainMeasurement: Sendable, Codable {
         for try await outcome in downloader.batch(requests, limit: width) { _ = try outcome.result.get() }
     }
 }
-#endif

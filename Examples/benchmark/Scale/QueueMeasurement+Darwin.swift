@@ -1,4 +1,4 @@
-#if ServerStack && canImport(Darwin)
+#if canImport(Darwin)
 extension QueueMeasurement {
     /// Measures in this process, because most Apple platforms can't start another one.
     static func measureSeparately(_ count: Int, _ engine: Engine) async throws -> Self {

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
@@ -67,4 +66,3 @@ struct QueueMeasurement: Sendable, Codable {
             cancelSeconds: canceling / .seconds(1))
     }
 }
-#endif

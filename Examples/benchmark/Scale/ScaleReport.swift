@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// The results of the subcommand `scale`.
@@ -67,4 +66,3 @@ extension Double {
     fileprivate var hundredths: String { String(format: "%.2f", self) }
     fileprivate var thousandths: String { String(format: "%.3f", self) }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -109,4 +108,3 @@ extension Download {
         }
     }
 }
-#endif

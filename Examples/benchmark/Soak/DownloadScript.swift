@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -85,4 +84,3 @@ struct DownloadScript: Sendable, Hashable {
         }
     }
 }
-#endif

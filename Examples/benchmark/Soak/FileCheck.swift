@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -78,4 +77,3 @@ struct FileCheck: Sendable {
         return findings
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 /// A comparison of late and early samples of memory, which shows whether memory grows during the downloads.
 ///
 /// The first of the ten samples is ignored, because caches and pools fill up at that time. Medians are compared,
@@ -25,4 +24,3 @@ struct Flatness: Sendable, Hashable, Codable {
         samples.sorted()[samples.count / 2]
     }
 }
-#endif

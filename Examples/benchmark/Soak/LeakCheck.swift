@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 
 /// The objects that must be deallocated after a downloader was shut down and released.
@@ -37,4 +36,3 @@ struct LeakCheck: Sendable {
         return found
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -39,4 +38,3 @@ struct ReleasedDownloaders: Sendable {
         return await downloader.start(request).result.ending
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 internal import LoopbackServer
 
@@ -56,4 +55,3 @@ struct Soak: Sendable {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 extension SoakReport {
@@ -50,4 +49,3 @@ extension Double {
 extension Int64 {
     fileprivate var mebibytes: String { String(format: "%.1f", Double(self) / Double(1 << 20)) }
 }
-#endif

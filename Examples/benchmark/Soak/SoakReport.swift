@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// The results of a run.
@@ -81,4 +80,3 @@ struct SoakReport: Sendable, Codable {
         }
     }
 }
-#endif

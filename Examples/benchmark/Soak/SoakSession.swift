@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 
@@ -101,4 +100,3 @@ struct SoakSession: Sendable {
         }
     }
 }
-#endif

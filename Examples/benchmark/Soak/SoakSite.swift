@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 internal import LoopbackServer
 
@@ -94,4 +93,3 @@ extension Resource {
         repeatsLastStep = true
     }
 }
-#endif

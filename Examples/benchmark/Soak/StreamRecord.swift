@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 
 /// The events of a download's stream, by their numbers, and the outcome of the stream.
@@ -43,4 +42,3 @@ extension DownloadEvent {
         }
     }
 }
-#endif

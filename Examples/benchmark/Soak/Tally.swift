@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 
 /// The results of the downloads so far.
@@ -72,4 +71,3 @@ final class Tally: Sendable {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 /// A watchdog that exits the process if no download has ended for two minutes, because a hung download never ends.
@@ -26,4 +25,3 @@ struct Watchdog: Sendable {
         task.cancel()
     }
 }
-#endif

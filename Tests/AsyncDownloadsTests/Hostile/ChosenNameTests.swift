@@ -204,7 +204,7 @@ struct ChosenNameTests {
             let second = Content(seed: 42, length: 100_000)
             let store = DiskStore(disk: FoldingFileSystem(), durability: .processCrash, bootID: nil)
             let downloader = Downloader(
-                configuration: environment.downloader.configuration, transport: Engine.httpClient.makeTransport(),
+                configuration: environment.downloader.configuration, transport: Engine.preferred.makeTransport(),
                 store: store,
                 time: SystemTimeSource())
             let isSuggested = naming == .suggested

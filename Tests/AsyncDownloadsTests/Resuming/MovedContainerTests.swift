@@ -35,7 +35,7 @@ struct MovedContainerTests {
         configuration.appGroupIdentifiers = ["group.one"]
         configuration.retryPolicy = .never
         return Downloader(
-            configuration: configuration, transport: Engine.httpClient.makeTransport(),
+            configuration: configuration, transport: Engine.preferred.makeTransport(),
             store: DiskStore(durability: .processCrash), time: SystemTimeSource(), containers: containers.port)
     }
 

@@ -4,14 +4,21 @@ import Testing
 
 /// The HTTP engines of this platform, which all have to behave the same way.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    #if ServerStack
     case httpClient
+    #endif
     case urlSession
+
+    /// The first one, which is AsyncHTTPClient if this build contains it.
+    static var preferred: Self { allCases[0] }
 
     var testDescription: String { rawValue }
 
     var choice: Downloader.TransportChoice {
         switch self {
+        #if ServerStack
         case .httpClient: .httpClient
+        #endif
         case .urlSession: .urlSession
         }
     }
@@ -30,7 +37,9 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     func makeTransport() -> any Transport {
         switch self {
+        #if ServerStack
         case .httpClient: HTTPClientTransport(connectTimeout: .seconds(900))
+        #endif
         case .urlSession: URLSessionTransport()
         }
     }

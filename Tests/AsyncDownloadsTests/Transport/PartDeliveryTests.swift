@@ -38,6 +38,7 @@ import Testing
         }
     }
 
+    #if ServerStack
     @Test func `a gate may be opened by any thread, also by one that delivers other bodies`() async throws {
         try await deliver(by: .httpClient) { server, transport in
             let opener = GateOpener()
@@ -60,6 +61,7 @@ import Testing
             #expect(handler.report == .init(byteCount: Self.content.length, endCount: 1))
         }
     }
+    #endif
 
     @Test(arguments: Engine.allCases)
     func `every byte before a lost connection is delivered to a slow handler`(_ engine: Engine) async throws {

@@ -1,3 +1,4 @@
+#if ServerStack
 import Foundation
 import LoopbackServer
 import TestSupport
@@ -153,3 +154,4 @@ import Testing
         -----END CERTIFICATE-----
         """
 }
+#endif

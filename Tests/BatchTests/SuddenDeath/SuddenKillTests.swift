@@ -5,6 +5,7 @@ internal import TestSupport
 internal import Testing
 
 @testable internal import AsyncDownloads
+@testable internal import batch
 
 /// Tests of a download that is killed at two hundred seeded moments and continued each time (rules 38, 41, 54).
 @Suite(.endsWhenHung(minutes: 12), .serialized)
@@ -13,18 +14,17 @@ struct SuddenKillTests {
     struct Chain: Sendable, CustomTestStringConvertible {
         static let kills = 10
 
-        let engine: Downloader.TransportChoice
+        let engine: Engine
         let seed: UInt64
 
         /// Whether the runs verify a digest, which prolongs the time between the last byte and the rename.
         var hasChecksum: Bool { seed.isMultiple(of: 2) }
-        var name: String { engine == .urlSession ? "urlsession" : "http-client" }
+        var name: String { engine.rawValue }
         var testDescription: String { "\(name), seed \(seed)" }
     }
 
     private static let content = Content(seed: 64, length: 64 << 20)
-    private static let chains =
-        (1...15).map { Chain(engine: .httpClient, seed: $0) } + (16...20).map { Chain(engine: .urlSession, seed: $0) }
+    private static let chains = (1...20).map { Chain(engine: $0 > 15 ? .urlSession : .platformDefault, seed: $0) }
     private static let digest: String = {
         var hash = SHA256()
         for start in stride(from: 0, to: content.length, by: 1 << 20) {

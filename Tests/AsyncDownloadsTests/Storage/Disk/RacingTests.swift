@@ -24,7 +24,7 @@ struct RacingTests {
             self.seed = seed
             lag = seed.isMultiple(of: 5) ? 0 : Int64.random(in: 1...5 << 20, using: &generator)
             changes = Bool.random(using: &generator)
-            engine = Engine.allCases.randomElement(using: &generator) ?? .httpClient
+            engine = Engine.allCases.randomElement(using: &generator) ?? .preferred
             durability = Bool.random(using: &generator) ? .powerLoss : .processCrash
         }
 
