@@ -18,16 +18,24 @@ struct RetryTests {
             [.status(503)], [.status(429)], [.retryAfter("0")], [.retryAfter("soon")], [.closeBeforeHead(.reset)],
         ]
         for step in steps {
-            try await TestEnvironment.with(engine, configure: { $0.retryPolicy = .never }) { environment async throws in
+            let time = ManualTimeSource()
+            try await TestEnvironment.with(engine, time: time, configure: { $0.retryPolicy = .never }) {
+                environment async throws in
                 environment.server.serve(Resource(content, script: [step]), at: "/one")
                 if isShared {
                     let report = ConnectionReport(
                         origin: try #require(Origin(environment.server.url("/"))), number: 8, acceptedCount: 8,
                         isFixed: false)
                     _ = environment.downloader.environment.connections.budget(
-                        of: .max, report, permitHost: "", at: environment.downloader.environment.time.now)
+                        of: .max, report, permitHost: "", at: time.now)
                 }
-                let log = await EventLog(of: environment.downloader.start(environment.request("/one")))
+                let events = environment.downloader.start(environment.request("/one")).events
+                if isShared {
+                    // The delay in which the other file closes a connection.
+                    await time.timer(of: .milliseconds(250))
+                    time.advance(by: .milliseconds(250))
+                }
+                let log = await EventLog(events)
                 #expect((log.error == nil) == isShared)
                 #expect(log.retries.count == (isShared ? 1 : 0))
             }

@@ -12,7 +12,7 @@ final class ManualTimeSource: TimeSource {
         var now = Duration.zero
         var timers: [Int: Timer] = [:]
         var lastNumber = 0
-        var waiters: [(delay: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiters: [(delays: ClosedRange<Duration>, continuation: CheckedContinuation<Void, Never>)] = []
         var whenCancelled: (@Sendable (Duration) -> Void)?
     }
 
@@ -29,8 +29,8 @@ final class ManualTimeSource: TimeSource {
             if delay > .zero {
                 state.timers[state.lastNumber] = Timer(due: state.now + delay, delay: delay, action: action)
             }
-            let woken = state.waiters.filter { $0.delay <= delay }
-            state.waiters.removeAll { $0.delay <= delay }
+            let woken = state.waiters.filter { $0.delays.contains(delay) }
+            state.waiters.removeAll { $0.delays.contains(delay) }
             return (state.lastNumber, woken)
         }
         for waiter in woken { waiter.continuation.resume() }
@@ -39,10 +39,19 @@ final class ManualTimeSource: TimeSource {
 
     /// Waits until a timer of at least `delay` is pending.
     func timer(ofAtLeast delay: Duration) async {
+        await timer(in: delay...(.seconds(Int64.max)))
+    }
+
+    /// Waits until a timer of exactly `delay` is pending.
+    func timer(of delay: Duration) async {
+        await timer(in: delay...delay)
+    }
+
+    private func timer(in delays: ClosedRange<Duration>) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
-                if state.timers.values.contains(where: { $0.delay >= delay }) { return true }
-                state.waiters.append((delay, continuation))
+                if state.timers.values.contains(where: { delays.contains($0.delay) }) { return true }
+                state.waiters.append((delays, continuation))
                 return false
             }
             if isThere { continuation.resume() }
