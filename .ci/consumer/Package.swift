@@ -16,3 +16,9 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// A consumer that cannot use a newer version of a package that this one depends on, too.
+if let version = Context.environment["CONSUMER_SWIFT_CRYPTO"].flatMap(Version.init) {
+    package.dependencies.append(.package(url: "https://github.com/apple/swift-crypto.git", exact: version))
+    package.targets[0].dependencies.append(.product(name: "Crypto", package: "swift-crypto"))
+}
