@@ -57,9 +57,9 @@ extension Downloader {
         /// transfer waits, and neither the disk nor a bandwidth limit holds it back; it keeps those that increase its
         /// rate by more than the other transfers lose. Transfers of several large files try more in turn. Those from
         /// the same host share the connections that it accepts, at most 16, after those of requests with a number of
-        /// their own. Memory pressure halves the number for a minute, or reduces it to one, unless
-        /// ``memoryPressurePolicy`` is ``MemoryPressurePolicy/ignore``. A value outside the range counts as the nearest
-        /// one; 1 turns further connections off.
+        /// their own. Memory pressure halves the number, or reduces it to one, until the pressure ends, at most for a
+        /// minute after the last report; not if ``memoryPressurePolicy`` is ``MemoryPressurePolicy/ignore``. A value
+        /// outside the range counts as the nearest one. A value of 1 disables additional connections.
         ///
         /// Default: 16.
         public var maximumConnectionsPerTransfer = 16
@@ -173,9 +173,13 @@ extension Downloader {
         public static let automatic = Self(kind: .automatic)
         /// Foundation's URLSession.
         ///
+        /// On Apple platforms, a task whose bytes can't be written yet is suspended. How much URLSession still reads and
+        /// keeps in memory then has not been measured.
+        ///
         /// On Linux, up to Swift 6.3, a response with trailers, or one that ends within its head, terminates the
         /// process; a response that ignores the requested range may use as much memory as it is long; and the first
-        /// exchange of each connection occupies a thread until it ends, even if no data arrives.
+        /// exchange of each connection occupies a thread until it ends, even if no data arrives. See
+        /// <doc:URLSessionOnLinux>.
         public static let urlSession = Self(kind: .urlSession)
         /// The AsyncHTTPClient library.
         ///

@@ -164,10 +164,11 @@ public final class Downloader: Sendable {
     /// The maximum number of bytes per second that all downloads together receive; `nil` for no limit.
     ///
     /// A change applies at once, also to running downloads. The connections of large files have about equal shares.
-    /// Bytes are counted when they are written, including those that have to be received again. Of each connection, up
-    /// to 1.25 MiB that wait are in memory, with URLSession on Linux 8 MiB; a pause drops them. Time in which a download
-    /// waits for its share doesn't count toward its idle timeout, but toward its deadline. A value below 1 counts as 1.
-    /// The transfers of a background session aren't limited.
+    /// Bytes are counted when they are written, including those that have to be received again. Received bytes that wait
+    /// for their share are in memory, and a pause drops them: up to 1.25 MiB of each connection with AsyncHTTPClient, and
+    /// 8 MiB with URLSession on Linux. URLSession on Apple platforms has a bound of its own, which has not been measured.
+    /// Time in which a download waits for its share counts toward its deadline, but not toward its idle timeout. A value
+    /// below 1 counts as 1. The transfers of a background session aren't limited.
     public var bandwidthLimit: Int64? {
         get { environment.bandwidth.limit }
         set { environment.bandwidth.limit = newValue }

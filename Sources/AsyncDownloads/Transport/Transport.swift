@@ -8,6 +8,9 @@ package import struct Foundation.URL
 /// one. A transfer tolerates an engine that violates these rules (``ExchangeReceiver``).
 package protocol Transport: Sendable {
     /// The largest number of bytes that one exchange should request; `nil` if the engine can hold back a fast server.
+    ///
+    /// It is also `nil` for URLSession on Apple platforms, where holding back relies on a suspended task to stop reading.
+    /// How much such a task still reads has not been measured.
     var windowLength: Int64? { get }
 
     /// Whether the engine decodes content codings, so that the declared length of a coded body isn't that of its bytes.
@@ -101,7 +104,9 @@ package enum Readiness: Sendable {
     case ready
     /// The handler can receive the next event when the gate opens.
     ///
-    /// Until then, the engine reads at most two mebibytes or one window, which it keeps in memory.
+    /// Until then, AsyncHTTPClient reads at most two mebibytes, and URLSession on Linux at most one window, unless the
+    /// server ignores ranges; the engine keeps these bytes in memory. For URLSession on Apple platforms, no bound has been
+    /// measured (``Transport/windowLength``).
     case notYet(Gate)
 }
 

@@ -2,7 +2,10 @@
 internal import Foundation
 
 extension URLSessionTransport {
-    /// The window length on Apple's platforms: `nil`, because a suspended task stops reading.
+    /// The window length on Apple platforms: `nil`, on the assumption that a suspended task stops reading.
+    ///
+    /// The assumption has not been measured on a device. If it is wrong, memory grows with the bytes that a fast server
+    /// sends while the disk or a bandwidth limit holds a transfer back.
     static var platformWindowLength: Int64? { nil }
 
     /// Lets tasks wait for a network connection instead of failing at once.
@@ -23,7 +26,7 @@ extension SessionDelegate {
         taskWaits(task, in: session)
     }
 
-    /// Suspends or resumes a task, so that the connection's buffers fill up while its handler isn't ready.
+    /// Suspends or resumes a task; see ``URLSessionTransport/platformWindowLength`` for what this relies on.
     func holdBack(_ task: URLSessionTask, _ isHeld: Bool) {
         if isHeld { task.suspend() } else { task.resume() }
     }
