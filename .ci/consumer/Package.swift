@@ -2,13 +2,13 @@
 
 import PackageDescription
 
-let traits: Set<Package.Dependency.Trait> = Context.environment["CONSUMER_SERVER_STACK"] == nil ? [] : ["ServerStack"]
+let hasServerStack = Context.environment["CONSUMER_SERVER_STACK"] != nil
 
 let package = Package(
     name: "consumer",
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     dependencies: [
-        .package(name: "async-downloads", path: "../..", traits: traits)
+        .package(name: "async-downloads", path: "../..", traits: hasServerStack ? ["ServerStack"] : [])
     ],
     targets: [
         .executableTarget(
@@ -21,4 +21,21 @@ let package = Package(
 if let version = Context.environment["CONSUMER_SWIFT_CRYPTO"].flatMap(Version.init) {
     package.dependencies.append(.package(url: "https://github.com/apple/swift-crypto.git", exact: version))
     package.targets[0].dependencies.append(.product(name: "Crypto", package: "swift-crypto"))
+}
+
+// The program of the article about servers, which the script `check` copies to the target's path.
+if hasServerStack {
+    package.dependencies += [
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+    ]
+    package.targets.append(
+        .executableTarget(
+            name: "server",
+            dependencies: [
+                .product(name: "AsyncDownloads", package: "async-downloads"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: ".build/article"))
 }
