@@ -41,7 +41,7 @@ struct LayerTests {
             }
         }
 
-        private static let facadeFiles: Set = ["Download.swift", "DownloadBatch.swift", "Deprecated.swift"]
+        private static let facadeFiles: Set = ["Download.swift", "DownloadBatch.swift"]
     }
 
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
