@@ -23,6 +23,12 @@ public struct BatchOutcome: Sendable {
 ///
 /// Leaving the loop, or canceling its task, cancels the running downloads; their bytes are kept. A canceled loop throws
 /// an error, so it can't be mistaken for a complete one.
+///
+/// A batch isn't built on a task group, because a task group is bound to a scope that awaits its child tasks, and an
+/// iterator isn't: it may be stored, and nothing is awaited when a loop is left or an iterator is released. The downloads
+/// of a batch are therefore canceled, but may still be closing their files, when the code after the loop runs. If that
+/// code needs all of them to have ended, use ``Downloader/downloadEach(_:limit:body:)-(Sequence<DownloadRequest>,_,_)`` or
+/// ``Downloader/downloadAll(_:limit:)``, which run in task groups.
 public struct DownloadBatch<Requests: Sequence>: AsyncSequence where Requests.Element == DownloadRequest {
     /// The result of one download in the batch.
     public typealias Outcome = BatchOutcome

@@ -1,14 +1,16 @@
+/// Batches of downloads.
 extension Downloader {
     /// Downloads all requests of a sequence, at most `limit` at a time, and delivers each result when it is available.
     ///
     /// - Parameters:
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
     ///   - limit: The maximum number of downloads that wait, that are running, or whose outcome hasn't been delivered;
-    ///     `nil` for twice as many as the downloader runs. The limits of the downloader apply as well.
+    ///     `nil` for twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader
+    ///     apply as well.
     public func batch<Requests: Sequence<DownloadRequest>>(
         _ requests: Requests, limit: Int? = nil
     ) -> DownloadBatch<Requests> {
-        DownloadBatch(downloader: self, requests: requests, limit: limit ?? defaultBatchLimit)
+        DownloadBatch(downloader: self, requests: requests, limit: batchLimit(limit))
     }
 
     /// Downloads all requests of an asynchronous sequence, at most `limit` at a time, and delivers each result.
@@ -16,36 +18,184 @@ extension Downloader {
     /// - Parameters:
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
     ///   - limit: The maximum number of downloads that wait, that are running, or whose outcome hasn't been delivered;
-    ///     `nil` for twice as many as the downloader runs. The limits of the downloader apply as well.
+    ///     `nil` for twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader
+    ///     apply as well.
     public func batch<Requests: AsyncSequence>(
         _ requests: Requests, limit: Int? = nil
     ) -> AsyncDownloadBatch<Requests>
     where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetatype {
-        AsyncDownloadBatch(downloader: self, requests: requests, limit: limit ?? defaultBatchLimit)
+        AsyncDownloadBatch(downloader: self, requests: requests, limit: batchLimit(limit))
     }
 
-    /// Twice the number of transfers that may run: the number for a host adapts only while others wait.
-    private var defaultBatchLimit: Int {
-        let (limit, isTooLarge) = configuration.largestTransferCount.multipliedReportingOverflow(by: 2)
-        return isTooLarge ? .max : limit
-    }
-
-    /// Downloads all requests, or fails as a whole.
+    /// Downloads all requests, at most `limit` at a time, or fails as a whole.
     ///
-    /// The first failure cancels the remaining downloads, and so does canceling the task. Received bytes are kept for
-    /// later requests, and finished files stay in place.
+    /// The downloads are child tasks of the calling task. The first failure cancels the remaining ones, and so does
+    /// canceling the task; no other download starts then, and this method returns when all of them have ended. Received
+    /// bytes are kept for later requests, and finished files stay in place.
     ///
+    /// - Parameters:
+    ///   - requests: The requests, each of which is read when its download can start. The ``DuplicatePolicy`` applies to
+    ///     duplicates.
+    ///   - limit: The maximum number of downloads that wait or run; `nil` for twice as many as the downloader runs. A
+    ///     value below 1 counts as 1. The limits of the downloader apply as well.
     /// - Returns: The files, in the order of the requests.
-    /// - Throws: The first ``DownloadError`` that occurs.
-    public func downloadAll(_ requests: some Sequence<DownloadRequest>) async throws -> [DownloadedFile] {
-        let requests = Array(requests)
-        return try await withThrowingTaskGroup(of: (Int, DownloadedFile).self) { group in
-            for (index, request) in requests.enumerated() {
-                group.addTask { (index, try await self.download(request)) }
+    /// - Throws: The first ``DownloadError`` that occurs. Its code is ``DownloadError/Code/cancelled`` if the task was
+    ///   canceled.
+    public func downloadAll(
+        _ requests: some Sequence<DownloadRequest>, limit: Int? = nil
+    ) async throws(DownloadError) -> [DownloadedFile] {
+        let limit = batchLimit(limit)
+        do {
+            return try await withThrowingTaskGroup(of: (index: Int, file: DownloadedFile).self) { group in
+                var requests = requests.makeIterator()
+                var files: [DownloadedFile?] = []
+                var endedCount = 0
+                while true {
+                    while files.count - endedCount < limit, !Task.isCancelled, let request = requests.next() {
+                        let index = files.count
+                        files.append(nil)
+                        group.addTask { (index, try await self.download(request)) }
+                    }
+                    guard let (index, file) = try await group.next() else { break }
+                    files[index] = file
+                    endedCount += 1
+                }
+                // Without this check, a canceled task could end with the files of the first requests only.
+                if Task.isCancelled { throw DownloadError(.cancelled) }
+                return files.compactMap { $0 }
             }
-            var files = [DownloadedFile?](repeating: nil, count: requests.count)
-            for try await (index, file) in group { files[index] = file }
-            return files.compactMap { $0 }
+        } catch let error as DownloadError {
+            throw error
+        } catch {
+            preconditionFailure("a download failed with \(type(of: error))")
         }
+    }
+
+    /// Downloads all requests of a sequence, at most `limit` at a time, and calls `body` with the outcome of each one.
+    ///
+    /// ```swift
+    /// try await downloader.downloadEach(requests, limit: 8) { outcome in
+    ///     try await library.add(outcome.result.get())
+    /// }
+    /// ```
+    ///
+    /// Each request is carried out by a child task of the calling task, which downloads the file and then calls `body`.
+    /// The failure of a download doesn't affect the others: it is delivered in its outcome. The first error that `body`
+    /// throws cancels the remaining downloads, and so does canceling the calling task. No other download starts then,
+    /// outcomes that haven't been delivered are dropped, and received bytes are kept for later requests. In each case,
+    /// this method returns when all child tasks have ended, and with them all calls of `body`.
+    ///
+    /// This method requires iOS 17 or macOS 14, as task groups without results do. Before, iterate over a batch.
+    ///
+    /// - Parameters:
+    ///   - requests: The requests, each of which is read when its download can start. The ``DuplicatePolicy`` applies to
+    ///     duplicates.
+    ///   - limit: The maximum number of downloads that wait or run, or whose call of `body` hasn't returned; `nil` for
+    ///     twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader apply as well.
+    ///   - body: A closure that is called once for each request, when its download has ended. It runs in the child task
+    ///     of the download, on no particular actor, and concurrently with at most `limit - 1` other calls. If the limit is
+    ///     1, the calls are made one after another, in the order of the requests.
+    /// - Throws: The first error that `body` throws, or a ``DownloadError`` with the code
+    ///   ``DownloadError/Code/cancelled`` if the task is canceled. A canceled call never returns normally.
+    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+    public func downloadEach(
+        _ requests: some Sequence<DownloadRequest>, limit: Int? = nil,
+        body: @escaping @Sendable (_ outcome: BatchOutcome) async throws -> Void
+    ) async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            var requests = requests.makeIterator()
+            await addDownloads(to: &group, limit: limit, body) { requests.next() }
+        }
+        // Without this check, a call whose last download ended before the cancellation could seem to be complete.
+        if Task.isCancelled { throw DownloadError(.cancelled) }
+    }
+
+    /// Downloads all requests of an asynchronous sequence, at most `limit` at a time, and calls `body` with the outcome
+    /// of each one.
+    ///
+    /// An error that the sequence of requests throws has the same effect as an error of `body`. Everything else is as
+    /// described for the method that takes a sequence.
+    ///
+    /// - Parameters:
+    ///   - requests: The requests, each of which is read when its download can start, by a child task of the calling
+    ///     task. The ``DuplicatePolicy`` applies to duplicates.
+    ///   - limit: The maximum number of downloads that wait or run, or whose call of `body` hasn't returned; `nil` for
+    ///     twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader apply as well.
+    ///   - body: A closure that is called once for each request, when its download has ended, concurrently with at most
+    ///     `limit - 1` other calls.
+    /// - Throws: The first error that `body` or the sequence of requests throws, or a ``DownloadError`` with the code
+    ///   ``DownloadError/Code/cancelled`` if the task is canceled. A canceled call never returns normally.
+    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+    public func downloadEach<Requests: AsyncSequence & Sendable>(
+        _ requests: Requests, limit: Int? = nil,
+        body: @escaping @Sendable (_ outcome: BatchOutcome) async throws -> Void
+    ) async throws where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetatype {
+        try await withThrowingDiscardingTaskGroup { group in
+            let (demands, demand) = AsyncStream.makeStream(of: Void.self)
+            let (answers, answer) = AsyncStream.makeStream(of: DownloadRequest.self)
+            // The requests are read by a child task because the failure of another one cancels it, and not this task.
+            group.addTask {
+                defer { answer.finish() }
+                var requests = requests.makeAsyncIterator()
+                for await _ in demands {
+                    guard let request = try await requests.next() else { return }
+                    answer.yield(request)
+                }
+            }
+            var unread = answers.makeAsyncIterator()
+            await addDownloads(to: &group, limit: limit, body) {
+                demand.yield()
+                return await unread.next()
+            }
+        }
+        if Task.isCancelled { throw DownloadError(.cancelled) }
+    }
+
+    /// Adds a child task for each request to a group, and waits while the limit permits no other one.
+    ///
+    /// - Parameter next: Returns the next request, or nil after the last one and when the group is canceled.
+    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+    private func addDownloads(
+        to group: inout ThrowingDiscardingTaskGroup<any Error>, limit: Int?,
+        _ body: @escaping @Sendable (BatchOutcome) async throws -> Void, next: () async -> DownloadRequest?
+    ) async {
+        // A group that discards results doesn't report when a child task ends, so each child task does.
+        let (ends, ended) = AsyncStream.makeStream(of: Void.self)
+        var unread = ends.makeAsyncIterator()
+        var startedCount = 0
+        while true {
+            // The stream is finished when a child task fails, and nothing is read from it after a cancellation.
+            if startedCount >= batchLimit(limit), await unread.next() == nil { return }
+            guard !group.isCancelled, let request = await next() else { return }
+            let index = startedCount
+            startedCount += 1
+            group.addTask {
+                do {
+                    let result = await self.result(of: request)
+                    if Task.isCancelled { throw DownloadError(.cancelled) }
+                    try await body(BatchOutcome(index: index, request: request, result: result))
+                    ended.yield()
+                } catch {
+                    ended.finish()
+                    throw error
+                }
+            }
+        }
+    }
+
+    private func result(of request: DownloadRequest) async -> Result<DownloadedFile, DownloadError> {
+        do throws(DownloadError) {
+            return .success(try await download(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Returns the limit of a batch: at least one, and by default twice the number of transfers that may run, because the
+    /// number for a host adapts only while others wait.
+    private func batchLimit(_ limit: Int?) -> Int {
+        if let limit { return max(1, limit) }
+        let (twice, isTooLarge) = configuration.largestTransferCount.multipliedReportingOverflow(by: 2)
+        return isTooLarge ? .max : twice
     }
 }

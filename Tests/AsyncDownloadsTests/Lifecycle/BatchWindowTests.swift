@@ -8,20 +8,6 @@ import Testing
 /// The downloads that a batch starts, holds, and cancels.
 @Suite(.endsWhenHung)
 struct BatchWindowTests {
-    private func requests(_ count: Int, on fixture: LifecycleFixture) throws -> [DownloadRequest] {
-        try (0..<count).map { try fixture.request("/\($0)", to: "\($0).bin") }
-    }
-
-    /// Responds to every exchange as soon as it starts, until the task is canceled.
-    private func serve(_ fixture: LifecycleFixture) -> Task<Void, Never> {
-        Task {
-            while !Task.isCancelled {
-                await fixture.step(InterruptionPoint.object)
-                await Task.yield()
-            }
-        }
-    }
-
     @Test(arguments: [AbandonmentPolicy.pause, .finish, .discard])
     func `a batch whose loop was exited starts no more downloads`(_ policy: AbandonmentPolicy) async throws {
         try await LifecycleFixture.with(configure: {
@@ -29,8 +15,8 @@ struct BatchWindowTests {
             $0.maximumConcurrentTransfers = 50
             $0.maximumConcurrentTransfersPerHost = 50
         }) { fixture async throws in
-            let serving = serve(fixture)
-            for try await outcome in fixture.downloader.batch(try requests(200, on: fixture), limit: 4) {
+            let serving = fixture.serve()
+            for try await outcome in fixture.downloader.batch(try fixture.requests(200), limit: 4) {
                 #expect((try? outcome.result.get()) != nil)
                 break
             }
@@ -51,13 +37,15 @@ struct BatchWindowTests {
         try await LifecycleFixture.with(configure: { $0.maximumConcurrentTransfers = count }) { fixture async throws in
             #expect(fixture.downloader.batch([]).limit == limit)
             #expect(fixture.downloader.batch([], limit: 3).limit == 3)
+            #expect(fixture.downloader.batch([], limit: 0).limit == 1)
+            #expect(fixture.downloader.batch([], limit: .min).limit == 1)
         }
     }
 
     @Test func `an iterator that is no longer used starts no more downloads, released or not`() async throws {
         try await LifecycleFixture.with { fixture async throws in
-            let serving = serve(fixture)
-            var iterator = fixture.downloader.batch(try requests(100, on: fixture), limit: 3).makeAsyncIterator()
+            let serving = fixture.serve()
+            var iterator = fixture.downloader.batch(try fixture.requests(100), limit: 3).makeAsyncIterator()
             #expect(fixture.transport.exchanges.isEmpty)
             _ = try await iterator.next()
             await fixture.waitUntilIdle()
@@ -72,7 +60,7 @@ struct BatchWindowTests {
 
     @Test func `a canceled batch throws, starts no downloads, and cancels the running ones`() async throws {
         try await LifecycleFixture.with { fixture async throws in
-            let requests = try requests(100, on: fixture)
+            let requests = try fixture.requests(100)
             let isRunning = Gate()
             let task = Task {
                 for try await _ in fixture.downloader.batch(requests, limit: 3) { isRunning.open() }
@@ -81,7 +69,7 @@ struct BatchWindowTests {
             first.answer(InterruptionPoint.object)
             first.deliver(InterruptionPoint.object.content.length)
             first.end(.complete)
-            await withCheckedContinuation { continuation in isRunning.onOpen { continuation.resume() } }
+            await isRunning.opened()
             task.cancel()
             let error = await #expect(throws: DownloadError.self) { try await task.value }
             #expect(error?.code == .cancelled)
@@ -93,7 +81,7 @@ struct BatchWindowTests {
 
     @Test func `a batch in a canceled task starts no downloads`() async throws {
         try await LifecycleFixture.with { fixture async throws in
-            let requests = try requests(3, on: fixture)
+            let requests = try fixture.requests(3)
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 for try await _ in fixture.downloader.batch(requests) {}
@@ -112,8 +100,8 @@ struct BatchWindowTests {
 
     @Test func `a download may start when an outcome has been taken`() async throws {
         try await LifecycleFixture.with { fixture async throws in
-            let serving = serve(fixture)
-            var iterator = fixture.downloader.batch(try requests(20, on: fixture), limit: 3).makeAsyncIterator()
+            let serving = fixture.serve()
+            var iterator = fixture.downloader.batch(try fixture.requests(20), limit: 3).makeAsyncIterator()
             var taken = 0
             while try await iterator.next() != nil {
                 taken += 1
@@ -129,7 +117,7 @@ struct BatchWindowTests {
 
     @Test func `requests are taken lazily, so their number may be unlimited`() async throws {
         try await LifecycleFixture.with { fixture async throws in
-            let serving = serve(fixture)
+            let serving = fixture.serve()
             let made = Mutex(0)
             let template = try fixture.request()
             let endless = sequence(first: 0) { $0 + 1 }.lazy.map { number -> DownloadRequest in
@@ -153,7 +141,7 @@ struct BatchWindowTests {
 
     @Test func `requests may arrive asynchronously, even in response to earlier outcomes`() async throws {
         try await LifecycleFixture.with { fixture async throws in
-            let serving = serve(fixture)
+            let serving = fixture.serve()
             let (requests, continuation) = AsyncStream.makeStream(of: DownloadRequest.self)
             continuation.yield(try fixture.request("/0", to: "0.bin"))
             var paths: [String] = []
@@ -174,9 +162,9 @@ struct BatchWindowTests {
     @Test func `an error of the request sequence ends the batch after the running downloads`() async throws {
         struct NoMore: Error {}
         try await LifecycleFixture.with { fixture async throws in
-            let serving = serve(fixture)
+            let serving = fixture.serve()
             let (requests, continuation) = AsyncThrowingStream.makeStream(of: DownloadRequest.self)
-            for request in try self.requests(3, on: fixture) { continuation.yield(request) }
+            for request in try fixture.requests(3) { continuation.yield(request) }
             continuation.finish(throwing: NoMore())
             var count = 0
             await #expect(throws: NoMore.self) {

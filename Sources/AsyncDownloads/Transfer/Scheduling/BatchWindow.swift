@@ -61,10 +61,10 @@ final class BatchWindow: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// Creates a window without downloads; a limit below 1 counts as 1.
+    /// Creates a window without downloads.
     init(_ downloader: Downloader, limit: Int) {
         self.downloader = downloader
-        self.limit = max(1, limit)
+        self.limit = limit
     }
 
     deinit {
