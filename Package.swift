@@ -76,6 +76,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "progress", dependencies: ["AsyncDownloads"], path: "Examples/progress", swiftSettings: settings),
+        .executableTarget(
             name: "batch",
             dependencies: [
                 "AsyncDownloads",
