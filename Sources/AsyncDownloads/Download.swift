@@ -2,9 +2,9 @@ public import struct Foundation.URL
 
 /// A handle on a download.
 ///
-/// Several handles may share one transfer; pausing, canceling, or discarding one of them doesn't affect the others.
-/// Releasing a handle has no effect: the download continues. All members may be used from any thread, at any time, and
-/// any number of times.
+/// Several downloads may share one transfer; pausing, canceling, or discarding one of them doesn't affect the others.
+/// Releasing a handle has no effect: the download continues, and ``Downloader/downloads(for:)`` returns another handle
+/// on it. All members may be used from any thread, at any time, and any number of times.
 public final class Download: Sendable {
     enum Source: Sendable {
         case transfer(Transfer, SubscriberID)
@@ -18,7 +18,7 @@ public final class Download: Sendable {
 
     /// A Boolean value that indicates whether the download joined an existing transfer.
     ///
-    /// If it did, the bytes that the transfer fetches are attributed to another handle.
+    /// If it did, the bytes that the transfer fetches are attributed to another download.
     public let isCoalesced: Bool
 
     let source: Source
@@ -111,7 +111,7 @@ public final class Download: Sendable {
 
     /// Pauses the download and keeps the received bytes; its event streams stay open.
     ///
-    /// The transfer stops when every handle that shares it is paused. ``DownloadEvent/paused(receivedByteCount:)``
+    /// The transfer stops when every download that shares it is paused. ``DownloadEvent/paused(receivedByteCount:)``
     /// reports that the bytes are on disk. After the last byte has been received, a pause has nothing left to stop.
     public func pause() {
         withTransfer { $0.pause($1) }
@@ -124,13 +124,13 @@ public final class Download: Sendable {
 
     /// Cancels this download; ``file`` and ``events`` then throw ``DownloadError/Code/cancelled``.
     ///
-    /// Other handles that share the transfer aren't affected. When the last one is canceled, the ``AbandonmentPolicy``
+    /// Other downloads that share the transfer aren't affected. When the last one is canceled, the ``AbandonmentPolicy``
     /// applies: by default, the transfer stops, and the next request for the resource continues from its bytes.
     public func cancel() {
         withTransfer { $0.detach($1, DownloadError(.cancelled), keepingBytes: true) }
     }
 
-    /// Cancels this download like ``cancel()``, and removes its bytes unless other handles share them.
+    /// Cancels this download like ``cancel()``, and removes its bytes unless other downloads share them.
     ///
     /// A file that is being placed at its destination at that moment is kept.
     public func discard() {
@@ -139,7 +139,7 @@ public final class Download: Sendable {
 
     /// Continues the download from another URL of the same resource.
     ///
-    /// The change applies to every handle that shares the transfer. A running exchange is ended, and the delay before a
+    /// The change applies to every download that shares the transfer. A running exchange is ended, and the delay before a
     /// retry is cut short; a paused download uses the URL when it is resumed.
     ///
     /// Received bytes are kept if the new URL is proven to have the same object, by the same strong validator or the

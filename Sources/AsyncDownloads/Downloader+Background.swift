@@ -259,6 +259,6 @@ extension BackgroundClient {
 
     /// Pauses or resumes every download that has a handle.
     func setAllPaused(_ isPaused: Bool) {
-        if case .success(let session) = session { session.setAllPaused(isPaused) }
+        openSession?.setAllPaused(isPaused)
     }
 }

@@ -1,9 +1,19 @@
 /// The release of memory while a transfer is paused.
 extension Transfer {
-    /// Records that the subscriber's handle was released, so that it can no longer be resumed.
+    /// Adds a handle to each subscriber without an outcome whose request is accepted by `isIncluded`.
+    func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle] {
+        let queued = updateQueued { queued, _ -> [AddedHandle] in
+            guard queued.isAttached, queued.ending == nil, isIncluded(request) else { return [] }
+            queued.addHandle()
+            return [AddedHandle(subscriber: .first, request: request, isCoalesced: false)]
+        }
+        return queued ?? updateQuietly { $0.subscribers.addHandles(where: isIncluded) }
+    }
+
+    /// Records that a handle of the subscriber was released.
     func handleReleased(_ id: SubscriberID) {
-        if updateQueued({ queued, _ in queued.handleReleased() }) != nil { return }
-        update { state, _ in _ = state.subscribers.update(id) { $0.isHeld = false } }
+        if updateQueued({ queued, _ in queued.releaseHandle() }) != nil { return }
+        update { state, _ in _ = state.subscribers.update(id) { $0.handleCount -= 1 } }
     }
 
     /// Emits to the subscribers of a paused transfer that its bytes are no longer in memory.

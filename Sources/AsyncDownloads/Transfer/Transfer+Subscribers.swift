@@ -30,7 +30,10 @@ extension Transfer {
             }
             let isJoining = state.machine.phase != .ready
             let id = state.subscribers.add(request, terms, isPaused: !isRunning, at: now)
-            _ = state.subscribers.update(id) { $0.reservedPath = reservedPath }
+            _ = state.subscribers.update(id) { subscriber in
+                subscriber.reservedPath = reservedPath
+                subscriber.isCoalesced = id != .first
+            }
             if isJoining {
                 demandsChanged(&state)
                 if let address = address(of: request, at: now) { state.machine.offer(address) }

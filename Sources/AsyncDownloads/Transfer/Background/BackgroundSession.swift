@@ -166,9 +166,12 @@ final class BackgroundSession: Sendable {
         submit { $0.left(transfer, id, keepingBytes: keepingBytes, policy: policy) }
     }
 
+    /// The resources that have had a handle in this process, and whose handles haven't all ended.
+    var presentTransfers: [BackgroundTransfer] { transfers.withLock { Array($0.values) } }
+
     /// Pauses or resumes every download that has a handle in this process.
     func setAllPaused(_ isPaused: Bool) {
-        for transfer in transfers.withLock({ Array($0.values) }) {
+        for transfer in presentTransfers {
             for id in transfer.activeSubscribers { isPaused ? transfer.pause(id) : transfer.resume(id) }
         }
     }

@@ -102,6 +102,9 @@ final class BackgroundClient: Sendable {
         session = sessions.claim(identifier, settings)
     }
 
+    /// The session while it belongs to this client.
+    var openSession: BackgroundSession? { isOpen.withLock { $0 } ? try? session.get() : nil }
+
     /// Ends the handles and makes the session available; the system's tasks continue.
     func shutDown() async {
         guard case .success(let session) = session, close() else { return }

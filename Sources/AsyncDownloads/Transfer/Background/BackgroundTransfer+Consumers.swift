@@ -1,7 +1,11 @@
 /// The inputs from handles, and from the tasks that read their events or await their outcome.
 extension BackgroundTransfer: SubscribedTransfer {
+    func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle] {
+        update { state, _ in state.subscribers.addHandles(where: isIncluded) }
+    }
+
     func handleReleased(_ id: SubscriberID) {
-        update { state, _ in _ = state.subscribers.update(id) { $0.isHeld = false } }
+        update { state, _ in _ = state.subscribers.update(id) { $0.handleCount -= 1 } }
     }
 
     func pause(_ id: SubscriberID) { setPaused(true, id) }

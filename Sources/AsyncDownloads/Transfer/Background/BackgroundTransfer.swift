@@ -50,12 +50,14 @@ final class BackgroundTransfer: Sendable {
     ) -> (id: SubscriberID, effects: [DeferredEffect]) {
         state.withLock { state in
             var effects: [DeferredEffect] = []
+            let isCoalesced = !state.subscribers.isEmpty
             if isSuperseding {
                 for id in state.subscribers.activeIDs {
                     effects += state.subscribers.end(id, .failure(DownloadError(.superseded, url: request.url)))
                 }
             }
             let id = state.subscribers.add(request, isPaused: !isRunning)
+            _ = state.subscribers.update(id) { $0.isCoalesced = isCoalesced }
             if state.state == .ready { state.state = .waiting }
             for event in state.presentation(isPaused: !isRunning, outcome: nil) {
                 effects += state.subscribers.update(id) { $0.emit(event) } ?? []

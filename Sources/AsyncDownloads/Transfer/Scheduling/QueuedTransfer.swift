@@ -42,8 +42,8 @@ struct QueuedTransfer: Sendable {
     /// The first ticket, whose place in line all later ones keep.
     private var place: PermitQueue.Ticket?
     private var pauseCount: Int8 = 0
-    /// Whether the subscriber's handle still exists.
-    private var isHeld = true
+    /// The number of the subscriber's handles that exist.
+    private var handleCount: UInt32 = 1
     private var waiterNumbers = SerialNumbers<WaiterID>()
     private var waiter: Waiter?
 
@@ -63,10 +63,10 @@ struct QueuedTransfer: Sendable {
         return nil
     }
 
-    /// Whether the handle exists or a consumer awaits the outcome.
+    /// Whether a handle exists or a consumer awaits the outcome.
     ///
-    /// If neither is the case, only ``Downloader/resumeAll()`` can resume the subscriber.
-    var isReachable: Bool { isHeld || waiter != nil }
+    /// If neither is the case, the subscriber can be resumed only by its URL, or with all others.
+    var isReachable: Bool { handleCount > 0 || waiter != nil }
 
     /// Whether anything awaits the outcome.
     var hasConsumers: Bool { waiter != nil }
@@ -109,9 +109,14 @@ extension QueuedTransfer {
         return takeWaiter()
     }
 
-    /// Records that the subscriber's handle was released.
-    mutating func handleReleased() {
-        isHeld = false
+    /// Records that a handle was created.
+    mutating func addHandle() {
+        handleCount += 1
+    }
+
+    /// Records that a handle was released.
+    mutating func releaseHandle() {
+        handleCount -= 1
     }
 
     /// Creates the identifier of a consumer that awaits the outcome.
@@ -152,7 +157,7 @@ extension QueuedTransfer {
         }
         state.subscribers.continueNumbers(of: waiterNumbers)
         _ = state.subscribers.update(id) { subscriber in
-            subscriber.isHeld = isHeld
+            subscriber.handleCount = Int(handleCount)
             if let waiter { subscriber.waiters.insert(waiter.resume, id: waiter.id) }
             if ending == nil { subscriber.reservedPath = request.destination.path }
         }

@@ -22,10 +22,13 @@ struct TransferKey: Sendable, Hashable {
     init(url: URL, headers: CallerHeaders, identity: String? = nil, account: String? = nil) {
         self.identity = identity
         self.account = account
-        self.url = url.absoluteStringInNormalForm ?? Self.normalForm(of: url)
+        self.url = Self.url(of: url)
         self.headers = headers.publicFields.sortedByName
         secretHeaders = headers.secretFields.sortedByName
     }
+
+    /// Returns the text by which a URL is compared with others: its normal form, without the fragment.
+    static func url(of url: URL) -> String { url.absoluteStringInNormalForm ?? normalForm(of: url) }
 
     /// Returns the normal form of a URL from its components.
     static func normalForm(of url: URL) -> String {

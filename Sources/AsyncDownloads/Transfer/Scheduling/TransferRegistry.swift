@@ -118,9 +118,14 @@ final class TransferRegistry: Sendable {
     }
 
     /// All transfers that have not finished, in the order in which they were started.
-    var transfers: [Transfer] {
-        // Sorted without the lock, because there may be very many.
-        state.withLock { Array($0.byKey.values) + $0.finishing.values }.sorted { $0.number < $1.number }
+    var transfers: [Transfer] { transfers { _ in true } }
+
+    /// Returns the transfers that have not finished and are accepted by `isIncluded`, in the order in which they were
+    /// started.
+    func transfers(where isIncluded: (Transfer) -> Bool) -> [Transfer] {
+        // Filtered and sorted without the lock, because there may be very many.
+        state.withLock { Array($0.byKey.values) + $0.finishing.values }.filter(isIncluded)
+            .sorted { $0.number < $1.number }
     }
 
     /// Whether every transfer has finished.

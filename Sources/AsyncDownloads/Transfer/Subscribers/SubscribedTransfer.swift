@@ -1,6 +1,10 @@
 /// The transfer that a handle is attached to, in this process or in a background session.
 protocol SubscribedTransfer: AnyObject, Sendable {
-    /// Records that the subscriber's handle was released, so that it can no longer be resumed.
+    /// Adds a handle to each subscriber without an outcome whose request is accepted by `isIncluded`.
+    ///
+    /// - Returns: The subscribers, in the order in which they attached.
+    func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle]
+    /// Records that a handle of the subscriber was released.
     func handleReleased(_ id: SubscriberID)
     /// Opens an event stream; that of an observer keeps nothing alive.
     func openStream(_ id: SubscriberID, isObserver: Bool) -> StreamID
@@ -27,3 +31,11 @@ protocol SubscribedTransfer: AnyObject, Sendable {
 }
 
 extension Transfer: SubscribedTransfer {}
+
+/// A handle that was added to a subscriber, and that has to be released once.
+struct AddedHandle: Sendable {
+    let subscriber: SubscriberID
+    let request: DownloadRequest
+    /// Whether the subscriber joined a transfer that had others.
+    let isCoalesced: Bool
+}

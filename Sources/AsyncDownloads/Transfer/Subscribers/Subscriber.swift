@@ -1,4 +1,4 @@
-/// One handle that is attached to a transfer: its request, its undelivered events, and its outcome.
+/// One download that is attached to a transfer: its request, its undelivered events, and its outcome.
 ///
 /// A value without effects: functions return the effects, which are performed when no lock is held.
 struct Subscriber: Sendable {
@@ -7,8 +7,10 @@ struct Subscriber: Sendable {
     let request: DownloadRequest
     let terms: SubscriberTerms
     private(set) var isPaused = false
-    /// Whether the handle still exists.
-    var isHeld = true
+    /// The number of handles that exist.
+    var handleCount = 1
+    /// Whether the subscriber joined a transfer that had others.
+    var isCoalesced = false
     private(set) var outcome: Outcome?
     var buffers = SerialTable<StreamID, EventBuffer>()
     /// The state that observers were last notified of.
@@ -30,16 +32,19 @@ struct Subscriber: Sendable {
         deadline?.start(at: now)
     }
 
+    /// Whether a handle exists.
+    var isHeld: Bool { handleCount > 0 }
+
     /// Whether anything reads the events or awaits the outcome, not counting observers.
     var hasConsumers: Bool {
         !waiters.isEmpty || buffers.firstID { $0.isClaimed && !$0.isObserver } != nil
     }
 
-    /// Whether the subscriber is paused and can be resumed only together with all downloads.
+    /// Whether the subscriber is paused, and nothing refers to it: it can be resumed only by its URL, or with all others.
     var isUnreachable: Bool { isPaused && !isHeld && !hasConsumers }
 
-    /// Whether nothing can refer to the subscriber any more: it has its outcome, its handle was released, and nothing
-    /// reads or awaits.
+    /// Whether nothing can refer to the subscriber any more: it has its outcome, its handles were released, and
+    /// nothing reads or awaits.
     var isForgettable: Bool {
         outcome != nil && !isHeld && waiters.isEmpty && buffers.firstID(where: \.isClaimed) == nil
     }

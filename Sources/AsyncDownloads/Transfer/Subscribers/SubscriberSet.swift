@@ -3,8 +3,8 @@ internal import Foundation
 /// The subscribers of one transfer, and what they demand together.
 ///
 /// Each change updates the demands. Its cost depends on the number of different limits and policies, which is small,
-/// and not on the number of subscribers. A subscriber that has its outcome is removed when its handle and its streams
-/// are released.
+/// and not on the number of subscribers. A subscriber that has its outcome is removed when its handles and its
+/// streams are released.
 struct SubscriberSet: Sendable {
     typealias Outcome = Subscriber.Outcome
 
@@ -202,6 +202,18 @@ struct SubscriberSet: Sendable {
         guard var subscriber = ended.removeValue(forKey: id) else { return nil }
         defer { if !subscriber.isForgettable { ended[id] = subscriber } }
         return body(&subscriber)
+    }
+
+    /// Adds a handle to each subscriber without an outcome whose request is accepted by `isIncluded`.
+    mutating func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle] {
+        var handles: [AddedHandle] = []
+        running.updateAll { id, subscriber in
+            guard isIncluded(subscriber.request) else { return }
+            subscriber.handleCount += 1
+            handles.append(
+                AddedHandle(subscriber: id, request: subscriber.request, isCoalesced: subscriber.isCoalesced))
+        }
+        return handles
     }
 
     /// Emits an event to every subscriber without an outcome; paused ones receive no progress.
