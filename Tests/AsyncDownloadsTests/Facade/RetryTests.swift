@@ -19,8 +19,12 @@ struct RetryTests {
         ]
         for step in steps {
             let time = ManualTimeSource()
-            try await TestEnvironment.with(engine, time: time, configure: { $0.retryPolicy = .never }) {
-                environment async throws in
+            let configure: (inout Downloader.Configuration) -> Void = {
+                $0.retryPolicy = .never
+                // Otherwise, the timer of the first measurement of the rate has the same delay.
+                $0.maximumConnectionsPerTransfer = 1
+            }
+            try await TestEnvironment.with(engine, time: time, configure: configure) { environment async throws in
                 environment.server.serve(Resource(content, script: [step]), at: "/one")
                 if isShared {
                     let report = ConnectionReport(
