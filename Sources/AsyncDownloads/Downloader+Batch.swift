@@ -85,7 +85,7 @@ extension Downloader {
     /// outcomes that haven't been delivered are dropped, and received bytes are kept for later requests. In each case,
     /// this method returns when all child tasks have ended, and with them all calls of `body`.
     ///
-    /// This method requires iOS 17 or macOS 14, as task groups without results do. Before, iterate over a batch.
+    /// On systems before iOS 17 and macOS 14, which lack discarding task groups, iterate over a ``DownloadBatch``.
     ///
     /// - Parameters:
     ///   - requests: The requests, each of which is read when its download can start. The ``DuplicatePolicy`` applies to
@@ -93,8 +93,9 @@ extension Downloader {
     ///   - limit: The maximum number of downloads that wait or run, or whose call of `body` hasn't returned; `nil` for
     ///     twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader apply as well.
     ///   - body: A closure that is called once for each request, when its download has ended. It runs in the child task
-    ///     of the download, on no particular actor, and concurrently with at most `limit - 1` other calls. If the limit is
-    ///     1, the calls are made one after another, in the order of the requests.
+    ///     of the download, on no particular actor, and concurrently with at most `limit - 1` other calls. A closure that
+    ///     changes a user interface is marked with `@MainActor`. If the limit is 1, the calls are made one after another,
+    ///     in the order of the requests.
     /// - Throws: The first error that `body` throws, or a ``DownloadError`` with the code
     ///   ``DownloadError/Code/cancelled`` if the task is canceled. A canceled call never returns normally.
     @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
@@ -159,13 +160,14 @@ extension Downloader {
         to group: inout ThrowingDiscardingTaskGroup<any Error>, limit: Int?,
         _ body: @escaping @Sendable (BatchOutcome) async throws -> Void, next: () async -> DownloadRequest?
     ) async {
+        let limit = batchLimit(limit)
         // A group that discards results doesn't report when a child task ends, so each child task does.
         let (ends, ended) = AsyncStream.makeStream(of: Void.self)
         var unread = ends.makeAsyncIterator()
         var startedCount = 0
         while true {
             // The stream is finished when a child task fails, and nothing is read from it after a cancellation.
-            if startedCount >= batchLimit(limit), await unread.next() == nil { return }
+            if startedCount >= limit, await unread.next() == nil { return }
             guard !group.isCancelled, let request = await next() else { return }
             let index = startedCount
             startedCount += 1

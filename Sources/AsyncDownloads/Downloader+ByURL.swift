@@ -1,10 +1,6 @@
 public import struct Foundation.URL
 
 /// The unfinished downloads of one URL.
-///
-/// A URL matches the ``DownloadRequest/url`` of a request if both have the same normal form (RFC 9110, 4.2.3). Fragments
-/// are ignored, and so are the other properties of the request. The targets of redirects and the URLs with which
-/// ``Download/replaceURL(with:)-(FreshURL)`` has replaced the request's don't match.
 extension Downloader {
     /// Returns a new handle for each unfinished download of `url`.
     ///
@@ -44,9 +40,9 @@ extension Downloader {
 
     /// Pauses every unfinished download of `url`, as ``Download/pause()`` does.
     ///
-    /// The received bytes are kept and the event streams stay open. A paused download that has no handle, and that no
-    /// task reads or awaits, ends if memory runs short; see ``MemoryPressurePolicy``. ``downloads(for:)`` describes which
-    /// downloads have the URL.
+    /// The received bytes are kept and the event streams stay open. Like every paused download, one that has no handle and
+    /// that no task reads or awaits may end, for example if memory runs short (``purgePaused(discardingBytes:)``); its
+    /// bytes are kept for the next request. ``downloads(for:)`` describes which downloads have the URL.
     public func pauseDownloads(for url: URL) {
         stopDownloads(for: url) { $0.pause() }
     }

@@ -69,15 +69,6 @@ struct DownloadBatchTests {
     }
 
     @Test
-    func `all or nothing: files are returned in the order of the requests`() async throws {
-        try await TestEnvironment.with { environment async throws in
-            for number in 0..<10 { environment.server.serve(Resource(content), at: "/\(number)") }
-            let files = try await environment.downloader.downloadAll(requests(10, environment))
-            #expect(files.map(\.url.lastPathComponent) == (0..<10).map(String.init))
-        }
-    }
-
-    @Test
     func `all or nothing: a failure cancels the other downloads and keeps their bytes`() async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
@@ -95,18 +86,6 @@ struct DownloadBatchTests {
             #expect(error?.statusCode == 404)
             _ = try await environment.downloader.download(environment.request("/0", to: "0"))
             #expect(environment.server.requests(at: "/0").map(offset(of:)) == [0, 60_000])
-        }
-    }
-
-    @Test
-    func `all or nothing: canceling the parent task throws a cancellation error`() async throws {
-        try await TestEnvironment.with { environment async throws in
-            environment.server.serve(Resource(content, script: [[.holdHead]]), at: "/0")
-            let task = Task { try await environment.downloader.downloadAll(requests(1, environment)) }
-            _ = await environment.server.requests(at: "/0", reaching: 1)
-            task.cancel()
-            let error = await #expect(throws: DownloadError.self) { try await task.value }
-            #expect(error?.code == .cancelled)
         }
     }
 }
