@@ -39,6 +39,25 @@ struct DemoCheck: Sendable, Hashable {
             let paused = observations.first?.pausedAt.first
             isAsPromised = (paused ?? 0) > 0 && paused == offset && requests.last?.status == 206
             summary = "paused at byte \(paused ?? 0), \(resumption) of \(length)"
+        case .releasedFromMemory:
+            let observation = observations.first ?? Observations.DemoObservation()
+            let repeated = sent - length
+            isAsPromised =
+                observation.released == [DemoFile.interruption] && observation.keptOnDisk == DemoFile.interruption
+                && offset == DemoFile.interruption && repeated == 0 && observation.hasRightBytes
+            summary =
+                "\(Units.bytes(observation.released.reduce(0, +))) released from memory at a warning and "
+                + "\(Units.bytes(observation.keptOnDisk)) kept on disk, \(resumption) of \(length), "
+                + "\(Units.bytes(repeated)) requested again"
+        case .canceledMidway:
+            let kept = observations.first?.keptOnDisk ?? 0
+            let resumed = observations.last?.resumedAt.last
+            isAsPromised =
+                observations.count == 2 && kept == DemoFile.interruption && resumed == kept && sent == length
+                && observations.last?.hasRightBytes == true
+            summary =
+                "canceled with \(Units.bytes(kept)) kept, requested again, "
+                + (resumed.map { "resumed at byte \($0) of \(length)" } ?? "not resumed")
         }
         let seen = "the server received \(Units.count(requests.count, "request"))"
         text = "\(demoFile.name.padded(to: 12))\(isAsPromised ? "as promised" : "NOT AS PROMISED"): \(summary); \(seen)"

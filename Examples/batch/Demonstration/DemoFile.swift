@@ -7,7 +7,7 @@ internal import LoopbackServer
 struct DemoFile: Sendable {
     /// A behavior that a special file demonstrates.
     enum Part: Sendable, Hashable, CaseIterable {
-        case connectionLost, busy, sharedTransfer, pausedMidway
+        case connectionLost, busy, sharedTransfer, pausedMidway, releasedFromMemory, canceledMidway
     }
 
     let name: String
@@ -15,7 +15,7 @@ struct DemoFile: Sendable {
     var part: Part?
     var faults: [Fault] = []
 
-    /// The offset at which the connection is lost or the download is paused.
+    /// The offset at which the connection is lost, or the download is paused or canceled.
     ///
     /// It is less than 8 MiB, because an engine may request segments of that length.
     static let interruption: Int64 = 4 << 20
@@ -29,6 +29,18 @@ struct DemoFile: Sendable {
             return special(content) ?? DemoFile(name: String(format: "file-%02d.bin", index + 1), content: content)
         }
     }()
+
+    /// The file that is downloaded into memory, released from memory during a pause, and continued.
+    static let released = stalled("memory.bin", part: .releasedFromMemory, seed: 101)
+
+    /// The file whose download is canceled and requested again.
+    static let canceled = stalled("cancel.bin", part: .canceledMidway, seed: 102)
+
+    private static func stalled(_ name: String, part: Part, seed: UInt64) -> DemoFile {
+        DemoFile(
+            name: name, content: Content(seed: seed, length: 2 * interruption), part: part,
+            faults: [.stall(after: interruption)])
+    }
 
     private static func special(_ content: Content) -> DemoFile? {
         switch content.length {

@@ -38,18 +38,29 @@ struct Demonstration: Sendable {
         let toPause = DemoFile.all.first { $0.part == .pausedMidway }
         let observations = Observations(idToPause: toPause.flatMap { ids($0).first })
         try await download(items, directory, observations)
-        return DemoFile.all.compactMap { demoFile in
+        func check(_ demoFile: DemoFile, _ observations: [Observations.DemoObservation]) -> DemoCheck? {
             demoFile.part.map { part in
                 DemoCheck(
-                    part, of: demoFile, observations: ids(demoFile).map { observations[$0] },
-                    requests: server.requests(at: demoFile.name), sent: server.bodyBytesSent(at: demoFile.name))
+                    part, of: demoFile, observations: observations, requests: server.requests(at: demoFile.name),
+                    sent: server.bodyBytesSent(at: demoFile.name))
             }
         }
+        let checks = DemoFile.all.map { check($0, ids($0).map { observations[$0] }) }
+        let handles = HandleDemonstration(configuration: configuration, server: server, directory: directory)
+        return
+            (checks + [
+                check(.released, [try await handles.releaseFromMemory()]),
+                check(.canceled, try await handles.cancelAndRepeat()),
+            ]).compactMap { $0 }
+    }
+
+    private var configuration: Downloader.Configuration {
+        var configuration = Downloader.Configuration()
+        if let engine { configuration.transport = engine.transport }
+        return configuration
     }
 
     private func download(_ items: [Item], _ directory: URL, _ observations: Observations) async throws {
-        var configuration = Downloader.Configuration()
-        if let engine { configuration.transport = engine.transport }
         let session = Session(
             downloader: Downloader(configuration: configuration), window: items.count,
             console: makeConsole(items.count)

@@ -9,6 +9,12 @@ final class Observations: Sendable {
         var retryStatus: Int?
         var pausedAt: [Int64] = []
         var fetched: Int64 = 0
+        /// The numbers of bytes that were released from memory.
+        var released: [Int64] = []
+        /// The number of bytes that were on disk after a release from memory or after a cancellation.
+        var keptOnDisk: Int64 = 0
+        /// Whether the finished file has the bytes of the server's resource.
+        var hasRightBytes = false
     }
 
     private let observations = Mutex<[Int: DemoObservation]>([:])
@@ -41,11 +47,15 @@ final class Observations: Sendable {
 }
 
 extension Observations.DemoObservation {
-    fileprivate mutating func take(_ event: DownloadEvent, fetched: Int64) {
+    /// Records an event.
+    mutating func take(_ event: DownloadEvent, fetched: Int64) {
         self.fetched = fetched
         switch event {
         case .resumed(let offset): resumedAt.append(offset)
         case .paused(let received): pausedAt.append(received)
+        case .released(let count, let isOnDisk):
+            released.append(count)
+            if isOnDisk { keptOnDisk += count }
         case .retrying(_, let delay, let error):
             retryDelays.append(delay)
             retryStatus = error.statusCode

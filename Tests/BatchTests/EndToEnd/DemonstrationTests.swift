@@ -10,8 +10,16 @@ internal import Testing
             let end = try await CommandRun(["--engine", engine], in: folder).end()
             #expect(end.status == 0, "\(end.error)")
             #expect(end.output.isEmpty)
-            #expect(end.error.components(separatedBy: "as promised").count == 5, "\(end.error)")
+            #expect(end.error.components(separatedBy: "as promised").count == 7, "\(end.error)")
             #expect(end.error.contains("21 of 21 files finished"))
+            #expect(
+                end.error.contains(
+                    "memory.bin  as promised: 4.0 MiB released from memory at a warning and 4.0 MiB kept on disk, "
+                        + "resumed at byte 4194304 of 8388608, 0 B requested again; the server received 2 requests"))
+            #expect(
+                end.error.contains(
+                    "cancel.bin  as promised: canceled with 4.0 MiB kept, requested again, "
+                        + "resumed at byte 4194304 of 8388608; the server received 2 requests"))
             #expect(try folder.names().isEmpty)
         }
     }
