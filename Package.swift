@@ -93,6 +93,7 @@ let package = Package(
             name: "benchmark",
             dependencies: [
                 "AsyncDownloads",
+                "ConformanceRows",
                 "LoopbackServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -107,6 +108,10 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        // The conformance tables, which the tests and `benchmark faults` use.
+        .target(
+            name: "ConformanceRows", dependencies: ["AsyncDownloads", "LoopbackServer"], path: "Tests/ConformanceRows",
+            swiftSettings: settings),
         // A transfer service for the tests of background sessions, and a client of it that the tests end at any moment.
         .target(
             name: "ScriptedDaemon", dependencies: ["AsyncDownloads"], path: "Tests/ScriptedDaemon",
@@ -117,7 +122,8 @@ let package = Package(
         .testTarget(
             name: "AsyncDownloadsTests",
             dependencies: [
-                "AsyncDownloads", "LoopbackServer", "ScriptedDaemon", "TestSupport", "background-client",
+                "AsyncDownloads", "ConformanceRows", "LoopbackServer", "ScriptedDaemon", "TestSupport",
+                "background-client",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -133,7 +139,9 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "BenchmarkTests", dependencies: ["benchmark", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "BenchmarkTests", dependencies: ["benchmark", "ConformanceRows", "LoopbackServer", "TestSupport"],
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,3 +1,4 @@
+import ConformanceRows
 import Foundation
 import TestSupport
 import Testing
@@ -61,10 +62,7 @@ struct RuleCoverageTests {
         Proof("Storage/Disk/TwoOwnersTests.swift", [50]),
     ]
 
-    private static let rows: [Scenario] =
-        Scenario.plain + Scenario.changes + Scenario.lies + Scenario.bodies + Scenario.statuses
-        + Scenario.sequences
-        + Scenario.windows
+    private static let rows = ScenarioGroup.allCases.flatMap(\.rows)
 
     private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -96,7 +94,7 @@ struct RuleCoverageTests {
     @Test
     func `each rule that sources and tests cite is in the document`() throws {
         let documented = Set(try Self.documentedRules())
-        for folder in ["Sources/AsyncDownloads", "Tests/AsyncDownloadsTests"] {
+        for folder in ["Sources/AsyncDownloads", "Tests/AsyncDownloadsTests", "Tests/ConformanceRows"] {
             let path = Self.root.appending(path: folder).path
             let files = try #require(FileManager.default.enumerator(atPath: path))
             for case let file as String in files where file.hasSuffix(".swift") {

@@ -1,12 +1,13 @@
-import AsyncDownloads
-import LoopbackServer
+#if ServerStack
+internal import AsyncDownloads
+internal import LoopbackServer
 
 extension Scenario {
     /// Files that consist of several segments, on engines that fetch segments.
     ///
     /// The rules for several connections to one file (rules 8, 21, 52 and 53) are proven with the segments that one
     /// connection fetches in succession.
-    static let windows: [Scenario] = [
+    package static let windows: [Scenario] = [
         windowed(
             [8, 23], "a whole body in response to a segment is ended, and one exchange requests the rest",
             [.ignoreRange]
@@ -56,9 +57,12 @@ extension Scenario {
             rules: rules, name: name, resource: Resource(long, entityTag: tag, script: [[], second]),
             outcome: .file(long))
         change(&scenario)
-        for engine in Engine.allCases where engine.asksForRestAtOnce {
-            scenario.impossible[engine] = "The engine requests all remaining bytes at once and does not use segments."
-        }
+        let reason = "The engine requests all remaining bytes at once and does not use segments."
+        scenario.impossible[.httpClient] = reason
+        #if !canImport(FoundationNetworking)
+        scenario.impossible[.urlSession] = reason
+        #endif
         return scenario
     }
 }
+#endif

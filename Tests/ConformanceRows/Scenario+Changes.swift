@@ -1,9 +1,10 @@
-import AsyncDownloads
-import LoopbackServer
+#if ServerStack
+internal import AsyncDownloads
+internal import LoopbackServer
 
 extension Scenario {
     /// Objects that change, and servers that ignore ranges or conditions.
-    static let changes: [Scenario] = [
+    package static let changes: [Scenario] = [
         Scenario(
             rules: [22, 8, 27, 52], name: "an object that has changed restarts",
             resource: interrupted([.replaceContent(changed, entityTag: "\"v2\"")]), outcome: .file(changed),
@@ -100,3 +101,4 @@ extension Scenario {
             restarts: [.contentChanged]),
     ]
 }
+#endif

@@ -1,9 +1,10 @@
-import AsyncDownloads
-import LoopbackServer
+#if ServerStack
+internal import AsyncDownloads
+internal import LoopbackServer
 
 extension Scenario {
     /// Several faults in succession.
-    static let sequences: [Scenario] = [
+    package static let sequences: [Scenario] = [
         Scenario(
             rules: [19], name: "several parts that are shorter than requested are appended",
             resource: interrupted([.shortRange(20_000)], then: [.shortRange(1)], [.shortRange(70_000)]),
@@ -43,3 +44,4 @@ extension Scenario {
             ]), outcome: .file(content), offsets: [0, 0, 0, cut, cut], resumptions: [cut]),
     ]
 }
+#endif

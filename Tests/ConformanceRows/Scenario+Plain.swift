@@ -1,9 +1,10 @@
-import AsyncDownloads
-import LoopbackServer
+#if ServerStack
+internal import AsyncDownloads
+internal import LoopbackServer
 
 extension Scenario {
     /// Correct servers, and servers that interrupt a body.
-    static let plain: [Scenario] = [
+    package static let plain: [Scenario] = [
         Scenario(
             rules: [29], name: "a body of known length completes", resource: Resource(content, entityTag: tag),
             outcome: .file(content), offsets: [0]),
@@ -80,3 +81,4 @@ extension Scenario {
         },
     ]
 }
+#endif

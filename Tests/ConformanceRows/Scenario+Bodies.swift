@@ -1,9 +1,10 @@
-import AsyncDownloads
-import LoopbackServer
+#if ServerStack
+internal import AsyncDownloads
+internal import LoopbackServer
 
 extension Scenario {
     /// Bodies that are truncated, coded, or too long.
-    static let bodies: [Scenario] = [
+    package static let bodies: [Scenario] = [
         Scenario(
             rules: [29], name: "a download resumes after a connection reset",
             resource: Resource(content, entityTag: tag, script: [[.cut(after: cut, .reset)]]),
@@ -84,3 +85,4 @@ extension Scenario {
         .extraBytes(10),
     ]
 }
+#endif

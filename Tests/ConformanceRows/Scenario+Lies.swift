@@ -1,9 +1,10 @@
-import AsyncDownloads
-import LoopbackServer
+#if ServerStack
+internal import AsyncDownloads
+internal import LoopbackServer
 
 extension Scenario {
     /// Partial responses that must not be trusted.
-    static let lies: [Scenario] = [
+    package static let lies: [Scenario] = [
         rejected([14], "a part without Content-Range", .contentRange(nil)),
         rejected([14], "a part with a malformed Content-Range", .contentRange("bytes what")),
         rejected(
@@ -49,3 +50,4 @@ extension Scenario {
             outcome: .file(content), offsets: [0, cut, cut], resumptions: [cut])
     }
 }
+#endif

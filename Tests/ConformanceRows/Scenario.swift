@@ -1,10 +1,10 @@
-import AsyncDownloads
-import LoopbackServer
-import Testing
+#if ServerStack
+package import AsyncDownloads
+package import LoopbackServer
 
 /// A row of the conformance tables: the behavior of a server and the expected outcome on every engine.
-struct Scenario: Sendable, CustomTestStringConvertible {
-    enum Outcome: Sendable {
+package struct Scenario: Sendable {
+    package enum Outcome: Sendable {
         /// The file contains this content, byte for byte.
         case file(Content)
         /// The file contains these coded bytes, or the content if the engine decodes it.
@@ -14,24 +14,22 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     }
 
     /// The numbers of the rules of resumption that the row proves.
-    var rules: [Int]
-    var name: String
-    var resource: Resource
-    var outcome: Outcome
+    package var rules: [Int]
+    package var name: String
+    package var resource: Resource
+    package var outcome: Outcome
     /// The first position that each request asks for; `nil` if it is irrelevant or differs between engines.
-    var offsets: [Int64]?
+    package var offsets: [Int64]?
     /// The reasons of the restarts; `nil` if they depend on how much the engine has read.
-    var restarts: [RestartReason]? = []
+    package var restarts: [RestartReason]? = []
     /// The offsets at which the server confirmed a resumption; `nil` if they depend on how much the engine has read.
-    var resumptions: [Int64]? = []
+    package var resumptions: [Int64]? = []
     /// The number of requests for remaining bytes without a condition, on engines that request all of these at once.
     ///
     /// See rule 34.
-    var unconditionalCount = 0
+    package var unconditionalCount = 0
     /// The engines on which the row can't run, with the platform's reason.
-    var impossible: [Engine: String] = [:]
-
-    var testDescription: String { "rules \(rules.map(String.init).joined(separator: ", ")): \(name)" }
+    package var impossible: [Downloader.TransportChoice: String] = [:]
 }
 
 extension Scenario {
@@ -52,7 +50,7 @@ extension Scenario {
     }
 
     /// Every validator that the resource has at any time, as a client may send it back.
-    var validators: Set<String> {
+    package var validators: Set<String> {
         var validators: [String?] = [resource.entityTag ?? resource.lastModified]
         for case .replaceContent(_, let tag, let date) in resource.script.flatMap(\.faults) {
             validators += [tag, date]
@@ -76,3 +74,4 @@ extension Scenario {
         return copy
     }
 }
+#endif
