@@ -7,6 +7,8 @@ struct Benchmark: AsyncParsableCommand {
         commandName: "benchmark",
         abstract: "Measures the library with local servers.",
         discussion: "Without a subcommand, the library is measured beside other programs (compare).",
-        subcommands: [CompareCommand.self, ScaleCommand.self, SoakCommand.self, FetchCommand.self],
+        subcommands: [
+            CompareCommand.self, FaultsCommand.self, ScaleCommand.self, SoakCommand.self, FetchCommand.self,
+        ],
         defaultSubcommand: CompareCommand.self)
 }

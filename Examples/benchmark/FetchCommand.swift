@@ -34,6 +34,9 @@ struct FetchCommand: AsyncParsableCommand {
     @Flag(help: "Adds a handle of each download whose events are not read.")
     var unread = false
 
+    @Flag(help: "Retries failed attempts without a delay.")
+    var retryAtOnce = false
+
     @Flag(help: "Uses the HTTP engine without the library.")
     var bare = false
 
@@ -49,7 +52,8 @@ struct FetchCommand: AsyncParsableCommand {
     var options: FetchOptions {
         FetchOptions(
             jobs: jobs, connections: connections, durability: durability, sha256: sha256, rootFile: rootFile,
-            limitRate: limitRate, subscribers: subscribers, hasUnreadHandle: unread, isBare: bare)
+            limitRate: limitRate, subscribers: subscribers, hasUnreadHandle: unread, retriesAtOnce: retryAtOnce,
+            isBare: bare)
     }
 
     func run() async throws {
@@ -75,6 +79,8 @@ struct FetchOptions: Sendable, Hashable {
     var limitRate: Int64?
     var subscribers = 1
     var hasUnreadHandle = false
+    /// Whether failed attempts are retried without a delay.
+    var retriesAtOnce = false
     var isBare = false
 
     /// The command line of the options, without the list.
@@ -91,6 +97,7 @@ struct FetchOptions: Sendable, Hashable {
         add("--limit-rate", limitRate)
         if subscribers != 1 { add("--subscribers", subscribers) }
         if hasUnreadHandle { arguments.append("--unread") }
+        if retriesAtOnce { arguments.append("--retry-at-once") }
         if isBare { arguments.append("--bare") }
         return arguments
     }

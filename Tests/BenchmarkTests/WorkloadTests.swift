@@ -47,7 +47,7 @@ struct WorkloadTests {
             FetchOptions(), FetchOptions(jobs: 3, isBare: true),
             FetchOptions(
                 jobs: 1, connections: 2, durability: .powerLoss, sha256: "00", rootFile: "/a b", limitRate: 5,
-                subscribers: 100, hasUnreadHandle: true),
+                subscribers: 100, hasUnreadHandle: true, retriesAtOnce: true),
         ] {
             #expect(try FetchCommand.parse(["list"] + options.arguments).options == options)
         }

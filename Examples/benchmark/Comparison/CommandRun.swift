@@ -41,11 +41,51 @@ struct CommandRun: Sendable, Hashable, Codable {
         return String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
     }
 
+    /// Runs a command, and returns its exit status; nil if it was ended because it ran longer than the limit.
+    ///
+    /// - Parameter directory: The directory for the temporary files of the command.
+    static func status(
+        of command: [String], in directory: TemporaryDirectory, limit: Duration
+    ) async throws -> Int32? {
+        let (process, ends) = try start(
+            command, output: FileHandle.nullDevice, errors: FileHandle.nullDevice,
+            environment: ["TMPDIR": directory.url.path])
+        let timer = Task { [identifier = process.processIdentifier] in
+            try await Task.sleep(for: limit)
+            // Children inherit blocked signals, and Dispatch's threads block all others.
+            kill(identifier, SIGKILL)
+        }
+        var status: Int32?
+        for await end in ends { status = end }
+        timer.cancel()
+        if case .success = await timer.result { return nil }
+        return status
+    }
+
     /// Runs a command, and returns the peak of its memory.
     @discardableResult
     private static func run(
         _ command: [String], output: Any, errors: Any = FileHandle.nullDevice, environment: [String: String] = [:]
     ) async throws -> Int64? {
+        let (process, ends) = try start(command, output: output, errors: errors, environment: environment)
+        let sampler = Task { [identifier = process.processIdentifier] in
+            var peak: Int64?
+            while !Task.isCancelled {
+                if let bytes = Machine.peakBytes(of: identifier) { peak = max(bytes, peak ?? 0) }
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+            return peak
+        }
+        defer { sampler.cancel() }
+        for await status in ends where status != 0 { throw Failure(command: command, status: status) }
+        sampler.cancel()
+        return await sampler.value
+    }
+
+    /// Starts a command; the stream yields its exit status, or -1 if a signal ended it.
+    private static func start(
+        _ command: [String], output: Any, errors: Any, environment: [String: String]
+    ) throws -> (process: Process, ends: AsyncStream<Int32>) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: command[0])
         process.arguments = Array(command.dropFirst())
@@ -59,18 +99,7 @@ struct CommandRun: Sendable, Hashable, Codable {
             continuation.finish()
         }
         try process.run()
-        let sampler = Task { [identifier = process.processIdentifier] in
-            var peak: Int64?
-            while !Task.isCancelled {
-                if let bytes = Machine.peakBytes(of: identifier) { peak = max(bytes, peak ?? 0) }
-                try? await Task.sleep(for: .milliseconds(10))
-            }
-            return peak
-        }
-        defer { sampler.cancel() }
-        for await status in ends where status != 0 { throw Failure(command: command, status: status) }
-        sampler.cancel()
-        return await sampler.value
+        return (process, ends)
     }
 
     /// The processor time of all children that have ended.

@@ -28,6 +28,7 @@ struct LibraryFetch: Sendable {
                 configuration.maximumConcurrentTransfersPerHost = jobs
             }
             if let durability = options.durability { configuration.durability = durability.policy }
+            if options.retriesAtOnce { configuration.retryPolicy.baseDelay = .zero }
             configuration.bandwidthLimit = options.limitRate
             if let rootFile = options.rootFile {
                 configuration.transport = .httpClient

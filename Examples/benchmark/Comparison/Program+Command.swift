@@ -16,7 +16,7 @@ extension Program {
         }
         let rootFile = workload.isSecure ? server.rootFile.path : nil
         switch self {
-        case .exactRate:
+        case .exactRate, .curlRetry, .wget:
             return nil
         case .library, .bare, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle, .processCrash:
             try write(transfers.map(\.line))

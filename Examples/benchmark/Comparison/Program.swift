@@ -5,7 +5,9 @@ enum Program: String, Sendable, Codable {
     case library = "async-downloads"
     /// The HTTP engine without the library.
     case bare = "bare engine"
-    case curl, wget2, aria2c
+    case curl, wget, wget2, aria2c
+    /// curl with its own retries, each of which starts with the first byte.
+    case curlRetry = "curl --retry"
     /// The computation of the digest without a download.
     case openssl = "openssl dgst"
     /// The library without a checksum.
@@ -24,7 +26,8 @@ enum Program: String, Sendable, Codable {
     /// The command of a program that is not part of this package.
     private var externalCommand: String? {
         switch self {
-        case .curl, .wget2, .aria2c: rawValue
+        case .curl, .wget, .wget2, .aria2c: rawValue
+        case .curlRetry: "curl"
         case .openssl: "openssl"
         case .library, .bare, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle, .processCrash,
             .exactRate:
