@@ -52,7 +52,9 @@ enum Program: String, Sendable, Codable {
             of: [executable, externalCommand == "openssl" ? "version" : "--version"])
         // Further words name libraries, or describe the program.
         let line = output.split(separator: "\n").first ?? ""
-        return line.split(separator: " ", omittingEmptySubsequences: true).prefix { $0 != "-" && $0.first != "(" }
-            .joined(separator: " ")
+        return line.split(separator: " ", omittingEmptySubsequences: true).prefix {
+            $0 != "-" && $0 != "built" && $0.first != "("
+        }
+        .joined(separator: " ")
     }
 }
