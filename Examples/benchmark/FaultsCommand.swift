@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ArgumentParser
 internal import Foundation
 internal import Logging
@@ -36,4 +35,3 @@ struct FaultsCommand: AsyncParsableCommand {
         print(json ? try ScaleReport.encode(report) : report.summary)
     }
 }
-#endif

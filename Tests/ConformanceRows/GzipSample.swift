@@ -1,4 +1,3 @@
-#if ServerStack
 internal import LoopbackServer
 
 /// A content of 1000 bytes, and its gzip coding without compression (RFC 1951, 3.2.4, and RFC 1952, 2.3).
@@ -24,4 +23,3 @@ enum GzipSample {
         (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import LoopbackServer
 
@@ -85,4 +84,3 @@ extension Scenario {
         .extraBytes(10),
     ]
 }
-#endif

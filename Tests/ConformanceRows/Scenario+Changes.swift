@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import LoopbackServer
 
@@ -101,4 +100,3 @@ extension Scenario {
             restarts: [.contentChanged]),
     ]
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import LoopbackServer
 
@@ -50,4 +49,3 @@ extension Scenario {
             outcome: .file(content), offsets: [0, cut, cut], resumptions: [cut])
     }
 }
-#endif

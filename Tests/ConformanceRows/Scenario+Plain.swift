@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import LoopbackServer
 
@@ -81,4 +80,3 @@ extension Scenario {
         },
     ]
 }
-#endif

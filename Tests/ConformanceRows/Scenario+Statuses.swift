@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import LoopbackServer
 
@@ -70,4 +69,3 @@ extension Scenario {
             outcome: .failure(.httpStatus), offsets: [0])
     }
 }
-#endif

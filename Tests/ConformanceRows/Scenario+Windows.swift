@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import LoopbackServer
 
@@ -65,4 +64,3 @@ extension Scenario {
         return scenario
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 package import AsyncDownloads
 package import LoopbackServer
 
@@ -74,4 +73,3 @@ extension Scenario {
         return copy
     }
 }
-#endif

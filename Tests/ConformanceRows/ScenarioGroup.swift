@@ -1,4 +1,3 @@
-#if ServerStack
 /// The groups of the conformance tables.
 package enum ScenarioGroup: String, Sendable, CaseIterable, Codable {
     case plain = "correct servers, and interrupted bodies"
@@ -24,4 +23,3 @@ package enum ScenarioGroup: String, Sendable, CaseIterable, Codable {
         }
     }
 }
-#endif

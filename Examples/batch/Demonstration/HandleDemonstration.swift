@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import Foundation
 internal import LoopbackServer
@@ -82,4 +81,3 @@ extension DownloadProgress {
     /// Whether every byte before the interruption has been received.
     fileprivate var isInterrupted: Bool { receivedByteCount >= DemoFile.interruption }
 }
-#endif

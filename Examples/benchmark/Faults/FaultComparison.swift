@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ConformanceRows
 internal import Foundation
 
@@ -51,4 +50,3 @@ enum FaultComparison {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ConformanceRows
 internal import Foundation
 
@@ -88,4 +87,3 @@ extension FaultReport {
 
     private static func line(_ cells: [String]) -> String { "| \(cells.joined(separator: " | ")) |" }
 }
-#endif

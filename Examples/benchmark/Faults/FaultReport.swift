@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ConformanceRows
 internal import Foundation
 
@@ -53,4 +52,3 @@ struct FaultTally: Sendable, Hashable {
     /// The number of body bytes that were sent for each byte of the right files; nil if there is no such file.
     var costOfRightFiles: Double? { needed > 0 ? Double(sent) / Double(needed) : nil }
 }
-#endif

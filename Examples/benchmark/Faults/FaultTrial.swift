@@ -1,4 +1,3 @@
-#if ServerStack
 internal import ConformanceRows
 internal import Foundation
 internal import LoopbackServer
@@ -67,4 +66,3 @@ extension Resource.Body {
         }
     }
 }
-#endif

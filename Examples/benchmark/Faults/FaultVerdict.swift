@@ -1,4 +1,3 @@
-#if ServerStack
 /// The judgment of what one program made of one bad server.
 enum FaultVerdict: String, Sendable, Hashable, Codable, CaseIterable {
     /// The program reported success, and the file has the right bytes.
@@ -29,4 +28,3 @@ enum FaultVerdict: String, Sendable, Hashable, Codable, CaseIterable {
     /// Whether the program did what a user can expect.
     var isRight: Bool { self == .rightFile || self == .rightError }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServerStack
 internal import Foundation
 
 extension Program {
@@ -60,4 +59,3 @@ extension Program {
         }
     }
 }
-#endif

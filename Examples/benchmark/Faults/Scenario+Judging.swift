@@ -1,4 +1,3 @@
-#if ServerStack
 internal import AsyncDownloads
 internal import ConformanceRows
 internal import LoopbackServer
@@ -46,4 +45,3 @@ extension Scenario {
         runCount < FaultTrial.maximumRunCount && (expectsFile || requestCount < resource.script.count)
     }
 }
-#endif
