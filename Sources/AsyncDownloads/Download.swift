@@ -79,6 +79,9 @@ public final class Download: Sendable {
         }
     }
 
+    /// Whether the download is one of a background session, which remembers its outcome.
+    var isInBackground: Bool { if case .background = source { true } else { false } }
+
     /// The finished file.
     ///
     /// Reading this property waits for the end of the download, across pauses. Canceling the waiting task cancels this
@@ -135,6 +138,19 @@ public final class Download: Sendable {
     /// A file that is being placed at its destination at that moment is kept.
     public func discard() {
         withTransfer { $0.detach($1, DownloadError(.cancelled), keepingBytes: false) }
+    }
+
+    /// Records that the app has received the outcome of a download in a background session, and no longer needs to be
+    /// reminded of it.
+    ///
+    /// ``Downloader/restored()`` returns a download at each launch until its outcome is acknowledged. An outcome is
+    /// acknowledged when ``file`` has returned the file or thrown the error, when a loop over ``events`` has received its
+    /// end, or when a batch has delivered it. Call this method if the app follows the download in another way, such as
+    /// its ``states``.
+    ///
+    /// The method has no effect before the download has ended, after a cancellation, and without a background session.
+    public func acknowledge() {
+        withTransfer { $0.acknowledge($1) }
     }
 
     /// Continues the download from another URL of the same resource.
@@ -203,16 +219,18 @@ extension Download: CustomStringConvertible, CustomReflectable {
 private final class EventStreamLease: Sendable {
     private let transfer: any SubscribedTransfer
     private let subscriber: SubscriberID
+    private let isObserver: Bool
     private let stream: StreamID
 
     init(transfer: any SubscribedTransfer, subscriber: SubscriberID, isObserver: Bool) {
         self.transfer = transfer
         self.subscriber = subscriber
+        self.isObserver = isObserver
         stream = transfer.openStream(subscriber, isObserver: isObserver)
     }
 
     func next() async throws(DownloadError) -> DownloadEvent? {
-        try await transfer.nextEvent(subscriber, stream: stream)
+        try await transfer.nextEvent(subscriber, stream: stream, isObserver: isObserver)
     }
 
     deinit {

@@ -4,11 +4,11 @@ internal import ScriptedDaemon
 
 /// A client of a scripted transfer service, which a test ends at any moment and starts again.
 ///
-///     background-client HOME SERVICE COUNT restore|start
+///     background-client HOME SERVICE COUNT restore|start|observe
 ///
 /// The client wants COUNT files. With `restore`, it first asks for the downloads of earlier processes; with `start`, it
 /// requests every file whose outcome was not reported before. It prints a line for each outcome, and ends after the
-/// last one.
+/// last one. With `observe`, it restores, follows the states of all downloads, and never receives an outcome or ends.
 @main
 enum BackgroundClient {
     private struct Home: Containers {
@@ -56,7 +56,7 @@ enum BackgroundClient {
             configuration: .background(identifier: "client"), backgroundSessions: BackgroundSessions(environment))
         let files = URL(fileURLWithPath: home).appending(path: "files")
         var downloads: [String: Download] = [:]
-        if mode == "restore" {
+        if mode != "start" {
             for restored in try await downloader.restored() {
                 downloads[restored.download.request.url.lastPathComponent] = restored.download
             }
@@ -70,6 +70,14 @@ enum BackgroundClient {
             downloads["\(number)"] = downloader.start(DownloadRequest(from: url, to: file))
         }
         write("ready")
+        if mode == "observe" {
+            await withTaskGroup(of: Void.self) { group in
+                for download in downloads.values { group.addTask { for await _ in download.states {} } }
+            }
+            let (forever, continuation) = AsyncStream.makeStream(of: Void.self)
+            for await _ in forever {}
+            continuation.finish()
+        }
         await withTaskGroup(of: Void.self) { group in
             for (name, download) in downloads {
                 group.addTask {

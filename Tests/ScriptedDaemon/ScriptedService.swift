@@ -23,12 +23,18 @@ package struct ScriptedService: Sendable {
         task.received = received
         task.expected = Int64(Self.content(task.url).count)
         try directory.save(task)
+        try reportProgress(of: task)
+    }
+
+    private func reportProgress(of task: SpoolDirectory.StoredTask) throws {
         var event = SpoolDirectory.StoredEvent(.progressed, description: task.description)
-        (event.received, event.expected) = (received, task.expected)
+        (event.received, event.expected) = (task.received, task.expected)
         try directory.add(event)
     }
 
     /// Finishes a task with a response.
+    ///
+    /// As a real service does, this one reports the bytes of every body as progress, those of an error page as well.
     ///
     /// - Parameters:
     ///   - status: The status of the response; the body of a task that continued is reported as 206.
@@ -51,7 +57,7 @@ package struct ScriptedService: Sendable {
         }
         var event = SpoolDirectory.StoredEvent(.finished, description: task.description)
         event.head = DaemonResponseHead(status: status, headers: fields, url: finalURL ?? task.url)
-        try end(task, event, Data(body))
+        try end(task, event, Data(body), received: content.count)
     }
 
     /// Finishes a task with exactly this response.
@@ -60,7 +66,7 @@ package struct ScriptedService: Sendable {
     ) throws {
         var event = SpoolDirectory.StoredEvent(.finished, description: task.description)
         event.head = DaemonResponseHead(status: status, headers: headers, url: task.url)
-        try end(task, event, body)
+        try end(task, event, body, received: body.count)
     }
 
     /// Ends a task with an error.
@@ -76,13 +82,21 @@ package struct ScriptedService: Sendable {
     }
 
     /// Replaces a task by the event of its end, in one step for those who list tasks, unless it has ended already.
+    ///
+    /// - Parameter received: The number of bytes of a body, which are reported as progress before the end.
     private func end(
-        _ task: SpoolDirectory.StoredTask, _ event: SpoolDirectory.StoredEvent, _ body: Data? = nil
+        _ task: SpoolDirectory.StoredTask, _ event: SpoolDirectory.StoredEvent, _ body: Data? = nil,
+        received: Int = 0
     ) throws {
         try directory.exclusively {
             guard directory.remove(task) else { return }
             var event = event
-            event.file = try body.map(directory.makeFile)
+            if let body {
+                var task = task
+                (task.received, task.expected) = (Int64(received), Int64(received))
+                if received > 0 { try reportProgress(of: task) }
+                event.file = try directory.makeFile(body)
+            }
             try directory.add(event)
         }
     }

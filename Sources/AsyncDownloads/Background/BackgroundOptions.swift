@@ -48,12 +48,14 @@ public struct BackgroundOptions: Sendable, Hashable, Codable {
     /// The maximum number of tasks that are with the system at the same time.
     ///
     /// Thousands of tasks can make the system's transfer service unresponsive. Further downloads wait in the journal
-    /// and are started while the app is in the foreground. Default: 200.
+    /// and are started while the app is in the foreground. Requests fail with ``DownloadError/Code/invalidRequest`` if
+    /// the value is less than 1. Default: 200.
     public var maximumTaskCount = 200
 
     /// The longest time for a transfer, after which the system ends it with ``DownloadError/Code/timedOut``.
     ///
-    /// The system repeats requests on its own within this time. Default: seven days.
+    /// The system repeats requests on its own within this time. Requests fail with
+    /// ``DownloadError/Code/invalidRequest`` if the value is shorter than a second. Default: seven days.
     public var resourceTimeout = Duration.seconds(604_800)
 
     /// The time for which the received bytes of a canceled download are kept for the next request for the resource.
@@ -85,6 +87,18 @@ public struct BackgroundOptions: Sendable, Hashable, Codable {
 }
 
 extension BackgroundOptions {
+    /// The system counts in whole seconds.
+    private static let shortestResourceTimeout = Duration.seconds(1)
+
+    /// The reason why no download can be carried out with the options, or `nil` if there is none.
+    var validationError: DownloadError? {
+        if maximumTaskCount < 1 { return DownloadError(.invalidRequest, "maximumTaskCount is less than 1") }
+        if resourceTimeout < Self.shortestResourceTimeout {
+            return DownloadError(.invalidRequest, "resourceTimeout is shorter than a second")
+        }
+        return nil
+    }
+
     /// Returns whether the system's tasks of both options are configured alike.
     ///
     /// The other options are applied by the package, so a change of them doesn't need another session.
@@ -117,19 +131,19 @@ extension BackgroundOptions {
     public init(from decoder: any Decoder) throws {
         self.init()
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        func read<Value: Decodable>(_ key: CodingKeys, into value: inout Value) throws {
-            if let recorded = try container.decodeIfPresent(Value.self, forKey: key) { value = recorded }
-        }
-        try read(.allowsCellularAccess, into: &allowsCellularAccess)
-        try read(.allowsExpensiveNetworkAccess, into: &allowsExpensiveNetworkAccess)
-        try read(.allowsConstrainedNetworkAccess, into: &allowsConstrainedNetworkAccess)
-        try read(.isDiscretionary, into: &isDiscretionary)
-        try read(.sendsLaunchEvents, into: &sendsLaunchEvents)
-        sharedContainerIdentifier = try container.decodeIfPresent(String.self, forKey: .sharedContainerIdentifier)
-        try read(.forceQuitPolicy, into: &forceQuitPolicy)
-        try read(.finalURLPolicy, into: &finalURLPolicy)
-        try read(.maximumTaskCount, into: &maximumTaskCount)
-        try read(.resourceTimeout, into: &resourceTimeout)
-        try read(.abandonedBytesLifetime, into: &abandonedBytesLifetime)
+        try container.read(.allowsCellularAccess, into: &allowsCellularAccess)
+        try container.read(.allowsExpensiveNetworkAccess, into: &allowsExpensiveNetworkAccess)
+        try container.read(.allowsConstrainedNetworkAccess, into: &allowsConstrainedNetworkAccess)
+        try container.read(.isDiscretionary, into: &isDiscretionary)
+        try container.read(.sendsLaunchEvents, into: &sendsLaunchEvents)
+        try container.read(.sharedContainerIdentifier, into: &sharedContainerIdentifier)
+        try container.read(.forceQuitPolicy, into: &forceQuitPolicy)
+        try container.read(.finalURLPolicy, into: &finalURLPolicy)
+        try container.read(.maximumTaskCount, into: &maximumTaskCount)
+        try container.read(.resourceTimeout, into: &resourceTimeout)
+        try container.read(.abandonedBytesLifetime, into: &abandonedBytesLifetime)
+        // An earlier version has accepted values with which no download would ever end.
+        if maximumTaskCount < 1 { maximumTaskCount = Self().maximumTaskCount }
+        if resourceTimeout < Self.shortestResourceTimeout { resourceTimeout = Self().resourceTimeout }
     }
 }

@@ -1,7 +1,7 @@
 /// A small random number generator whose sequence is determined by its seed, so that code that uses it can be tested.
 ///
 /// The algorithm is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-package struct SplitMix64: RandomNumberGenerator, Sendable {
+package struct SplitMix64: RandomNumberGenerator, Sendable, Hashable, Codable {
     private var state: UInt64
 
     package init(seed: UInt64) {

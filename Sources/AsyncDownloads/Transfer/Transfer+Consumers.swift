@@ -1,35 +1,26 @@
 /// The consumers of a subscriber: tasks that await its outcome or read its events.
 extension Transfer {
-    /// Returns the subscriber's outcome, and waits for it if necessary.
-    ///
-    /// If the waiting task is canceled, the subscriber is detached unless it has other consumers.
-    func outcome(of id: SubscriberID) async -> SubscriberSet.Outcome {
-        let waiter =
-            updateQueued { queued, _ in queued.newWaiter() } ?? update { state, _ in state.subscribers.newWaiter() }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer = wait(waiter, of: id) { continuation.resume(returning: $0) }
-                if case .now(let outcome) = answer { continuation.resume(returning: outcome) }
-            }
-        } onCancel: {
-            cancelWait(waiter, of: id)
-        }
+    /// Creates the identifier of a consumer that awaits an outcome.
+    func newWaiter() -> WaiterID {
+        updateQueued { queued, _ in queued.newWaiter() } ?? update { state, _ in state.subscribers.newWaiter() }
     }
 
-    private func wait(
+    /// Adds a consumer that awaits the outcome.
+    func wait(
         _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (SubscriberSet.Outcome) -> Void
     ) -> WaitAnswer {
         if let answer = waitInQueue(QueuedTransfer.Waiter(id: waiter, resume: resume)) { return answer }
         return update { state, decision in
-            // If the task is canceled already, its cancellation handler was called and found no waiter.
-            if Task.isCancelled { return .now(.failure(detachIfUnread(id, &state, &decision))) }
-            if let outcome = state.subscribers[id]?.outcome { return .now(outcome) }
-            _ = state.subscribers.update(id) { $0.waiters.insert(resume, id: waiter) }
-            return .later
+            state.subscribers.wait(waiter, of: id, resume: resume)
+                ?? .now(.failure(detachIfUnread(id, &state, &decision)))
         }
     }
 
-    private func cancelWait(_ waiter: WaiterID, of id: SubscriberID) {
+    /// The outcomes of this process are not remembered.
+    func acknowledge(_ id: SubscriberID) {}
+
+    /// Removes a consumer whose task was canceled, and detaches the subscriber unless it has other consumers.
+    func cancelWait(_ waiter: WaiterID, of id: SubscriberID) {
         if cancelWaitInQueue(waiter) { return }
         update { state, decision in
             let waiting = state.subscribers.update(id) { $0.waiters.remove(waiter) }
@@ -48,15 +39,6 @@ extension Transfer {
             detach(id, DownloadError(.cancelled), &state, &decision, at: now)
         }
         return state.cancellation(of: id)
-    }
-
-    /// Calls `body` once with the subscriber's outcome, possibly before this method returns.
-    ///
-    /// A closure that waits this way counts as a consumer of the subscriber.
-    func whenEnded(_ id: SubscriberID, _ body: @escaping @Sendable (Subscriber.Outcome) -> Void) {
-        let waiter =
-            updateQueued { queued, _ in queued.newWaiter() } ?? update { state, _ in state.subscribers.newWaiter() }
-        if case .now(let outcome) = wait(waiter, of: id, resume: body) { body(outcome) }
     }
 }
 
@@ -82,20 +64,14 @@ extension Transfer {
         }
     }
 
-    /// Returns the stream's next event, or nil at its end.
-    func nextEvent(_ id: SubscriberID, stream: StreamID) async throws(DownloadError) -> DownloadEvent? {
-        let delivery: EventBuffer.Delivery = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let ready = update { state, decision -> EventBuffer.Delivery? in
-                    if Task.isCancelled { return .failure(state.cancellation(of: id)) }
-                    return state.subscribers.nextDelivery(of: id, stream, continuation, &decision.effects)
-                }
-                if let ready { continuation.resume(returning: ready) }
-            }
-        } onCancel: {
-            closeStream(id, stream: stream, cancelled: true)
+    /// Returns the stream's next delivery, or nil if `continuation` is resumed with it later.
+    func nextDelivery(
+        _ id: SubscriberID, stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>
+    ) -> EventBuffer.Delivery? {
+        update { state, decision in
+            if Task.isCancelled { return .failure(state.cancellation(of: id)) }
+            return state.subscribers.nextDelivery(of: id, stream, continuation, &decision.effects)
         }
-        return try delivery.get()
     }
 
     /// Closes a stream that is no longer read.

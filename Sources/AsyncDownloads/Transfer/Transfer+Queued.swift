@@ -95,13 +95,6 @@ extension Transfer {
 // MARK: - Consumers
 
 extension Transfer {
-    /// The answer to a consumer that awaits the outcome.
-    enum WaitAnswer: Sendable {
-        /// The consumer is called later.
-        case later
-        case now(Subscriber.Outcome)
-    }
-
     /// Adds a consumer that awaits the outcome.
     func waitInQueue(_ waiter: QueuedTransfer.Waiter) -> WaitAnswer? {
         updateQueued { queued, _ in

@@ -75,11 +75,11 @@ extension BackgroundCoreTests {
         var core = core([])
         _ = add(1, to: &core, retries: 1)
         _ = core.handle(.failed(core.journal.name(1), .insufficientResources, resumeData: nil))
-        #expect(core.journal[1]?.retryCount == 1)
+        #expect(core.journal[1]?.retries.retriesUsed == 1)
         let name = core.journal.name(1, attempt: 2)
         _ = core.handle(.progressed(name, received: 3, expected: nil))
         _ = core.handle(.failed(name, .userForceQuit, resumeData: "1-2.resume"))
-        #expect(core.journal[1]?.retryCount == 0)
+        #expect(core.journal[1]?.retries.retriesUsed == 0)
     }
 
     @Test func `background 4: a task that another attempt has replaced is canceled`() {

@@ -48,6 +48,42 @@ struct BackgroundRefusalTests {
         #expect(await sessions.handleEvents(for: "app") == false)
     }
 
+    @Test(arguments: [(0, 1.0), (-1, 1), (1, 0.999), (1, -1), (1, 1)])
+    func `options with which no download would end are refused`(count: Int, timeout: Double) async throws {
+        let app = try BackgroundApp()
+        var options = BackgroundOptions()
+        (options.maximumTaskCount, options.resourceTimeout) = (count, .seconds(timeout))
+        let life = app.launch(options: options)
+        let download = life.downloader.start(app.request(1))
+        if count >= 1, timeout >= 1 {
+            try await life.settle()
+            #expect(app.tasks.count == 1)
+        } else {
+            #expect(await download.failure?.code == .invalidRequest)
+            #expect(app.journal == nil && life.daemons.all.isEmpty)
+        }
+        let recorded = try JSONDecoder().decode(BackgroundOptions.self, from: JSONEncoder().encode(options))
+        #expect(recorded.validationError == nil, "an earlier version may have recorded them")
+    }
+
+    @Test(arguments: [nil, "group.one"])
+    func `a directory with the journal of another session is refused, and left as it is`(group: String?) async throws {
+        let app = try BackgroundApp()
+        var options = BackgroundOptions()
+        options.sharedContainerIdentifier = group
+        // The checksums of both identifiers are the same, and so is the name of the directory.
+        let directory = "\(group == nil ? app.home : app.groupHome)/journals/app"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let file = JournalFile(disk: POSIXFileSystem(), path: "\(directory)/journal")
+        let journal = BackgroundJournal(identifier: "another", token: "0123456789abcdef", options: options)
+        try file.write(journal)
+        let life = app.launch(options: options)
+        let request = group == nil ? app.request(1) : app.sharedRequest(1)
+        #expect(await life.downloader.start(request).failure?.code == .journalUnreadable)
+        #expect(try await life.downloader.removeDamagedJournal() == false)
+        #expect(try file.journal() == journal && app.tasks.isEmpty)
+    }
+
     #if !canImport(Darwin)
     @Test func `on Linux, a background configuration fails at start`() async throws {
         let app = try BackgroundApp()

@@ -11,11 +11,13 @@ struct ClientKillTests {
     /// The seeds, and the number of processes that each of them kills.
     ///
     /// The last file is not finished before the last kill, so no seed can end with fewer kills.
-    private static let seeds = 1...20
+    /// The environment variable `ASYNC_DOWNLOADS_KILL_SEEDS` replaces their number.
+    private static let seeds =
+        1...(ProcessInfo.processInfo.environment["ASYNC_DOWNLOADS_KILL_SEEDS"].flatMap(Int.init) ?? 20)
     private static let killsOfSeed = 10
 
     @Test func `two hundred processes are killed`() {
-        #expect(Self.seeds.count * Self.killsOfSeed == 200)
+        #expect(Self.seeds.count * Self.killsOfSeed >= 200)
     }
 
     @Test(arguments: Self.seeds)
@@ -33,10 +35,12 @@ struct ClientKillTests {
         var killCount = 0
         var isDone = false
         while !isDone {
-            let mode = Bool.random(using: &random) ? "restore" : "start"
+            let isLast = killCount == Self.killsOfSeed
+            // A process that only observes receives no outcome, so a later one has to, without another fetch.
+            let modes = isLast ? ["restore", "start"] : ["restore", "start", "observe"]
+            let mode = modes[Int.random(in: modes.indices, using: &random)]
             let client = try ClientProcess([home, service.directory.root.path, "\(count)", mode])
             // The service finishes some tasks, and the process ends after a random number of steps.
-            let isLast = killCount == Self.killsOfSeed
             var stepsLeft = isLast ? Int.max : Int.random(in: 0..<40, using: &random)
             while client.isRunning, stepsLeft > 0 {
                 stepsLeft -= 1
@@ -61,7 +65,8 @@ struct ClientKillTests {
             #expect(isDone || client.wasKilled, "seed \(seed): the client ended early: \(lines)")
             guard isDone || client.wasKilled else { return }
         }
-        // A line may be lost with its process. Then its process has recorded the outcome, or a later one receives it.
+        // A line may be lost with its process. Then its process has recorded the outcome, or a later one receives it. The
+        // outcomes that no process has received are missing here.
         let reported = try FileManager.default.contentsOfDirectory(atPath: "\(home)/reported")
         #expect(Set(reported).union(outcomes).count == count, "seed \(seed): an outcome is missing")
         for number in 1...count {

@@ -6,9 +6,12 @@ internal import Testing
 
 @Suite(.endsWhenHung)
 struct DaemonFailureTests {
-    private func reason(_ domain: String, _ code: Int, _ cancellation: Int? = nil) -> String {
+    private func reason(
+        _ domain: String, _ code: Int, _ cancellation: Int? = nil, underlyingNumber: Int? = nil
+    ) -> String {
         let failure = DaemonFailure(
-            domain: domain, code: code, cancellationReason: cancellation, resumeData: Data([1]))
+            domain: domain, code: code, underlyingNumber: underlyingNumber, cancellationReason: cancellation,
+            resumeData: Data([1]))
         #expect(failure.resumeData == Data([1]), "the resume data is kept with every error")
         if case .transfer(let error) = failure.reason { return error.code.name }
         return "\(failure.reason)"
@@ -29,6 +32,20 @@ struct DaemonFailureTests {
         #expect(reason("another", 1) == "connectionLost")
         #expect(reason(NSURLErrorDomain, NSURLErrorTimedOut) == "timedOut")
         #expect(reason(NSURLErrorDomain, NSURLErrorCannotWriteToFile) == "storageFailure")
+    }
+
+    @Test(arguments: [(ENOSPC, "diskFull"), (EDQUOT, "diskFull"), (EACCES, "storageFailure")])
+    func `a file that the system cannot write is the fault of a full disk if the cause says so`(
+        number: Int32, expected: String
+    ) {
+        #expect(
+            reason(NSURLErrorDomain, NSURLErrorCannotWriteToFile, underlyingNumber: Int(number)) == expected)
+        let cause = NSError(domain: NSPOSIXErrorDomain, code: Int(number))
+        let between = NSError(domain: "another", code: 1, userInfo: [NSUnderlyingErrorKey: cause])
+        let error = NSError(
+            domain: NSURLErrorDomain, code: NSURLErrorCannotWriteToFile, userInfo: [NSUnderlyingErrorKey: between])
+        #expect(DaemonFailure.underlyingNumber(of: error) == Int(number))
+        #expect(DaemonFailure.underlyingNumber(of: cause) == nil)
     }
 
     @Test func `background 13: the resume data of the closure and of the error are the same thing`() {

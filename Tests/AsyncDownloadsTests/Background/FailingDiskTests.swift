@@ -42,6 +42,37 @@ struct FailingDiskTests {
         #expect(app.service.directory.requestCount == (recovery == .otherRequest ? 2 : 1))
     }
 
+    @Test(arguments: [Recovery.timer, .foreground])
+    func `background 15: before the first unlock, placing is deferred`(recovery: Recovery) async throws {
+        let app = try BackgroundApp()
+        try await app.run(1)
+        try app.finishAll()
+        app.lifecycle.enterBackground()
+        let life = app.launch()
+        try await life.settle()
+        life.disk.failRenames(toNamesWith: "/files/", .denied)
+        try await life.deliver()
+        app.time.advance(by: .seconds(10))
+        try await life.settle()
+        #expect(app.placedNames == [] && app.spooledNames == ["1-1.body", "1-1.head"])
+        life.disk.failRenames(toNamesWith: "nothing", .denied)
+        if recovery == .timer { app.time.advance(by: .seconds(10)) } else { app.lifecycle.enterForeground() }
+        try await life.settle()
+        #expect(try await life.restored()["1"]?.condition == .finished)
+        #expect(app.isInPlace(1) && app.spooledNames == [] && app.service.directory.requestCount == 1)
+    }
+
+    @Test func `background 15: a destination that is denied in the foreground is an error`() async throws {
+        let app = try BackgroundApp()
+        let life = app.launch()
+        let download = life.downloader.start(app.request(1))
+        try await life.settle()
+        try app.finishAll()
+        life.disk.failRenames(toNamesWith: "/files/", .denied)
+        try await life.deliver()
+        #expect(await download.failure?.code == .permissionDenied)
+    }
+
     @Test func `background 6: a file whose head cannot be written is used by the process that has the head`()
         async throws
     {

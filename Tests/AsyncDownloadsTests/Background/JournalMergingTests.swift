@@ -32,9 +32,9 @@ struct JournalMergingTests {
 
     @Test func `a record that both have changed has this process's value`() throws {
         var (mine, theirs) = (base, base)
-        mine.update(1) { $0.retryCount = 1 }
-        theirs.update(1) { $0.retryCount = 2 }
-        #expect(mine.merged(with: theirs, since: base)?[1]?.retryCount == 1)
+        mine.update(1) { $0.attempt = 5 }
+        theirs.update(1) { $0.attempt = 6 }
+        #expect(mine.merged(with: theirs, since: base)?[1]?.attempt == 5)
     }
 
     @Test func `one number for two records, and another token, are conflicts`() {

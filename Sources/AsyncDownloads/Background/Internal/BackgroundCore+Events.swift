@@ -21,7 +21,6 @@ extension BackgroundCore {
             expected = expected.map { $0 + offset }
         }
         progress[record.id] = (received, expected)
-        if received > 0 { refreshed.remove(record.id) }
         return record.isPaused ? [] : [.emit(record: record.id, .running(received: received, expected: expected))]
     }
 
@@ -144,21 +143,16 @@ extension BackgroundCore {
         if let ignored { old.insert(ignored) }
         let received = progress[record.id]?.received ?? 0
         let hasProgress = received > record.receivedByteCount
-        func idle(_ record: inout BackgroundRecord) {
-            record.keep(resumeData, received: received)
-            if hasProgress { record.retryCount = 0 }
-        }
+        func idle(_ record: inout BackgroundRecord) -> Bool { record.keep(resumeData, received: received) }
         switch reason {
         case .cancelled where wasCancelled || record.isPaused, .interrupted:
-            journal.update(record.id, idle)
+            if journal.update(record.id, idle) == true { refreshed.remove(record.id) }
             return stopped(record.id, removing: old)
         case .userForceQuit:
             // A caller of this process that has asked for the file since then does not want it paused.
             let pauses = options.forceQuitPolicy == .pause && !asked.contains(record.id)
-            journal.update(record.id) { record in
-                idle(&record)
-                if pauses { record.isPaused = true }
-            }
+            if journal.update(record.id, idle) == true { refreshed.remove(record.id) }
+            if pauses { journal.update(record.id) { $0.isPaused = true } }
             return stopped(record.id, removing: old, pausesHandles: pauses)
         case .notStored(let error):
             return fail(
@@ -178,6 +172,11 @@ extension BackgroundCore {
             return retryOrFail(
                 record.id, DownloadError(.connectionLost, "the system canceled the task"), resumeData: resumeData,
                 removing: old)
+        case .transfer(let error) where error.code == .sessionInUse:
+            // The task has not run, so it has not used up what it was to continue from.
+            return retryOrFail(
+                record.id, error, resumeData: resumeData ?? task.resumeData,
+                removing: resumeData == nil ? [] : old)
         case .transfer(let error):
             // Resume data that cannot be used fails at once, not because of the network, and leaves none behind.
             let mayBeUnusable = !error.isRetryable || resumeData == nil && record.freshStartCount == 0

@@ -29,11 +29,13 @@ extension BackgroundCore {
         let discarded = max(record.receivedByteCount, progress[id]?.received ?? 0)
         progress[id] = nil
         let files = Array(files) + [record.base?.fileName].compactMap { $0 }
+        let now = date.secondsSinceEpoch
         journal.update(id) { record in
             record.base = nil
             record.freshStartCount += 1
             record.stage = .idle(resumeData: nil)
             record.receivedByteCount = 0
+            record.wait(for: .zero, from: now)
         }
         return removal(of: files) + [.emit(record: id, .restarted(reason, discarded: discarded))] + handOver()
     }
@@ -42,23 +44,20 @@ extension BackgroundCore {
     mutating func retryOrFail(
         _ id: Int, _ error: DownloadError, resumeData: String?, removing files: some Sequence<String>
     ) -> [Action] {
-        guard let record = journal[id] else { return removal(of: files) }
-        let received = progress[id]?.received ?? 0
-        let retries = received > record.receivedByteCount ? 0 : record.retryCount
-        guard error.isRetryable, retries < record.resource.maximumRetryCount, !record.openDeliveries.isEmpty else {
-            return fail(id, error, resumeData: resumeData, removing: files)
-        }
-        let delay = RetryPolicy(maximumRetries: record.resource.maximumRetryCount).delay(
-            beforeRetry: retries + 1, jitter: jitter, retryAfter: error.retryAfter)
+        guard var record = journal[id] else { return removal(of: files) }
+        // Bytes that are not kept are no progress, such as those of an error page.
+        if record.keep(resumeData, received: progress[id]?.received ?? 0) { refreshed.remove(id) }
+        let policy = RetryPolicy(maximumRetries: record.resource.maximumRetryCount)
+        guard !record.openDeliveries.isEmpty,
+            let attempt = record.retries.nextAttempt(
+                after: error, policy: policy, received: record.receivedByteCount, limit: record.failureLimit)
+        else { return fail(id, error, resumeData: resumeData, removing: files) }
         progress[id] = nil
-        let now = date.secondsSinceEpoch
-        journal.update(id) { record in
-            record.keep(resumeData, received: received)
-            record.retryCount = retries + 1
-            // The system waits, so that no timer of the app is needed.
-            record.notBefore = now + delay.components.seconds
-        }
-        let event = Event.retrying(attempt: retries + 1, delay: delay, error)
+        // The system waits, so that no timer of the app is needed.
+        let delay = record.wait(for: attempt.delay, from: date.secondsSinceEpoch)
+        let changed = record
+        journal.update(id) { $0 = changed }
+        let event = Event.retrying(attempt: attempt.number, delay: delay, error)
         return removal(of: files) + [.emit(record: id, event)] + handOver()
     }
 
@@ -83,11 +82,27 @@ extension BackgroundCore {
 }
 
 extension BackgroundRecord {
+    /// The number of failures in total, since a caller asked for the file, after which no attempt follows.
+    var failureLimit: Int { 10 * max(1, min(resource.maximumRetryCount, 100)) }
+
+    /// Delays the next task, by a second at least, and returns the delay; the system counts in whole seconds.
+    @discardableResult
+    mutating func wait(for delay: Duration, from now: Int64) -> Duration {
+        let (seconds, fraction) = delay.components
+        let count = max(1, fraction > 0 ? seconds + 1 : seconds)
+        notBefore = now + count
+        return .seconds(count)
+    }
+
     /// Takes the task back, and keeps its resume data, if any, for the next one.
-    mutating func keep(_ resumeData: String?, received: Int64) {
+    ///
+    /// - Returns: Whether the record has more bytes than ever.
+    @discardableResult
+    mutating func keep(_ resumeData: String?, received: Int64) -> Bool {
         if case .handedOver(let task) = stage, resumeData != nil { resumeURL = task.url ?? resource.url }
         if resumeData == nil { resumeURL = nil }
         stage = .idle(resumeData: resumeData)
         receivedByteCount = resumeData == nil ? base?.byteCount ?? 0 : max(receivedByteCount, received)
+        return retries.kept(receivedByteCount)
     }
 }

@@ -49,6 +49,7 @@ extension BackgroundCore {
         journal.update(id) { record in
             record.base = base
             record.receivedByteCount = base.byteCount
+            record.retries.found(base.byteCount)
         }
         return true
     }

@@ -17,9 +17,16 @@ extension BackgroundCore {
         let refused = task.url ?? record.resource.url
         let hasAnother = record.nextURL != refused
         guard hasAnother || refreshable.contains(id) && !refreshed.contains(id) else { return nil }
+        var retries = record.retries
+        guard retries.countFailure(limit: record.failureLimit) else { return nil }
         let discarded = max(record.receivedByteCount, progress[id]?.received ?? 0)
         progress[id] = nil
-        journal.update(id) { $0.keep(nil, received: 0) }
+        let now = date.secondsSinceEpoch
+        journal.update(id) { record in
+            record.retries = retries
+            record.keep(nil, received: 0)
+            record.wait(for: .zero, from: now)
+        }
         var actions = removal(of: files)
         if discarded > 0, task.resumeData != nil {
             actions.append(.emit(record: id, .restarted(.noValidator, discarded: discarded)))

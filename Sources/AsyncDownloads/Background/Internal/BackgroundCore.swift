@@ -36,8 +36,6 @@ package struct BackgroundCore: Sendable {
     package internal(set) var journal: BackgroundJournal
     /// The current time, in seconds since 1970, which the owner sets before an input.
     package var date = HTTPDate(secondsSinceEpoch: 0)
-    /// A number from 0 to 1 for the delay of a retry, which the owner sets before an input.
-    package var jitter = 0.5
     /// Whether the app is in the foreground, where tasks that wait in the journal may be handed over.
     package var isInForeground = true
     /// The received bytes of running tasks.
@@ -52,7 +50,7 @@ package struct BackgroundCore: Sendable {
     package var refreshable: Set<Int> = []
     /// The records that wait for a fresh URL.
     var awaitingURL: Set<Int> = []
-    /// The records whose fresh URL has not led to a byte.
+    /// The records whose fresh URL has not led to a byte that was kept.
     var refreshed: Set<Int> = []
 
     package init(_ journal: BackgroundJournal) {
@@ -65,8 +63,7 @@ package struct BackgroundCore: Sendable {
 
     /// Adds a destination for a resource, to its existing record or to a new one.
     ///
-    /// - Parameter isInPlace: Returns whether a file that an earlier process placed is still there. If it is, it is the
-    ///   outcome, because no handle has received one yet.
+    /// - Parameter isInPlace: Returns whether a file that was placed before is still there. If it is, it is the outcome.
     /// - Returns: The number of the record, and that of the delivery that serves the destination.
     package mutating func add(
         _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool, checksum: String?,
@@ -83,32 +80,26 @@ package struct BackgroundCore: Sendable {
         let (delivery, isIdle) =
             journal.update(id) { record -> (Int, Bool) in
                 let wanted = BackgroundDelivery(
-                    id: (record.deliveries.map(\.id).max() ?? 0) + 1, destination: destination,
-                    choosesName: choosesName, checksum: checksum, maximumByteCount: maximumByteCount)
+                    id: record.lastDelivery + 1, destination: destination, choosesName: choosesName,
+                    checksum: checksum, maximumByteCount: maximumByteCount)
                 let wasIdle = record.openDeliveries.isEmpty
                 let number: Int
-                if let index = record.deliveries.firstIndex(where: { $0.serves(wanted) }) {
-                    // A failure that no handle has received is replaced by the new attempt; a placed file is the
-                    // outcome.
-                    let isDone: Bool
-                    switch record.deliveries[index].outcome {
-                    case .placed(let path, let info): isDone = isInPlace(path, info)
-                    case .failed: isDone = false
-                    case nil: isDone = true
-                    }
-                    if !isDone {
-                        record.deliveries[index].outcome = nil
-                        record.deliveries[index].chosenPath = nil
-                    }
+                let index = record.deliveries.firstIndex { $0.serves(wanted) }
+                if let index, record.deliveries[index].isOutcome(ofNewRequest: isInPlace) {
+                    // The app waits for it again.
+                    record.deliveries[index].acknowledgedAt = nil
                     number = record.deliveries[index].id
                 } else {
+                    // The number is a new one, because a handle may still receive, and acknowledge, the former outcome.
+                    if let index { record.deliveries.remove(at: index) }
                     record.deliveries.append(wanted)
+                    record.lastDelivery = wanted.id
                     number = wanted.id
                 }
                 if wasIdle, !record.openDeliveries.isEmpty {
                     // The intent of the caller counts again after a failure, a cancellation, or for a new record.
                     record.isPaused = isPaused
-                    (record.freshStartCount, record.retryCount, record.notBefore) = (0, 0, nil)
+                    record.refillRetries()
                     record.resource = resource
                 } else if !isPaused {
                     record.isPaused = false
@@ -154,7 +145,7 @@ package struct BackgroundCore: Sendable {
         guard isPaused else {
             requested.insert(id)
             asked.insert(id)
-            journal.update(id) { ($0.freshStartCount, $0.retryCount, $0.notBefore) = (0, 0, nil) }
+            journal.update(id) { $0.refillRetries() }
             return [.emit(record: id, .waiting)] + handOver()
         }
         asked.remove(id)
@@ -170,9 +161,21 @@ package struct BackgroundCore: Sendable {
         return abandonIfUnneeded(id, keepingBytes: keepingBytes)
     }
 
-    /// Removes a delivery whose outcome was reported.
+    /// Records that the app has received the outcome of a delivery.
+    ///
+    /// A placed file is remembered for some time, so that the same request finds it: the process may end before the app
+    /// has recorded what it has received.
     package mutating func acknowledge(_ delivery: Int, of id: Int) -> [Action] {
-        journal.update(id) { $0.deliveries.removeAll { $0.id == delivery && $0.outcome != nil } }
+        let now = date.secondsSinceEpoch
+        journal.update(id) { record in
+            guard let index = record.deliveries.firstIndex(where: { $0.id == delivery }) else { return }
+            switch record.deliveries[index].outcome {
+            case .placed: record.deliveries[index].acknowledgedAt = now
+            case .failed: record.deliveries.remove(at: index)
+            case nil: break
+            }
+        }
+        journal.removeSurplusDeliveries()
         return abandonIfUnneeded(id, keepingBytes: true)
     }
 
@@ -180,28 +183,29 @@ package struct BackgroundCore: Sendable {
         guard let record = journal[id], record.openDeliveries.isEmpty else { return [] }
         if record.isHandedOver {
             guard keepingBytes else {
-                journal.remove(id)
+                let cancel = cancelTask(of: record)
+                journal.removeBytes(of: id)
                 forget(id)
-                return cancelTask(of: record) + [.removeFiles(Array(record.fileNames))] + handOver()
+                return cancel + [.removeFiles(Array(record.fileNames))] + handOver()
             }
             journal.update(id) { $0.isPaused = true }
             markAbandoned(id)
             asked.remove(id)
             return cancelTask(of: record)
         }
-        guard record.deliveries.isEmpty, !keepingBytes || !record.hasUsefulBytes else {
+        guard !record.isPending, !keepingBytes || !record.hasUsefulBytes else {
             markAbandoned(id)
             return []
         }
-        journal.remove(id)
+        if record.deliveries.isEmpty || record.hasUsefulBytes { journal.removeBytes(of: id) }
         forget(id)
-        return [.removeFiles(Array(record.fileNames))]
+        return removal(of: record.fileNames)
     }
 
     /// Records when the last delivery left, after which the bytes are kept for a limited time.
     private mutating func markAbandoned(_ id: Int) {
         let now = date.secondsSinceEpoch
-        journal.update(id) { if $0.deliveries.isEmpty, $0.abandonedAt == nil { $0.abandonedAt = now } }
+        journal.update(id) { if !$0.isPending, $0.abandonedAt == nil { $0.abandonedAt = now } }
     }
 
     mutating func cancelTask(of record: BackgroundRecord) -> [Action] {
@@ -225,7 +229,26 @@ package struct BackgroundCore: Sendable {
     }
 }
 
+extension BackgroundDelivery {
+    /// Returns whether a new request for the same file is served by this delivery.
+    ///
+    /// A failure that the app has not received is replaced by the new attempt, and so is a file that is gone.
+    fileprivate func isOutcome(ofNewRequest isInPlace: (ContainerPath, BackgroundBodyInfo) -> Bool) -> Bool {
+        switch outcome {
+        case .placed(let path, let info): isInPlace(path, info)
+        case .failed: false
+        case nil: true
+        }
+    }
+}
+
 extension BackgroundRecord {
+    /// Permits as many failures as at first, because a caller has asked for the file.
+    mutating func refillRetries() {
+        (freshStartCount, notBefore) = (0, nil)
+        retries.refill(found: receivedByteCount)
+    }
+
     /// Whether a later request for the resource would continue from what the record has.
     var hasUsefulBytes: Bool {
         switch stage {

@@ -19,7 +19,7 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
         func hash(into hasher: inout Hasher) {}
     }
 
-    private enum CodingKeys: String, CodingKey {
+    enum CodingKeys: String, CodingKey {
         case identifier = "identifier"
         case token = "token"
         case generations = "generations"
@@ -48,6 +48,17 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
         generations = [Generation(number: 0, options: options)]
     }
 
+    /// Creates a journal from its recorded values.
+    init(
+        identifier: String, token: String, generations: [Generation], records: [BackgroundRecord], lastNumber: Int?
+    ) {
+        self.identifier = identifier
+        self.token = token
+        self.generations = generations
+        self.records = records.sorted { $0.id < $1.id }
+        self.lastNumber = max(lastNumber ?? 0, records.map(\.id).max() ?? 0)
+    }
+
     /// The generation in which new tasks are started.
     package var current: Generation {
         guard let last = generations.last else { preconditionFailure("a journal has no generation") }
@@ -55,7 +66,9 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     }
 
     /// Whether nothing would be lost if the journal were removed.
-    package var isEmpty: Bool { records.isEmpty }
+    ///
+    /// Without the files that the app has received already, a request would only fetch one of them again.
+    package var isEmpty: Bool { records.allSatisfy { !$0.isPending && !$0.deliveries.isEmpty && !$0.hasUsefulBytes } }
 
     package subscript(id: Int) -> BackgroundRecord? {
         index(of: id).map { records[$0] }
@@ -93,7 +106,9 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     mutating func add(_ resource: BackgroundResource) -> Int {
         lastNumber += 1
         revision.number += 1
-        records.append(BackgroundRecord(id: lastNumber, resource: resource))
+        // The delays of different journals and records differ.
+        let seed = (UInt64(token, radix: 16) ?? 0) ^ UInt64(lastNumber)
+        records.append(BackgroundRecord(id: lastNumber, resource: resource, seed: seed))
         return lastNumber
     }
 

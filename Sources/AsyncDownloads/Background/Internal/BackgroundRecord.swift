@@ -28,8 +28,10 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     package let id: Int
     /// The requested resource.
     package var resource: BackgroundResource
-    /// The destinations that still need the file, or whose outcome no handle has received yet.
+    /// The destinations that still need the file, whose outcome the app has not received yet, or which have the file.
     package var deliveries: [BackgroundDelivery] = []
+    /// The highest number of a delivery that was used.
+    package var lastDelivery = 0
     /// The generation of the session that has the task.
     package var generation = 0
     /// The number of the last task.
@@ -39,8 +41,8 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     package var isPaused = false
     /// The number of times that the download started anew because its bytes or its task were lost.
     package var freshStartCount = 0
-    /// The number of failed attempts since the last received byte.
-    package var retryCount = 0
+    /// The failures that the download has left, which bytes that were kept renew.
+    var retries: RetryBudget
     /// The time before which the next task does not start, in seconds since 1970.
     package var notBefore: Int64?
     /// The number of received bytes at the last change of the stage.
@@ -54,13 +56,17 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     /// The time from which no download needed the record, in seconds since 1970.
     package var abandonedAt: Int64?
 
-    package init(id: Int, resource: BackgroundResource) {
+    package init(id: Int, resource: BackgroundResource, seed: UInt64 = 0) {
         self.id = id
         self.resource = resource
+        retries = RetryBudget(seed: seed)
     }
 
     /// The deliveries that have no outcome.
     var openDeliveries: [BackgroundDelivery] { deliveries.filter { $0.outcome == nil } }
+
+    /// Whether the app waits for a file, or has not received an outcome.
+    var isPending: Bool { deliveries.contains { $0.acknowledgedAt == nil } }
 
     /// The URL of a task that starts at the first byte.
     var nextURL: String { freshURL ?? resource.url }
@@ -164,6 +170,10 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
     /// The path that was chosen in the directory, recorded before the file gets its name.
     package var chosenPath: ContainerPath?
     package var outcome: Outcome?
+    /// The time at which the app has received the placed file, in seconds since 1970.
+    ///
+    /// The delivery is kept for some time, so that the same request finds the file.
+    package var acknowledgedAt: Int64?
 
     package init(
         id: Int, destination: ContainerPath, choosesName: Bool = false, checksum: String? = nil,
@@ -218,12 +228,22 @@ package struct BackgroundBodyInfo: Sendable, Hashable, Codable {
     package var entityTag: String?
     package var lastModified: String?
     package var suggestedName: String?
+    /// The inode number of a placed file.
+    package var inode: UInt64?
+    /// The time of the last modification of a placed file, in nanoseconds since 1970.
+    package var modificationTime: Int64?
     /// The digest that the server stated, as `algorithm=hex`.
     package var serverDigest: String?
 
     package init(byteCount: Int64, finalURL: String) {
         self.byteCount = byteCount
         self.finalURL = finalURL
+    }
+
+    /// Returns whether a file is the one that was placed, as far as its properties show.
+    func describes(_ file: FileInformation) -> Bool {
+        file.kind == .regular && file.size == byteCount && inode.map { $0 == file.inode } ?? true
+            && modificationTime.map { $0 == file.modificationTime } ?? true
     }
 }
 

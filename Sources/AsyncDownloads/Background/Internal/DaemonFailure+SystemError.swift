@@ -9,16 +9,14 @@ extension DaemonFailure {
     /// - Parameters:
     ///   - domain: The domain of the error.
     ///   - code: The code of the error in its domain.
+    ///   - underlyingNumber: The POSIX number of the error that has caused this one, if there is one.
     ///   - cancellationReason: The number of the reason for which the system has canceled the task, if any.
-    init(domain: String, code: Int, cancellationReason: Int?, resumeData: Data?) {
+    init(domain: String, code: Int, underlyingNumber: Int? = nil, cancellationReason: Int?, resumeData: Data?) {
         let reason: Reason
         switch (domain, code) {
         case (NSPOSIXErrorDomain, _):
-            let number = Int32(truncatingIfNeeded: code)
-            reason =
-                number == ENOSPC || number == EDQUOT
-                ? .transfer(DownloadError(.diskFull, "errno \(number)"))
-                : .transfer(DownloadError(.connectionLost, "errno \(number)"))
+            let kind: DownloadError.Code = Self.isDiskFull(code) ? .diskFull : .connectionLost
+            reason = .transfer(DownloadError(kind, "errno \(code)"))
         case (NSURLErrorDomain, NSURLErrorCancelled):
             switch cancellationReason {
             case 0: reason = .userForceQuit
@@ -30,7 +28,8 @@ extension DaemonFailure {
             reason = .transfer(DownloadError(.sessionInUse, "another process uses the session", isRetryable: true))
         case (NSURLErrorDomain, NSURLErrorCannotCreateFile), (NSURLErrorDomain, NSURLErrorCannotWriteToFile),
             (NSURLErrorDomain, NSURLErrorCannotOpenFile), (NSURLErrorDomain, NSURLErrorCannotMoveFile):
-            reason = .transfer(DownloadError(.storageFailure, "URLError \(code)"))
+            let kind: DownloadError.Code = underlyingNumber.map(Self.isDiskFull) == true ? .diskFull : .storageFailure
+            reason = .transfer(DownloadError(kind, "URLError \(code)"))
         case (NSURLErrorDomain, _):
             // Linux knows only the codes that it has names for.
             let known: URLError.Code? = URLError.Code(rawValue: code)
@@ -43,5 +42,19 @@ extension DaemonFailure {
             reason = .transfer(DownloadError(.connectionLost, "\(domain) \(code)"))
         }
         self.init(reason, resumeData: resumeData)
+    }
+
+    private static func isDiskFull(_ number: Int) -> Bool { number == Int(ENOSPC) || number == Int(EDQUOT) }
+
+    /// Returns the POSIX number of the error that has caused `error`, if there is one.
+    static func underlyingNumber(of error: NSError) -> Int? {
+        var cause = error.userInfo[NSUnderlyingErrorKey] as? NSError
+        // A chain of errors is short; the limit is for one that contains itself.
+        for _ in 0..<8 {
+            guard let present = cause else { return nil }
+            if present.domain == NSPOSIXErrorDomain { return present.code }
+            cause = present.userInfo[NSUnderlyingErrorKey] as? NSError
+        }
+        return nil
     }
 }

@@ -45,13 +45,19 @@ struct SpoolDelivery {
         case missing
         /// The digest is wrong, and nothing was placed because an attempt without earlier bytes may have the right one.
         case wrong(DownloadError)
+        /// The system denies access to a destination, as it does before the first unlock of the device.
+        case denied
         case delivered([(delivery: Int, outcome: BackgroundDelivery.Outcome)])
     }
 
     /// Verifies and places the file.
     ///
-    /// - Parameter mayStartAnew: Whether a wrong digest of a resumed file is reported instead of recorded.
-    func deliver(_ record: BackgroundRecord, _ body: ReceivedBody, mayStartAnew: Bool = false) -> Report {
+    /// - Parameters:
+    ///   - mayStartAnew: Whether a wrong digest of a resumed file is reported instead of recorded.
+    ///   - mayBeLocked: Whether a denied access is reported instead of recorded.
+    func deliver(
+        _ record: BackgroundRecord, _ body: ReceivedBody, mayStartAnew: Bool = false, mayBeLocked: Bool = false
+    ) -> Report {
         let open = record.openDeliveries
         var outcomes: [Int: BackgroundDelivery.Outcome] = [:]
         var source = spool.path(body.fileName)
@@ -61,7 +67,7 @@ struct SpoolDelivery {
             // An earlier process may have moved the file and ended before it could record that.
             guard let moved = open.first(where: { isInPlace($0, body) }), let path = moved.path?.path(in: containers)
             else { return .missing }
-            outcomes[moved.id] = moved.path.map { .placed($0, body.info) }
+            outcomes[moved.id] = moved.path.map { .placed($0, placedInfo(body, at: path)) }
             source = path
         }
         let isInSpool = source == spool.path(body.fileName)
@@ -87,12 +93,21 @@ struct SpoolDelivery {
                 try place(
                     source, at: absolute, moves: isInSpool && isLast,
                     keepsExisting: delivery.choosesName && body.info.suggestedName != nil)
-                outcomes[delivery.id] = .placed(path, body.info)
+                outcomes[delivery.id] = .placed(path, placedInfo(body, at: absolute))
             } catch {
+                if mayBeLocked, error.code == .permissionDenied { return .denied }
                 outcomes[delivery.id] = .failed(RecordedError(error))
             }
         }
         return .delivered(open.compactMap { delivery in outcomes[delivery.id].map { (delivery.id, $0) } })
+    }
+
+    /// Returns the properties of a file, with those by which a later process recognizes it.
+    private func placedInfo(_ body: ReceivedBody, at path: String) -> BackgroundBodyInfo {
+        var info = body.info
+        let found = (try? disk.information(at: path)) ?? nil
+        (info.inode, info.modificationTime) = (found?.inode, found?.modificationTime)
+        return info
     }
 
     /// Returns whether a destination has exactly this file.

@@ -168,7 +168,7 @@ extension DaemonFailure {
             return
         }
         self.init(
-            domain: error.domain, code: error.code,
+            domain: error.domain, code: error.code, underlyingNumber: Self.underlyingNumber(of: error),
             cancellationReason: error.userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int,
             resumeData: error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data)
     }

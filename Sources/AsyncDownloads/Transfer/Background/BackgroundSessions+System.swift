@@ -9,7 +9,13 @@ extension BackgroundEnvironment {
     /// The environment of an app.
     static var system: Self {
         #if canImport(Darwin)
-        let directory = ContainerPath(base: .home, relative: "Library/Application Support/async-downloads/background")
+        #if os(tvOS)
+        // An app can't write to the other directories of its container.
+        let parent = "Library/Caches"
+        #else
+        let parent = "Library/Application Support"
+        #endif
+        let directory = ContainerPath(base: .home, relative: "\(parent)/async-downloads/background")
         var environment = Self(
             disk: POSIXFileSystem(), containers: SystemContainers(), directory: directory, time: SystemTimeSource(),
             lifecycle: SystemLifecycle.shared

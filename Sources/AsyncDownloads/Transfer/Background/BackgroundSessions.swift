@@ -99,7 +99,7 @@ final class BackgroundClient: Sendable {
 
     init(_ identifier: String, _ settings: BackgroundSession.ClientSettings, in sessions: BackgroundSessions) {
         self.sessions = sessions
-        session = sessions.claim(identifier, settings)
+        session = settings.options.validationError.map { .failure($0) } ?? sessions.claim(identifier, settings)
     }
 
     /// The session while it belongs to this client.

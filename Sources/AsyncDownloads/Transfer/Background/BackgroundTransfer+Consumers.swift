@@ -28,15 +28,30 @@ extension BackgroundTransfer: SubscribedTransfer {
     }
 
     func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool) {
-        let isEnded = update { state, effects in
-            guard let subscriber = state.subscribers[id], subscriber.outcome == nil else { return false }
-            var error = error
-            error.url = subscriber.request.url
-            error.retainedByteCount = keepingBytes ? state.progress.receivedByteCount : 0
-            effects += state.subscribers.end(id, .failure(error))
-            return true
+        update { state, effects in detach(id, error, keepingBytes: keepingBytes, &state, &effects) }
+    }
+
+    /// Detaches a subscriber, as part of another input.
+    private func detach(
+        _ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool, _ state: inout State,
+        _ effects: inout [DeferredEffect]
+    ) {
+        guard let subscriber = state.subscribers[id], subscriber.outcome == nil else { return }
+        var error = error
+        error.url = subscriber.request.url
+        error.retainedByteCount = keepingBytes ? state.progress.receivedByteCount : 0
+        effects += state.subscribers.end(id, .failure(error))
+        effects.append(DeferredEffect { [self] in session.left(self, id, keepingBytes: keepingBytes) })
+    }
+
+    /// Detaches a subscriber if its last consumer was canceled, and returns the error for that consumer.
+    private func detachIfUnread(
+        _ id: SubscriberID, _ state: inout State, _ effects: inout [DeferredEffect]
+    ) -> DownloadError {
+        if state.subscribers[id]?.hasConsumers == false {
+            detach(id, DownloadError(.cancelled), keepingBytes: true, &state, &effects)
         }
-        if isEnded { session.left(self, id, keepingBytes: keepingBytes) }
+        return state.cancellation(of: id)
     }
 
     func replaceURL(with fresh: FreshURL) throws(DownloadError) {
@@ -47,48 +62,29 @@ extension BackgroundTransfer: SubscribedTransfer {
 
     var currentProgress: DownloadProgress { update { state, _ in state.progress } }
 
-    func outcome(of id: SubscriberID) async -> Subscriber.Outcome {
-        let waiter = update { state, _ in state.subscribers.newWaiter() }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let ready = update { state, _ -> Subscriber.Outcome? in
-                    // If the task is canceled already, its cancellation handler was called and found no waiter.
-                    if let outcome = state.subscribers[id]?.outcome { return outcome }
-                    if Task.isCancelled { return .failure(DownloadError(.cancelled)) }
-                    _ = state.subscribers.update(id) {
-                        $0.waiters.insert({ continuation.resume(returning: $0) }, id: waiter)
-                    }
-                    return nil
-                }
-                if let ready {
-                    if Task.isCancelled { detachIfUnread(id) }
-                    continuation.resume(returning: ready)
-                }
-            }
-        } onCancel: {
-            let waiting = update { state, _ in
-                state.subscribers.update(id) { $0.waiters.remove(waiter) } ?? nil
-            }
-            guard let waiting else { return }
-            detachIfUnread(id)
-            waiting(.failure(DownloadError(.cancelled)))
+    func newWaiter() -> WaiterID { update { state, _ in state.subscribers.newWaiter() } }
+
+    func wait(
+        _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (Subscriber.Outcome) -> Void
+    ) -> WaitAnswer {
+        update { state, effects in
+            state.subscribers.wait(waiter, of: id, resume: resume)
+                ?? .now(.failure(detachIfUnread(id, &state, &effects)))
         }
     }
 
-    /// Detaches a subscriber whose last consumer was canceled.
-    private func detachIfUnread(_ id: SubscriberID) {
-        let hasConsumers = update { state, _ in state.subscribers[id]?.hasConsumers ?? true }
-        if !hasConsumers { detach(id, DownloadError(.cancelled), keepingBytes: true) }
+    func cancelWait(_ waiter: WaiterID, of id: SubscriberID) {
+        update { state, effects in
+            let waiting = state.subscribers.update(id) { $0.waiters.remove(waiter) }
+            guard let resume = waiting ?? nil else { return }
+            let error = detachIfUnread(id, &state, &effects)
+            effects.append(DeferredEffect { resume(.failure(error)) })
+        }
     }
 
-    func whenEnded(_ id: SubscriberID, _ body: @escaping @Sendable (Subscriber.Outcome) -> Void) {
-        let outcome = update { state, _ -> Subscriber.Outcome? in
-            if let outcome = state.subscribers[id]?.outcome { return outcome }
-            let waiter = state.subscribers.newWaiter()
-            _ = state.subscribers.update(id) { $0.waiters.insert(body, id: waiter) }
-            return nil
-        }
-        if let outcome { body(outcome) }
+    func acknowledge(_ id: SubscriberID) {
+        guard let (record, delivery) = update({ state, _ in state.takeUnacknowledged(id) }) else { return }
+        session.submit { worker in worker.withCore { $0.acknowledge(delivery, of: record) } }
     }
 
     func openStream(_ id: SubscriberID, isObserver: Bool) -> StreamID {
@@ -100,26 +96,22 @@ extension BackgroundTransfer: SubscribedTransfer {
         }
     }
 
-    func nextEvent(_ id: SubscriberID, stream: StreamID) async throws(DownloadError) -> DownloadEvent? {
-        let delivery: EventBuffer.Delivery = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let ready = update { state, effects -> EventBuffer.Delivery? in
-                    if Task.isCancelled { return .failure(DownloadError(.cancelled)) }
-                    return state.subscribers.nextDelivery(of: id, stream, continuation, &effects)
-                }
-                if let ready { continuation.resume(returning: ready) }
-            }
-        } onCancel: {
-            closeStream(id, stream: stream, cancelled: true)
+    func nextDelivery(
+        _ id: SubscriberID, stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>
+    ) -> EventBuffer.Delivery? {
+        update { state, effects in
+            if Task.isCancelled { return .failure(state.cancellation(of: id)) }
+            return state.subscribers.nextDelivery(of: id, stream, continuation, &effects)
         }
-        return try delivery.get()
     }
 
     func closeStream(_ id: SubscriberID, stream: StreamID, cancelled: Bool) {
-        let buffer = update { state, _ in state.subscribers.update(id) { $0.buffers.remove(stream) } ?? nil
+        update { state, effects in
+            let buffer = state.subscribers.update(id) { $0.buffers.remove(stream) }
+            guard var buffer = buffer ?? nil else { return }
+            let leaves = cancelled && !buffer.isObserver
+            let error = leaves ? detachIfUnread(id, &state, &effects) : state.cancellation(of: id)
+            effects += buffer.finish(error)
         }
-        guard var buffer else { return }
-        if cancelled, !buffer.isObserver { detachIfUnread(id) }
-        for effect in buffer.finish(DownloadError(.cancelled)) { effect() }
     }
 }

@@ -9,6 +9,8 @@ final class BackgroundTransfer: Sendable {
         var subscribers = SubscriberSet()
         /// The deliveries of the journal's record that serve the subscribers.
         var deliveries: [SubscriberID: Int] = [:]
+        /// The subscribers that have the outcome of their delivery, which the app has not received yet.
+        private var unacknowledged: Set<SubscriberID> = []
         /// The number of the record in the journal; nil until the session has processed the first subscriber.
         var record: Int?
         /// The state of the work, as an active subscriber that is not paused sees it.
@@ -17,6 +19,28 @@ final class BackgroundTransfer: Sendable {
         var hasEmittedStart = false
         /// The time at which progress was last emitted.
         var lastProgress: Duration?
+
+        /// Ends the subscribers of a delivery with its outcome.
+        mutating func end(_ delivery: Int, _ outcome: Subscriber.Outcome) -> [DeferredEffect] {
+            var effects: [DeferredEffect] = []
+            for (id, subscriber) in Array(subscribers.active) where deliveries[id] == delivery {
+                unacknowledged.insert(id)
+                effects += subscribers.end(id, outcome.concerning(subscriber.request.url))
+            }
+            return effects
+        }
+
+        /// Returns the record and the delivery of a subscriber whose outcome the app receives now, for the first time.
+        mutating func takeUnacknowledged(_ id: SubscriberID) -> (record: Int, delivery: Int)? {
+            guard unacknowledged.remove(id) != nil, let record, let delivery = deliveries[id] else { return nil }
+            return (record, delivery)
+        }
+
+        /// Returns the error for a consumer of a subscriber whose task was canceled.
+        func cancellation(of id: SubscriberID) -> DownloadError {
+            if case .failure(let error)? = subscribers[id]?.outcome, error.code == .cancelled { return error }
+            return DownloadError(.cancelled, retainedByteCount: progress.receivedByteCount)
+        }
     }
 
     let key: TransferKey
@@ -117,18 +141,9 @@ final class BackgroundTransfer: Sendable {
         update { state, _ in state.subscribers.active.lazy.compactMap(\.subscriber.request.refreshURL).first }
     }
 
-    /// Ends the subscribers of a delivery.
-    ///
-    /// - Returns: Whether a handle that exists, or a consumer, has received it.
-    func end(_ delivery: Int, _ outcome: Subscriber.Outcome) -> Bool {
-        update { state, effects in
-            var isReported = false
-            for (id, subscriber) in state.subscribers.active where state.deliveries[id] == delivery {
-                if subscriber.isHeld || subscriber.hasConsumers { isReported = true }
-                effects += state.subscribers.end(id, outcome.concerning(subscriber.request.url))
-            }
-            return isReported
-        }
+    /// Ends the subscribers of a delivery with its outcome.
+    func end(_ delivery: Int, _ outcome: Subscriber.Outcome) {
+        update { state, effects in effects += state.end(delivery, outcome) }
     }
 
     /// Ends one subscriber, or all if `id` is nil, without an effect on the download.

@@ -8,8 +8,9 @@ extension BackgroundWorker {
         repeat {
             let resumeData = readResumeData(for: pending)
             do throws(DownloadError) {
+                let wasUnsavable = opened?.unsavableRevision != nil
                 try save()
-                pending = takeDeferred() + pending
+                if wasUnsavable { pending = takeDeferred() + pending }
             } catch {
                 pending = withoutDurableRecord(pending, error)
             }
@@ -52,7 +53,7 @@ extension BackgroundWorker {
         if written != journal { takeOver(written, since: journal) }
     }
 
-    /// Writes the journal again after a while, for what waits for that.
+    /// Writes the journal again after a while, and performs what has waited.
     private func saveLater() {
         guard let opened, opened.saveRetry == nil else { return }
         let session = opened.session
@@ -61,15 +62,15 @@ extension BackgroundWorker {
         }
     }
 
-    /// Makes the next flush write the journal although that has failed before.
+    /// Makes the next flush write the journal although that has failed before, and perform what has waited.
     func saveAgain() -> [BackgroundCore.Action] {
         opened?.saveRetry?.cancel()
         opened?.saveRetry = nil
         opened?.unsavableRevision = nil
-        return []
+        return takeDeferred()
     }
 
-    /// Returns the actions that have waited for the journal, which was written now.
+    /// Returns the actions that have waited.
     private func takeDeferred() -> [BackgroundCore.Action] {
         defer { opened?.deferred = [] }
         return opened?.deferred ?? []
@@ -134,9 +135,8 @@ extension BackgroundWorker {
             transfers[record]?.emit(event, interval: interval, at: environment.time.now)
         case .end(let record, let delivery, let outcome):
             guard let transfer = transfers[record] else { return [] }
-            let isReported = transfer.end(delivery, result(outcome))
+            transfer.end(delivery, result(outcome))
             if opened.session.removeIfIdle(transfer) { transfers[record] = nil }
-            if isReported { return withCore { $0.acknowledge(delivery, of: record) } }
         case .refreshURL(let record, let context, let error):
             return refreshURL(of: record, context, error)
         }
@@ -176,7 +176,14 @@ extension BackgroundWorker {
             }
         }
         guard let named = self.opened?.core.journal[id] else { return [] }
-        switch delivery.deliver(named, body, mayStartAnew: named.freshStartCount == 0) {
+        // The user interface is visible only after the first unlock. Before, files with the default protection, and the
+        // directories that contain them, may be inaccessible.
+        let mayBeLocked = !environment.lifecycle.isInForeground
+        switch delivery.deliver(named, body, mayStartAnew: named.freshStartCount == 0, mayBeLocked: mayBeLocked) {
+        case .denied:
+            self.opened?.deferred.append(.place(record: id))
+            saveLater()
+            return []
         case .missing: return withCore { $0.bodyIsMissing(id) }
         case .wrong(let error): return withCore { $0.resumedBodyIsWrong(id, error) }
         case .delivered(let outcomes): return withCore { $0.placed(outcomes, of: id) }

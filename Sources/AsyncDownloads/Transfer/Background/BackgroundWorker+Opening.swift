@@ -8,8 +8,10 @@ extension BackgroundWorker {
             throw DownloadError(.storageFailure, "the app's container is not available")
         }
         try prepare(own)
-        try acquireLock(in: own)
         let ownFile = JournalFile(disk: environment.disk, path: PartialNames.join(own, "journal"))
+        // Another session with the directory keeps its lock and its journal.
+        if lock == nil { try checkOwner(of: ownFile.journal()) }
+        try acquireLock(in: own)
         let ownJournal = try ownFile.journal()
         guard let wanted = options ?? ownJournal?.current.options else {
             throw DownloadError(.storageFailure, "the journal of the session does not exist")
@@ -21,6 +23,7 @@ extension BackgroundWorker {
         if group != nil {
             shared = try SharedJournalFile(file) { newJournal(wanted) }
             saved = shared?.journal
+            try checkOwner(of: saved)
         }
         var journal = saved ?? newJournal(wanted)
         // The journal at the fixed place of the app's container names the app group, if there is one.
@@ -36,6 +39,13 @@ extension BackgroundWorker {
             session: session, core: core, hasFile: saved != nil, savedRevision: savedRevision, file: file,
             shared: shared, spool: Spool(disk: environment.disk, directory: PartialNames.directory(of: file.path)))
         connect()
+    }
+
+    /// Throws an error if a journal is one of another session: the name of a directory may be a checksum.
+    private func checkOwner(of journal: BackgroundJournal?) throws(DownloadError) {
+        guard let journal, journal.identifier != identifier else { return }
+        throw DownloadError(
+            .journalUnreadable, "the directory of the session has the journal of another session; use another identifier")
     }
 
     private func newJournal(_ options: BackgroundOptions) -> BackgroundJournal {

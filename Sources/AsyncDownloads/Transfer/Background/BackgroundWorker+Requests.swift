@@ -37,7 +37,7 @@ extension BackgroundWorker {
                 guard let path = path.path(in: containers), let found = try? disk.information(at: path) else {
                     return false
                 }
-                return found.kind == .regular && found.size == info.byteCount
+                return info.describes(found)
             }
             added = (record, delivery)
             if request.refreshURL != nil { core.refreshable.insert(record) }
@@ -52,7 +52,7 @@ extension BackgroundWorker {
         transfers[record] = transfer
     }
 
-    /// Returns the report of an outcome that no handle has received yet.
+    /// Returns the report of an outcome that the app has not received yet.
     private func outcome(of delivery: Int, _ record: Int) -> [BackgroundCore.Action] {
         guard let recorded = opened?.core.journal[record]?.deliveries.first(where: { $0.id == delivery })?.outcome
         else {
@@ -102,7 +102,7 @@ extension BackgroundWorker {
     /// Hands over downloads that waited for the foreground, and reads the progress of the others again.
     func lifecycleChanged(_ change: LifecycleChange) -> [BackgroundCore.Action] {
         guard change == .willEnterForeground, let opened, opened.gate.isOpen else { return [] }
-        _ = saveAgain()
+        let waiting = saveAgain()
         let session = opened.session
         for (generation, daemon) in opened.daemons {
             daemon.enumerate { tasks in
@@ -111,10 +111,11 @@ extension BackgroundWorker {
                 }
             }
         }
-        return withCore { core in
-            core.isInForeground = true
-            return core.handOver()
-        }
+        return waiting
+            + withCore { core in
+                core.isInForeground = true
+                return core.handOver()
+            }
     }
 
     private func progressed(_ task: DaemonTask, _ generation: Int) -> [BackgroundCore.Action] {
@@ -128,13 +129,13 @@ extension BackgroundWorker {
 
     // MARK: Restoring
 
-    /// Returns a handle for each delivery in the journal.
+    /// Returns a handle for each delivery in the journal whose outcome the app has not received.
     func restoredItems() -> [RestoredItem] {
         guard let opened else { return [] }
         var items: [RestoredItem] = []
         var actions: [BackgroundCore.Action] = []
         for record in opened.core.journal.records {
-            for delivery in record.deliveries {
+            for delivery in record.deliveries where delivery.acknowledgedAt == nil {
                 guard let request = DownloadRequest(record, delivery, in: environment.containers),
                     let joined = opened.session.join(request, isRunning: !record.isPaused)
                 else { continue }
@@ -148,7 +149,6 @@ extension BackgroundWorker {
             }
         }
         let session = opened.session
-        // After the caller has its handles, so that the outcomes count as reported.
         let reports = actions
         session.submit { _ in reports }
         return items

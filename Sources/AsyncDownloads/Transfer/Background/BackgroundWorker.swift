@@ -30,7 +30,7 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
         var savedRevision: Int
         /// The revision that could not be written.
         var unsavableRevision: Int?
-        /// The actions that have to wait until the journal can be written.
+        /// The actions that have to wait until the journal can be written, or until a destination is accessible.
         var deferred: [BackgroundCore.Action] = []
         var saveRetry: (any ScheduledAction)?
         let file: JournalFile
@@ -92,7 +92,6 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
 
     func update(_ opened: inout Opened) {
         opened.core.date = environment.time.date
-        opened.core.jitter = Double.random(in: 0...1)
         opened.core.isInForeground = environment.lifecycle.isInForeground
     }
 }

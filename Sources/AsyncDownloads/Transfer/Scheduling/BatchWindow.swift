@@ -16,6 +16,8 @@ final class BatchWindow: Sendable {
 
     private struct State {
         var running: [Int: Download] = [:]
+        /// The ended downloads of a background session whose outcomes have not been delivered.
+        var unacknowledged: [Int: Download] = [:]
         /// Outcomes and requests in the order of their arrival, after the ones that were delivered.
         private var events: [Event] = []
         /// The number of delivered events at the start of ``events``.
@@ -105,6 +107,14 @@ final class BatchWindow: Sendable {
 
     /// Returns the next event, and waits for it as long as one may arrive.
     func next() async -> Event {
+        let event = await nextUnacknowledged()
+        if case .outcome(let outcome) = event {
+            state.withLock { $0.unacknowledged.removeValue(forKey: outcome.index) }?.acknowledge()
+        }
+        return event
+    }
+
+    private func nextUnacknowledged() async -> Event {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let event: Event? = state.withLock { state in
@@ -131,7 +141,9 @@ final class BatchWindow: Sendable {
             // Released outside the lock, since the release of a handle is an input to its transfer.
             var download: Download?
             switch event {
-            case .outcome(let outcome): download = state.running.removeValue(forKey: outcome.index)
+            case .outcome(let outcome):
+                download = state.running.removeValue(forKey: outcome.index)
+                if let download, download.isInBackground { state.unacknowledged[outcome.index] = download }
             case .request: state.taking = nil
             case .cancelled, .idle: break
             }

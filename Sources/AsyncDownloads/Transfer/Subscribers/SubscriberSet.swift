@@ -144,6 +144,19 @@ struct SubscriberSet: Sendable {
     /// Creates the identifier of a consumer that awaits an outcome.
     mutating func newWaiter() -> WaiterID { waiterNumbers.next() }
 
+    /// Adds a consumer that awaits the outcome of a subscriber.
+    ///
+    /// - Returns: The answer; nil if the task of the consumer is canceled, also if there is an outcome. Its cancellation
+    ///   handler was called already, and has found no consumer.
+    mutating func wait(
+        _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (Outcome) -> Void
+    ) -> WaitAnswer? {
+        if Task.isCancelled { return nil }
+        if let outcome = self[id]?.outcome { return .now(outcome) }
+        _ = update(id) { $0.waiters.insert(resume, id: waiter) }
+        return .later
+    }
+
     /// Continues the identifiers of consumers that were created before there was a set.
     mutating func continueNumbers(of waiters: SerialNumbers<WaiterID>) {
         waiterNumbers = waiters

@@ -1,5 +1,7 @@
 /// The number of failures and restarts that a transfer has left.
-struct RetryBudget: Sendable {
+///
+/// Encoded, it consists of what lasts longer than an exchange.
+struct RetryBudget: Sendable, Hashable {
     /// An attempt that follows a failure.
     struct Attempt: Sendable {
         /// The number of the retry, counted from 1.
@@ -18,6 +20,8 @@ struct RetryBudget: Sendable {
     private static let maximumCoolDownCount = 10
 
     private(set) var retriesUsed = 0
+    /// The number of failures in total, whatever was received in between.
+    private(set) var failureCount = 0
     private var coolDownCount = 0
     /// Whether other files give connections with the host up because of the present request.
     private var hasRoom = false
@@ -29,13 +33,33 @@ struct RetryBudget: Sendable {
     private var excessCount = 0
     private var jitter: SplitMix64
 
-    init(seed: UInt64) {
+    init(seed: UInt64, retriesUsed: Int = 0) {
         jitter = SplitMix64(seed: seed)
+        self.retriesUsed = retriesUsed
     }
 
     /// Records bytes that were found, which no attempt has to bring again.
     mutating func found(_ count: Int64) {
         mostReceived = max(mostReceived, count)
+    }
+
+    /// Records the bytes that the transfer has kept, and returns whether they are more than it ever had.
+    ///
+    /// Rule 37: an attempt that brought new bytes doesn't count as a failure.
+    @discardableResult
+    mutating func kept(_ count: Int64) -> Bool {
+        guard count > mostReceived else { return false }
+        mostReceived = count
+        (retriesUsed, coolDownCount) = (0, 0)
+        hasUsedRoom = false
+        return true
+    }
+
+    /// Starts with a full budget again, because a caller has asked for the transfer anew.
+    mutating func refill(found count: Int64) {
+        var fresh = Self(seed: 0)
+        (fresh.jitter, fresh.mostReceived) = (jitter, count)
+        self = fresh
     }
 
     /// Records that bytes of an earlier restart were found after all.
@@ -56,16 +80,14 @@ struct RetryBudget: Sendable {
     }
 
     /// Counts a failure, and returns the attempt that follows; nil if none does.
+    ///
+    /// - Parameter limit: The number of failures in total after which no attempt follows; nil for no limit.
     mutating func nextAttempt(
-        after error: DownloadError, policy: RetryPolicy, received: Int64
+        after error: DownloadError, policy: RetryPolicy, received: Int64, limit: Int? = nil
     ) -> Attempt? {
-        if received > mostReceived {
-            // Rule 37: an attempt that brought new bytes doesn't count as a failure.
-            mostReceived = received
-            (retriesUsed, coolDownCount) = (0, 0)
-            hasUsedRoom = false
-        }
+        kept(received)
         defer { hasRoom = false }
+        guard countFailure(limit: limit) else { return nil }
         if let coolDown = coolDown(after: error, policy) { return coolDown }
         if hasRoom, !hasUsedRoom, error.isRetryable, error.retryAfter ?? .zero <= .zero {
             hasUsedRoom = true
@@ -80,6 +102,12 @@ struct RetryBudget: Sendable {
             delay: policy.delay(
                 beforeRetry: retriesUsed, jitter: jitter.nextFraction(), retryAfter: error.retryAfter),
             longestDelay: policy.delay(beforeRetry: retriesUsed, jitter: 1, retryAfter: error.retryAfter))
+    }
+
+    /// Counts a failure that may have an attempt after it, and returns whether the limit in total permits one.
+    mutating func countFailure(limit: Int?) -> Bool {
+        failureCount += 1
+        return limit.map { failureCount <= $0 } ?? true
     }
 
     /// Returns the attempt after a cool-down that the server asks for, which isn't a failure of the transfer.
@@ -108,5 +136,26 @@ struct RetryBudget: Sendable {
     mutating func countExcess() -> Bool {
         excessCount += 1
         return excessCount == 1
+    }
+}
+
+extension RetryBudget: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case retriesUsed = "retriesUsed"
+        case failureCount = "failureCount"
+        case coolDownCount = "coolDownCount"
+        case mostReceived = "mostReceived"
+        case jitter = "jitter"
+    }
+
+    /// Creates a budget from its recorded form, where a missing value is zero.
+    init(from decoder: any Decoder) throws {
+        self.init(seed: 0)
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        try container.read(.retriesUsed, into: &retriesUsed)
+        try container.read(.failureCount, into: &failureCount)
+        try container.read(.coolDownCount, into: &coolDownCount)
+        try container.read(.mostReceived, into: &mostReceived)
+        try container.read(.jitter, into: &jitter)
     }
 }
