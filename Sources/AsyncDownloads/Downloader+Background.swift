@@ -40,14 +40,18 @@ extension Downloader {
     /// Call this method at every launch. It returns as soon as it is known what has become of each download, and at
     /// most a minute later. A new request for the URL of one of them joins it instead.
     ///
-    /// Downloads that ended meanwhile are returned until a handle has received their outcome, which is the case as soon
-    /// as the download has a handle in this process. Await ``Download/file`` of the returned handles: if they are
-    /// released without that, the outcome is not reported again.
+    /// Downloads that have ended, also with an error, are returned until the app has received their outcome: by
+    /// ``Download/file``, by the end of a loop over ``Download/events``, by a batch, or by ``Download/acknowledge()``. A
+    /// handle alone, and an observer of its states, doesn't count. A file that the app has received is remembered for 30
+    /// days, up to a number of 500: a new request for the same resource and destination returns it without a transfer if
+    /// it is still there, unchanged. To fetch the resource again, remove the file first.
     ///
-    /// The result is empty without a background session.
+    /// If another process has the session at present, nothing is known about the tasks, and the result is what was known
+    /// before. The result is empty without a background session.
     ///
     /// - Throws: ``DownloadError/Code/journalUnreadable`` if the journal can't be read, for example before the first
-    ///   unlock of the device; ``DownloadError/Code/sessionInUse`` if another downloader uses the session; and
+    ///   unlock of the device; ``DownloadError/Code/sessionInUse`` if another downloader uses the session;
+    ///   ``DownloadError/Code/invalidRequest`` if no download could end with the options of the session; and
     ///   ``DownloadError/Code/unsupported`` on a platform without background sessions.
     public func restored() async throws(DownloadError) -> [RestoredDownload] {
         guard let background else { return [] }
@@ -210,11 +214,16 @@ extension Downloader.Configuration {
     /// Returns a configuration for downloads that the system continues while the app is suspended or has ended.
     ///
     /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (its number
-    /// of retries), ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval`` apply. Downloads into memory,
+    /// of retries), ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval`` apply. The count of retries
+    /// starts again when the system has kept new bytes; after ten times the number in total, a download fails in any
+    /// case. Downloads into memory,
     /// and requests with an idle timeout, a deadline, or a secret header fail with ``DownloadError/Code/unsupported``.
     /// ``DownloadRequest/refreshURL`` is asked when a server has refused the URL, as long as a handle exists.
     /// ``DownloadRequest/urlExpiration``, ``DownloadRequest/connectionCount``, ``DownloadRequest/contentChangePolicy``,
     /// and ``DownloadRequest/partialInUsePolicy`` have no effect.
+    ///
+    /// A file that was received is remembered for some time: the same request returns it without a transfer as long as it
+    /// is still there; see ``Downloader/restored()``.
     ///
     /// On Linux, every request fails with ``DownloadError/Code/unsupported``. Use ``Downloader/restore(in:prepare:)``
     /// there to continue downloads after a restart of the process.

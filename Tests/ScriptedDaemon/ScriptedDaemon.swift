@@ -33,12 +33,21 @@ package final class ScriptedDaemon: TransferDaemon {
     /// Returns the resume data of a canceled task, if it has any.
     package typealias MakeResumeData = @Sendable (SpoolDirectory.StoredTask) -> Data?
 
+    /// A list that is answered behind the events that waited when it was requested.
+    private struct List {
+        let tasks: [DaemonTask]
+        let behind: String?
+        let completion: @Sendable ([DaemonTask]?) -> Void
+    }
+
     private struct State {
         var receiver: (any DaemonEventReceiver)?
         var isCut = false
         var startCount = 0
         /// The lists that are answered behind the events that waited when they were requested.
-        var lists: [(tasks: [DaemonTask], behind: String?, completion: @Sendable ([DaemonTask]) -> Void)] = []
+        var lists: [List] = []
+        /// Whether the session has ended, so that it has no tasks.
+        var isInvalid = false
     }
 
     package let identifier: String
@@ -76,37 +85,50 @@ package final class ScriptedDaemon: TransferDaemon {
             if !state.isCut { state.receiver = receiver }
             return !state.isCut
         }
+        if isAttached, directory.isHeldElsewhere(identifier) {
+            invalidate(DownloadError(.sessionInUse, "another process uses the session", isRetryable: true))
+        }
         if isAttached, misbehavior.deliversAtOnce { deliver() }
     }
 
-    package func start(_ task: DaemonTaskRequest) {
+    package func start(_ task: DaemonTaskRequest) -> Bool {
         let isAlive = state.withLock { state in
-            if !state.isCut { state.startCount += 1 }
-            return !state.isCut
+            if !state.isCut, !state.isInvalid { state.startCount += 1 }
+            return !state.isCut && !state.isInvalid
         }
-        guard isAlive else { return }
+        guard isAlive else { return false }
         try? directory.add(
             SpoolDirectory.StoredTask(
                 id: UUID().uuidString, description: task.description, url: task.url.absoluteString,
                 resumeData: task.resumeData, earliestBegin: task.earliestBegin,
                 expectedByteCount: task.expectedByteCount, session: identifier,
                 headers: task.headers.map { [$0.name, $0.value] }))
+        return true
     }
 
-    /// Ends the session, as the system does when its service was restarted.
-    package func invalidate() {
+    /// Ends the session, as the system does without an error when its service was restarted, and with one when another
+    /// process has the session.
+    ///
+    /// - Parameter isReported: Whether the client learns of it now, or by ``reportInvalidation(_:)``.
+    package func invalidate(_ error: DownloadError? = nil, isReported: Bool = true) {
+        state.withLock { $0.isInvalid = true }
+        if isReported { reportInvalidation(error) }
+    }
+
+    package func reportInvalidation(_ error: DownloadError? = nil) {
         let receiver = state.withLock { state in
             defer { state.receiver = nil }
             return state.receiver
         }
-        receiver?.sessionInvalidated()
+        receiver?.sessionInvalidated(error)
     }
 
     /// The tasks of the session.
     private var ownTasks: [SpoolDirectory.StoredTask] { directory.tasks.filter { $0.session == identifier } }
 
-    package func enumerate(_ completion: @escaping @Sendable ([DaemonTask]) -> Void) {
+    package func enumerate(_ completion: @escaping @Sendable ([DaemonTask]?) -> Void) {
         guard state.withLock({ !$0.isCut }), !misbehavior.neverLists else { return }
+        guard state.withLock({ !$0.isInvalid }) else { return completion(nil) }
         let (stored, last): ([SpoolDirectory.StoredTask], String?)
         do {
             (stored, last) = try directory.exclusively {
@@ -122,22 +144,26 @@ package final class ScriptedDaemon: TransferDaemon {
                 receivedByteCount: task.received, expectedByteCount: task.expected)
         }
         guard !misbehavior.listsAtOnce else { return completion(tasks) }
-        state.withLock { $0.lists.append((tasks, last, completion)) }
+        state.withLock { $0.lists.append(List(tasks: tasks, behind: last, completion: completion)) }
     }
 
     /// Answers the requests for lists whose events have been delivered.
     private func answerLists() {
         let first = directory.eventNames.first
         let due = state.withLock { state in
-            let due = state.lists.filter { list in list.behind.map { first ?? "~" > $0 } ?? true }
-            state.lists.removeAll { list in list.behind.map { first ?? "~" > $0 } ?? true }
-            return state.isCut ? [] : due
+            let isInvalid = state.isInvalid
+            // After the end of the session, no event will come.
+            let isDue = { (list: List) in isInvalid || list.behind.map { first ?? "~" > $0 } ?? true }
+            let due = state.lists.filter(isDue)
+            state.lists.removeAll(where: isDue)
+            return state.isCut ? [] : due.map { (tasks: isInvalid ? nil : $0.tasks, completion: $0.completion) }
         }
         for list in due { list.completion(list.tasks) }
     }
 
     package func cancel(_ description: String, _ completion: @escaping @Sendable (Bool) -> Void) {
         guard state.withLock({ !$0.isCut }) else { return }
+        guard state.withLock({ !$0.isInvalid }) else { return completion(false) }
         guard let task = ownTasks.first(where: { $0.description == description }), directory.remove(task) else {
             return completion(false)
         }

@@ -7,6 +7,7 @@ package import Foundation
 /// - `done/ID.tmp`: the file of a task that has finished, until its event was delivered.
 /// - `events/NUMBER.json`: the events that wait to be delivered, in the order of their numbers.
 /// - `requests/ID`: one file for each task that was ever started, by which repeated fetches are counted.
+/// - `held/SESSION`: one file for each session that another process has.
 package struct SpoolDirectory: Sendable {
     /// A task as its client has requested it.
     package struct StoredTask: Codable, Sendable {
@@ -52,7 +53,7 @@ package struct SpoolDirectory: Sendable {
     /// Uses the directory `root`, which is created if necessary.
     package init(_ root: URL) throws {
         self.root = root
-        for name in ["tasks", "done", "events", "requests"] {
+        for name in ["tasks", "done", "events", "requests", "held"] {
             try FileManager.default.createDirectory(
                 at: root.appending(path: name), withIntermediateDirectories: true)
         }
@@ -75,6 +76,17 @@ package struct SpoolDirectory: Sendable {
     private func names(_ folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)) ?? [])
             .filter { !$0.hasPrefix(".") }.sorted()
+    }
+
+    // MARK: Sessions
+
+    /// Gives a session to another process, or takes it back.
+    package func hold(_ session: String, elsewhere isHeld: Bool) throws {
+        if isHeld { try Data().write(to: url("held", session)) } else { unlink(url("held", session).path) }
+    }
+
+    func isHeldElsewhere(_ session: String) -> Bool {
+        FileManager.default.fileExists(atPath: url("held", session).path)
     }
 
     // MARK: Tasks

@@ -60,7 +60,7 @@ public struct BackgroundOptions: Sendable, Hashable, Codable {
 
     /// The time for which the received bytes of a canceled download are kept for the next request for the resource.
     ///
-    /// Older bytes are removed when the session is used for the first time in a process. Outcomes that no handle has
+    /// Older bytes are removed when the session is used for the first time in a process. Outcomes that the app has not
     /// received are never removed. Default: 30 days.
     public var abandonedBytesLifetime = Duration.seconds(2_592_000)
 

@@ -182,7 +182,8 @@ struct AcknowledgmentTests {
         #expect(core.handle(.failed(name, .cancelled, resumeData: "1-1.resume")).removedFiles == ["1-1.resume"])
     }
 
-    @Test func `background 21: awaiting a finished file in a canceled task throws, and receives nothing`() async throws {
+    @Test func `background 21: awaiting a finished file in a canceled task throws, and receives nothing`() async throws
+    {
         let app = try BackgroundApp()
         let first = app.launch()
         let download = first.downloader.start(app.request(1))

@@ -176,10 +176,10 @@ final class BackgroundApp: Sendable {
         ((try? FileManager.default.contentsOfDirectory(atPath: "\(home)/files")) ?? []).sorted()
     }
 
-    /// The names of the files in the session's directory, other than the journal and the lock.
+    /// The names of the files in the session's directory, other than the journal, which may be written, and the lock.
     var spooledNames: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "\(home)/journals/app")) ?? []).sorted()
-            .filter { $0 != "journal" && $0 != "lock" }
+            .filter { !["journal", "journal.new", "lock"].contains($0) }
     }
 
     /// The tasks that are with the service.

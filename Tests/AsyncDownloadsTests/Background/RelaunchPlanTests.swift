@@ -74,6 +74,40 @@ struct RelaunchPlanTests {
         #expect(plan(tasks, events: [failed, finished], all: true).verdicts[1] == .finishedMeanwhile)
     }
 
+    @Test func `background 8: an event about a download without a task decides nothing`() {
+        var journal = journal
+        for id in [2, 3] { journal.update(id) { $0.attempt = 1 } }
+        let finished = DaemonEvent.finished(journal.name(2), .sample(journal.name(2)))
+        let others: [DaemonEvent] = [2, 3].map { .failed(journal.name($0), .cancelled, resumeData: nil) }
+        let plan = RelaunchPlan(journal, tasks: [], events: [finished] + others, isEverythingDelivered: true)
+        #expect(plan.verdicts == [1: .lost, 2: .idle, 3: .finishedMeanwhile])
+    }
+
+    @Test func `background 8: progress, resume data, and the end of a task without a file decide nothing`() {
+        let name = journal.name(1)
+        let events: [DaemonEvent] = [
+            .progressed(name, received: 1, expected: 2), .resumeDataArrived(name, "1-1.resume"), .ended(name),
+            .allDelivered(generation: 0),
+        ]
+        #expect(plan(events: events).verdicts[1] == .undecided)
+        let task = DaemonTask(description: name.text, receivedByteCount: 5)
+        #expect(
+            plan([task], events: events, all: true).verdicts[1]
+                == .running(receivedByteCount: 5, expectedByteCount: nil))
+    }
+
+    @Test func `background 4: every foreign and every stale task is counted once`() {
+        let journal = BackgroundJournal.sample([.running, .running, .running])
+        let stale = [journal.name(3, attempt: 2), journal.name(1, attempt: 3)]
+        let tasks = [nil, "x", journal.name(2).text, journal.name(9).text] + stale.map(\.text)
+        let plan = RelaunchPlan(
+            journal, tasks: tasks.map { (0, DaemonTask(description: $0)) }, events: [], isEverythingDelivered: true)
+        #expect(plan.foreignCount == 3 && plan.stale.map(\.name) == stale)
+        #expect(plan.records(.lost) == [1, 3] && plan.records(.undecided) == [] && plan.isDecided)
+        let running = RelaunchPlan.Verdict.running(receivedByteCount: 0, expectedByteCount: nil)
+        #expect(plan.records(running) == [2])
+    }
+
     @Test func `background 8: an event of an earlier attempt decides nothing`() {
         let late = journal.name(1, attempt: 2)
         let plan = plan(events: [.failed(late, .cancelled, resumeData: nil), .ended(journal.name(1))], all: true)

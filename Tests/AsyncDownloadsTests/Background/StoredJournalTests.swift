@@ -132,23 +132,24 @@ struct StoredJournalTests {
         #expect(throws: DownloadError.self) { try Self.read(text) }
     }
 
-    @Test func `background 6: the head of a response and a failure in the spool are read as they were written`() throws {
+    @Test func `background 6: the head of a response and a failure in the spool are read as they were written`() throws
+    {
         let disk = SimulatedFileSystem()
         let spool = Spool(disk: disk, directory: "/")
         let files = [
             "/1-1.head": #"""
-                async-downloads-head 1 bae7a6bc
-                {"fields":[["ETag","\"a\""],["Content-Range","bytes 1-2/3"]],"status":206,"url":"https://example.org/1"}
-                """#,
+            async-downloads-head 1 bae7a6bc
+            {"fields":[["ETag","\"a\""],["Content-Range","bytes 1-2/3"]],"status":206,"url":"https://example.org/1"}
+            """#,
             "/1-1.body": "ab",
             "/1-2.failure": #"""
-                async-downloads-failure 1 90fdabe6
-                {"error":{"code":"timedOut","detail":"y","isRetryable":true},"kind":"transfer"}
-                """#,
+            async-downloads-failure 1 90fdabe6
+            {"error":{"code":"timedOut","detail":"y","isRetryable":true},"kind":"transfer"}
+            """#,
             "/1-3.failure": #"""
-                async-downloads-failure 1 580656a9
-                {"kind":"userForceQuit"}
-                """#,
+            async-downloads-failure 1 580656a9
+            {"kind":"userForceQuit"}
+            """#,
         ]
         for (path, text) in files { try disk.replaceContents(of: path, by: Array(text.utf8), isSynced: true) }
         let journal = BackgroundJournal.sample([.running])

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import TestSupport
 internal import Testing
 
@@ -24,6 +25,48 @@ struct RetryBudgetTests {
             #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: received)?.number == 1)
         }
         #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 30)?.number == 2)
+    }
+
+    @Test func `the number of failures in total has a limit, whatever was received in between`() {
+        var budget = RetryBudget(seed: 1)
+        for number in 1...5 as ClosedRange<Int64> {
+            let attempt = budget.nextAttempt(after: Self.error, policy: Self.policy, received: number, limit: 4)
+            #expect(attempt?.number == (number <= 4 ? 1 : nil))
+        }
+        budget.refill(found: 5)
+        #expect(budget.failureCount == 0)
+        #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 5, limit: 4)?.number == 1)
+        #expect(budget.nextAttempt(after: Self.error, policy: Self.policy, received: 5, limit: 4)?.number == 2)
+    }
+
+    @Test func `bytes that were lost and are kept again are no progress`() {
+        var budget = RetryBudget(seed: 1)
+        let areNew = [budget.kept(5), budget.kept(5), budget.kept(0)]
+        #expect(areNew == [true, false, false])
+        var numbers: [Int?] = []
+        for received in [5, 0, 5] as [Int64] {
+            let attempt = budget.nextAttempt(after: Self.error, policy: Self.policy, received: received)
+            numbers.append(attempt?.number)
+        }
+        #expect(numbers == [1, 2, nil])
+        let isNew = budget.kept(6)
+        #expect(isNew && budget.retriesUsed == 0)
+    }
+
+    @Test func `a recorded budget continues with the same failures and the same delays`() throws {
+        var budget = RetryBudget(seed: 1)
+        let pause = DownloadError(.httpStatus, statusCode: 503, isRetryable: true, retryAfter: .seconds(9))
+        for error in [Self.error, pause] {
+            _ = budget.nextAttempt(after: error, policy: Self.policy, received: 7)
+        }
+        var recorded = try JSONDecoder().decode(RetryBudget.self, from: JSONEncoder().encode(budget))
+        #expect(recorded == budget && recorded.failureCount == 2)
+        let delays = [
+            budget.nextAttempt(after: Self.error, policy: Self.policy, received: 7)?.delay,
+            recorded.nextAttempt(after: Self.error, policy: Self.policy, received: 7)?.delay,
+        ]
+        #expect(delays[0] != nil && delays[0] == delays[1])
+        #expect(try JSONDecoder().decode(RetryBudget.self, from: Data("{}".utf8)) == RetryBudget(seed: 0))
     }
 
     @Test func `rule 58: the first attempt after others have made room uses no retry`() {

@@ -143,7 +143,11 @@ extension BackgroundCore {
         if let ignored { old.insert(ignored) }
         let received = progress[record.id]?.received ?? 0
         let hasProgress = received > record.receivedByteCount
-        func idle(_ record: inout BackgroundRecord) -> Bool { record.keep(resumeData, received: received) }
+        let now = date.secondsSinceEpoch
+        func idle(_ record: inout BackgroundRecord) -> Bool {
+            if !wasCancelled { record.wait(for: .zero, from: now) }
+            return record.keep(resumeData, received: received)
+        }
         switch reason {
         case .cancelled where wasCancelled || record.isPaused, .interrupted:
             if journal.update(record.id, idle) == true { refreshed.remove(record.id) }

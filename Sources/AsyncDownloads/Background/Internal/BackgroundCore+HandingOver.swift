@@ -8,7 +8,7 @@ extension BackgroundCore {
     /// before, are handed over: a task that is started there is delayed by the system, longer with each launch.
     package mutating func handOver() -> [Action] {
         var room = options.maximumTaskCount - journal.handedOverCount
-        guard room > 0 else { return [] }
+        guard room > 0, !isDisconnected else { return [] }
         let waiting = journal.records
             .filter { $0.isReadyForHandOver && !awaitingURL.contains($0.id) }
             .filter { isInForeground || requested.contains($0.id) || $0.attempt > 0 }
@@ -33,6 +33,31 @@ extension BackgroundCore {
             }
         }
         return actions
+    }
+
+    /// Processes that a task was not handed over, because the session has ended: it waits for the next session.
+    package mutating func notStarted(_ name: DaemonTaskName) {
+        guard let id = journal.record(for: name)?.id else { return }
+        journal.update(id) { record in
+            guard case .handedOver(let task) = record.stage, !task.isConfirmed else { return }
+            record.stage = .idle(resumeData: task.resumeData)
+        }
+    }
+
+    /// Processes that another process has the session, which therefore has none of the tasks in `started`.
+    ///
+    /// What a caller of this process waits for fails. What earlier processes have recorded waits for the session.
+    package mutating func sessionIsInUse(_ started: Set<DaemonTaskName>, _ error: DownloadError) -> [Action] {
+        for name in started { notStarted(name) }
+        let refused = journal.records.filter { asked.contains($0.id) && $0.isReadyForHandOver }
+        return refused.flatMap { fail($0.id, error, resumeData: $0.resumeDataName, removing: []) }
+    }
+
+    /// Returns whether a request for a resource needs a task that no session has yet.
+    package func needsTask(_ resource: BackgroundResource) -> Bool {
+        guard let record = journal.record(of: resource) else { return true }
+        guard case .idle = record.stage, record.openDeliveries.isEmpty else { return false }
+        return !record.deliveries.contains { if case .placed? = $0.outcome { true } else { false } }
     }
 
     /// Removes the resume data of an attempt that is about to start, because its file cannot be read.

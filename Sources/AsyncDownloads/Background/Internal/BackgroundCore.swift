@@ -38,6 +38,8 @@ package struct BackgroundCore: Sendable {
     package var date = HTTPDate(secondsSinceEpoch: 0)
     /// Whether the app is in the foreground, where tasks that wait in the journal may be handed over.
     package var isInForeground = true
+    /// Whether the system's session has ended, so that tasks wait in the journal until there is another one.
+    package var isDisconnected = false
     /// The received bytes of running tasks.
     var progress: [Int: (received: Int64, expected: Int64?)] = [:]
     /// The tasks that were canceled by an input, and whose end is awaited.

@@ -11,7 +11,8 @@ extension BackgroundJournal {
     mutating func prune(before now: Int64) {
         let lifetime = current.options.abandonedBytesLifetime.components.seconds
         for record in records where !record.isPending {
-            forget(record.deliveries.filter { now - ($0.acknowledgedAt ?? now) > Self.deliveredLifetime }, of: record.id)
+            let old = record.deliveries.filter { now - ($0.acknowledgedAt ?? now) > Self.deliveredLifetime }
+            forget(old, of: record.id)
             guard !record.isHandedOver, record.deliveries.isEmpty || record.hasUsefulBytes else { continue }
             guard let since = record.abandonedAt else {
                 update(record.id) { $0.abandonedAt = now }

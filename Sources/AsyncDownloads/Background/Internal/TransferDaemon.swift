@@ -9,13 +9,13 @@ package protocol TransferDaemon: AnyObject, Sendable {
     /// Connects to the session, whose events are delivered to `receiver` from now on, one after another.
     func attach(_ receiver: any DaemonEventReceiver)
 
-    /// Creates a task and starts it.
-    func start(_ task: DaemonTaskRequest)
+    /// Creates a task and starts it, and returns whether the session has it; false after the session has ended.
+    func start(_ task: DaemonTaskRequest) -> Bool
 
-    /// Calls `completion` once with the tasks that have not ended.
+    /// Calls `completion` once with the tasks that have not ended; nil, which is unknown, after the session has ended.
     ///
     /// Tasks that have ended and whose events are still to be delivered may be missing.
-    func enumerate(_ completion: @escaping @Sendable ([DaemonTask]) -> Void)
+    func enumerate(_ completion: @escaping @Sendable ([DaemonTask]?) -> Void)
 
     /// Cancels a task, whose end is then reported together with its resume data.
     ///
@@ -40,7 +40,10 @@ package protocol DaemonEventReceiver: AnyObject, Sendable {
     func resumeDataArrived(_ description: String?, _ resumeData: Data)
 
     /// The session can no longer be used; its tasks may continue in a new session with the same identifier.
-    func sessionInvalidated()
+    ///
+    /// - Parameter error: The reason, which is ``DownloadError/Code/sessionInUse`` if another process has the session; nil
+    ///   if the system states none.
+    func sessionInvalidated(_ error: DownloadError?)
 
     /// All events that were waiting for the app have been delivered; this does not mean that all tasks have ended.
     func allEventsDelivered()
@@ -135,6 +138,9 @@ package struct DaemonFailure: Sendable {
 
     package var reason: Reason
     package var resumeData: Data?
+
+    /// The error of a failed transfer.
+    var error: DownloadError? { if case .transfer(let error) = reason { error } else { nil } }
 
     package init(_ reason: Reason, resumeData: Data? = nil) {
         self.reason = reason

@@ -54,8 +54,8 @@ final class URLSessionDaemon: NSObject, TransferDaemon, URLSessionDownloadDelega
         state.withLock { $0.session = session }
     }
 
-    func start(_ task: DaemonTaskRequest) {
-        guard let session = state.withLock({ $0.session }) else { return }
+    func start(_ task: DaemonTaskRequest) -> Bool {
+        guard let session = state.withLock({ $0.session }) else { return false }
         let created: URLSessionDownloadTask
         if let resumeData = task.resumeData {
             created = session.downloadTask(withResumeData: resumeData)
@@ -70,10 +70,11 @@ final class URLSessionDaemon: NSObject, TransferDaemon, URLSessionDownloadDelega
         created.earliestBeginDate = task.earliestBegin.map { Date(timeIntervalSince1970: Double($0)) }
         if let count = task.expectedByteCount { created.countOfBytesClientExpectsToReceive = count }
         created.resume()
+        return true
     }
 
-    func enumerate(_ completion: @escaping @Sendable ([DaemonTask]) -> Void) {
-        guard let session = state.withLock({ $0.session }) else { return completion([]) }
+    func enumerate(_ completion: @escaping @Sendable ([DaemonTask]?) -> Void) {
+        guard let session = state.withLock({ $0.session }) else { return completion(nil) }
         session.getAllTasks { tasks in
             completion(tasks.filter { $0.state == .running || $0.state == .suspended }.map(DaemonTask.init))
         }
@@ -133,7 +134,7 @@ final class URLSessionDaemon: NSObject, TransferDaemon, URLSessionDownloadDelega
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
         state.withLock { $0.session = nil }
-        receiver?.sessionInvalidated()
+        receiver?.sessionInvalidated(error.flatMap { DaemonFailure($0).error })
     }
 
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {

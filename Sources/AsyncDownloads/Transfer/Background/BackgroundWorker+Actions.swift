@@ -120,7 +120,11 @@ extension BackgroundWorker {
         switch action {
         case .start(let name, let generation):
             guard let request = opened.core.request(for: name, resumeData: resumeData[name]) else { return [] }
-            attach(generation)?.start(request)
+            guard let daemon = attach(generation), let number = self.opened?.connections[generation]?.number else {
+                return notStarted(name)
+            }
+            self.opened?.connections[generation]?.willStart(name)
+            guard daemon.start(request) else { return notStarted(name) + sessionIsMissing(generation, number) }
         case .cancel(let name, let generation):
             let session = opened.session
             attach(generation)?.cancel(name.text) { isFound in
@@ -141,6 +145,13 @@ extension BackgroundWorker {
             return refreshURL(of: record, context, error)
         }
         return []
+    }
+
+    private func notStarted(_ name: DaemonTaskName) -> [BackgroundCore.Action] {
+        withCore { core in
+            core.notStarted(name)
+            return []
+        }
     }
 
     /// Processes that a task that was to be canceled does not exist; an event about its end may be on the way.

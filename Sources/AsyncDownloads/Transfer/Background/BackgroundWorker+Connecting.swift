@@ -25,32 +25,27 @@ extension BackgroundWorker {
         }
     }
 
-    /// Returns the connection to the session of a generation, which is made at its first use.
-    @discardableResult
-    func attach(_ generation: Int) -> (any TransferDaemon)? {
-        if let daemon = opened?.daemons[generation] { return daemon }
-        guard let opened, let makeDaemon = environment.makeDaemon,
-            let options = opened.core.journal.generations.first(where: { $0.number == generation })?.options
-        else { return nil }
-        let session = opened.session
-        let daemon = makeDaemon(Self.sessionIdentifier(identifier, generation: generation), options)
-        self.opened?.daemons[generation] = daemon
-        daemon.attach(
-            EventSecurer(
-                session: session, spool: opened.spool, token: opened.core.journal.token, generation: generation))
-        if opened.awaitedLists.contains(generation) {
-            daemon.enumerate { tasks in
-                session.submit { $0.listed(tasks, generation) }
+    /// Processes the tasks of a session; nil if the session has ended, so that nothing is known about them.
+    func listed(_ tasks: [DaemonTask]?, _ generation: Int) -> [BackgroundCore.Action] {
+        guard let opened else { return [] }
+        guard opened.gate.isOpen else {
+            guard self.opened?.awaitedLists.remove(generation) != nil else { return [] }
+            if let tasks {
+                self.opened?.lists += tasks.map { (generation, $0) }
+            } else {
+                self.opened?.unlisted.insert(generation)
             }
+            if self.opened?.awaitedLists.isEmpty == true { match() }
+            return []
         }
-        return daemon
-    }
-
-    private func listed(_ tasks: [DaemonTask], _ generation: Int) -> [BackgroundCore.Action] {
-        guard opened?.awaitedLists.remove(generation) != nil else { return [] }
-        opened?.lists += tasks.map { (generation, $0) }
-        if opened?.awaitedLists.isEmpty == true { match() }
-        return []
+        guard let tasks else { return [] }
+        // The session was made again, or has listed its tasks late.
+        let journal = opened.core.journal
+        let plan = RelaunchPlan(
+            journal, tasks: tasks.map { (generation, $0) }, events: [], isEverythingDelivered: false)
+        let undecided = plan.records(.undecided).filter { journal[$0]?.generation == generation }
+        self.opened?.settling.undecided.formUnion(undecided)
+        return withCore { $0.adopt(plan) } + settleLater()
     }
 
     /// Processes that a list of tasks has not arrived; its downloads remain undecided.
@@ -71,7 +66,10 @@ extension BackgroundWorker {
             opened.core.journal, tasks: opened.lists, events: opened.gate.heldEvents, isEverythingDelivered: false)
         if plan.foreignCount > 0 { log.notice("\(plan.foreignCount) tasks of the session are not in its journal") }
         opened.lists = []
-        opened.settling.undecided = Set(plan.records(.undecided))
+        let journal = opened.core.journal
+        let unlisted = opened.unlisted
+        opened.settling.undecided = Set(
+            plan.records(.undecided).filter { id in !(journal[id].map { unlisted.contains($0.generation) } ?? false) })
         update(&opened)
         let actions = opened.core.adopt(plan)
         let held = opened.gate.open()
@@ -84,18 +82,6 @@ extension BackgroundWorker {
                 except: journal.fileNames, of: journal.records.filter(\.isHandedOver).map(journal.taskName))
         }
         enqueue(settleLater())
-    }
-
-    /// Processes that the system has ended the session of a generation; its tasks continue in a new one.
-    func invalidated(_ generation: Int) -> [BackgroundCore.Action] {
-        guard let opened, opened.daemons[generation] != nil else { return [] }
-        log.notice("the system has invalidated a background session")
-        self.opened?.daemons[generation] = nil
-        let affected = opened.core.journal.records.filter { $0.isHandedOver && $0.generation == generation }
-        guard opened.gate.isOpen, !affected.isEmpty else { return [] }
-        attach(generation)
-        self.opened?.settling.undecided.formUnion(affected.map(\.id))
-        return settleLater()
     }
 
     // MARK: App groups

@@ -41,7 +41,8 @@ extension BackgroundWorker {
 
     /// Calls `body` when all events of a generation have been delivered.
     func whenDelivered(_ generation: Int, _ body: @escaping @Sendable () -> Void) -> [BackgroundCore.Action] {
-        guard attach(generation) != nil else {
+        // The system has launched the app for the session, so no other process has it.
+        guard attach(generation, isRequired: true) != nil else {
             // All tasks of the generation have ended, and nothing waits for its events.
             body()
             return []
@@ -130,14 +131,11 @@ extension BackgroundWorker {
                 session.submit { $0.decide(ids, tasks?.map { (generation, $0) }) }
             }
             let timer = environment.time.schedule(after: environment.listLimit) { answer(nil) }
-            guard let daemon = attach(generation) else {
-                timer.cancel()
-                answer([])
-                continue
-            }
-            daemon.enumerate { tasks in
+            attach(generation)
+            list(generation) { _, tasks in
                 timer.cancel()
                 answer(tasks)
+                return []
             }
         }
         return reportDecision()

@@ -45,7 +45,7 @@ extension BackgroundWorker {
     private func checkOwner(of journal: BackgroundJournal?) throws(DownloadError) {
         guard let journal, journal.identifier != identifier else { return }
         throw DownloadError(
-            .journalUnreadable, "the directory of the session has the journal of another session; use another identifier")
+            .journalUnreadable, "the directory has the journal of another session; use another identifier")
     }
 
     private func newJournal(_ options: BackgroundOptions) -> BackgroundJournal {

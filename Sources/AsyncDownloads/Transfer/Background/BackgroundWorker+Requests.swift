@@ -27,6 +27,10 @@ extension BackgroundWorker {
             transfer.end(subscriber, DownloadError(.destinationInUse, url.lastPathComponent))
             return []
         }
+        if isRunning, opened.core.needsTask(resource), let error = connectionError() {
+            transfer.end(subscriber, error)
+            return []
+        }
         let (disk, containers) = (environment.disk, environment.containers)
         var added = (record: 0, delivery: 0)
         let actions = withCore { core in
@@ -82,7 +86,7 @@ extension BackgroundWorker {
 
     /// Uses the options of a new client.
     func use(_ options: BackgroundOptions) -> [BackgroundCore.Action] {
-        let reserved = Set((opened?.daemons ?? [:]).keys)
+        let reserved = Set((opened?.connections ?? [:]).keys)
         return withCore { core in
             core.journal.use(options, reserving: reserved)
             return core.handOver()
@@ -103,13 +107,9 @@ extension BackgroundWorker {
     func lifecycleChanged(_ change: LifecycleChange) -> [BackgroundCore.Action] {
         guard change == .willEnterForeground, let opened, opened.gate.isOpen else { return [] }
         let waiting = saveAgain()
-        let session = opened.session
-        for (generation, daemon) in opened.daemons {
-            daemon.enumerate { tasks in
-                session.submit { worker in
-                    tasks.flatMap { worker.progressed($0, generation) }
-                }
-            }
+        for generation in opened.connections.keys {
+            list(generation) { worker, tasks in (tasks ?? []).flatMap { worker.progressed($0, generation) } }
+            reconnect(generation)
         }
         return waiting
             + withCore { core in

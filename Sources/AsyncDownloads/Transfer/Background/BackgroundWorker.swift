@@ -37,10 +37,13 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
         /// The file if it is in the container of an app group.
         var shared: SharedJournalFile?
         let spool: Spool
-        var daemons: [Int: any TransferDaemon] = [:]
+        /// The last connection to the session of each generation.
+        var connections: [Int: DaemonConnection] = [:]
         var gate = DeliveryGate<DaemonEvent>()
         /// The generations whose list of tasks is still awaited.
         var awaitedLists: Set<Int> = []
+        /// The generations whose session ended before it has listed its tasks, about which nothing is known.
+        var unlisted: Set<Int> = []
         var lists: [(generation: Int, task: DaemonTask)] = []
         var listLimit: (any ScheduledAction)?
         var settling = Settling()
@@ -92,6 +95,8 @@ final class BackgroundWorker: @unchecked Sendable {  // Every member is used on 
 
     func update(_ opened: inout Opened) {
         opened.core.date = environment.time.date
+        let connection = opened.connections[opened.core.journal.current.number]
+        opened.core.isDisconnected = connection?.isUsable == false
         opened.core.isInForeground = environment.lifecycle.isInForeground
     }
 }

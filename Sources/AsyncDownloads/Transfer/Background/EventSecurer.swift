@@ -9,12 +9,14 @@ final class EventSecurer: DaemonEventReceiver {
     private let spool: Spool
     private let token: String
     private let generation: Int
+    private let connection: Int
 
-    init(session: BackgroundSession, spool: Spool, token: String, generation: Int) {
+    init(session: BackgroundSession, spool: Spool, token: String, generation: Int, connection: Int) {
         self.session = session
         self.spool = spool
         self.token = token
         self.generation = generation
+        self.connection = connection
     }
 
     func taskFinished(_ description: String?, at path: String, _ head: DaemonResponseHead?) {
@@ -51,8 +53,8 @@ final class EventSecurer: DaemonEventReceiver {
         pass(.resumeDataArrived(name, file))
     }
 
-    func sessionInvalidated() {
-        session.submit { [generation] in $0.invalidated(generation) }
+    func sessionInvalidated(_ error: DownloadError?) {
+        session.submit { [generation, connection] in $0.disconnected(generation, connection, error) }
     }
 
     func allEventsDelivered() {
@@ -66,7 +68,8 @@ final class EventSecurer: DaemonEventReceiver {
     }
 
     private func pass(_ event: DaemonEvent) {
-        session.submit { worker in
+        session.submit { [generation, connection] worker in
+            worker.prove(generation, connection)
             worker.receive(event)
             return []
         }
