@@ -22,7 +22,7 @@ struct RunningDigest: Sendable {
     private(set) var position: Int64 = 0
 
     #if canImport(CryptoKit) || ServerStack
-    private enum Function {
+    private enum Function: @unchecked Sendable {  // The functions are values; swift-crypto 3 doesn't declare it.
         case sha256(SHA256)
         case sha512(SHA512)
     }
