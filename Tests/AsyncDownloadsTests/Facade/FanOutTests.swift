@@ -86,12 +86,18 @@ struct FanOutTests {
             #expect(environment.server.requests().count == 1)
             // The state is visible before the timer of the retry is scheduled, so that one step may come too early.
             while environment.server.requests(at: "/a").count < 4 {
-                if first.state == .retrying { time.advance(by: .seconds(40)) }
+                // A retry whose delay has ended may still wait for the pace that was learned from the refusals.
+                if first.state == .retrying || first.state == .waiting { time.advance(by: .seconds(40)) }
                 await Task.yield()
             }
             let log = await EventLog(of: first)
             #expect(log.retries == [.httpStatus, .httpStatus, .httpStatus])
             #expect(log.file?.byteCount == content.length)
+            // A pace that was learned from the refusals may delay the second download.
+            while second.state == .waiting {
+                time.advance(by: .seconds(40))
+                await Task.yield()
+            }
             #expect(try await second.file.byteCount == content.length)
         }
     }
