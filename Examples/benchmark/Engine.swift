@@ -19,7 +19,8 @@ enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     /// Returns a downloader with this transport.
     func makeDownloader(_ configuration: Downloader.Configuration, _ transport: any Transport) -> Downloader {
         Downloader(
-            configuration: configuration, transport: transport, store: DiskStore(durability: configuration.durability),
+            configuration: configuration, transport: transport,
+            store: PartialStore(durability: configuration.durability),
             time: SystemTimeSource())
     }
 

@@ -31,7 +31,7 @@ extension Downloader {
         self.init(
             configuration: configuration,
             transport: configuration.makeTransport(),
-            store: DiskStore(durability: configuration.durability), time: SystemTimeSource(),
+            store: PartialStore(durability: configuration.durability), time: SystemTimeSource(),
             backgroundSessions: backgroundSessions)
     }
 

@@ -29,18 +29,20 @@ public final class Downloader: Sendable {
         self.init(
             configuration: configuration,
             transport: configuration.makeTransport(),
-            store: DiskStore(durability: configuration.durability), time: SystemTimeSource())
+            store: PartialStore(durability: configuration.durability), time: SystemTimeSource())
     }
 
     /// Creates a downloader with another engine, store, and clock, for tests.
     package init(
-        configuration: Configuration, transport: any Transport, store: any PartialStore, time: any TimeSource,
+        configuration: Configuration, transport: any Transport, store: PartialStore, time: any TimeSource,
         backgroundSessions: BackgroundSessions = .shared, containers: (any Containers)? = SystemContainers.moving
     ) {
         let lifecycle = backgroundSessions.environment.lifecycle
         self.configuration = configuration
         background = configuration.backgroundSession.map { BackgroundClient($0, configuration, in: backgroundSessions) }
         let spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
+        var store = store
+        (store.bodies, store.spillDirectory) = (configuration.partialBodies, spillDirectory.path)
         let log = Log()
         let destinations = DestinationReservations()
         let registry = TransferRegistry(destinations: destinations)
@@ -50,8 +52,7 @@ public final class Downloader: Sendable {
         let connections = ConnectionCoordinator(scheduler: scheduler)
         environment = TransferEnvironment(
             transport: transport,
-            store: TieredStore(
-                disk: store, bodies: configuration.partialBodies, spillDirectory: spillDirectory.path),
+            store: store,
             bandwidth: BandwidthLimiter(limit: configuration.bandwidthLimit, time: time),
             scheduler: scheduler,
             connections: connections,
@@ -62,8 +63,8 @@ public final class Downloader: Sendable {
             suspensionGuard: SuspensionGuard(lifecycle: lifecycle, registry: registry),
             pressureResponder: MemoryPressureResponder(
                 monitor: configuration.memoryPressure.makeMonitor(time: time),
-                policy: configuration.memoryPressurePolicy, bodies: configuration.partialBodies, registry: registry,
-                log: log, whenChanged: { connections.pressureChanged(to: $0, at: time.now) }),
+                policy: configuration.memoryPressurePolicy, store: store, registry: registry, log: log,
+                whenChanged: { connections.pressureChanged(to: $0, at: time.now) }),
             defaults: configuration.requestDefaults,
             containers: containers.map { AppContainers($0, groups: configuration.appGroupIdentifiers) },
             partialsDirectory: configuration.partialsDirectory,

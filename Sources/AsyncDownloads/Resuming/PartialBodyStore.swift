@@ -29,18 +29,52 @@ public final class PartialBodyStore: Sendable {
     private struct Entry: Sendable {
         let body: MemoryBody
         let location: PartialLocation
-        let disk: any PartialStore
-        let age: UInt64
+        /// The number of the entry in the order in which bodies were stored.
+        let number: UInt64
+        /// Whether a thread moves the body to disk.
+        ///
+        /// It can be taken until it is there.
+        var isMoving = false
     }
 
     private struct State {
         var entries: [Key: Entry] = [:]
+        /// The keys of the entries that no thread moves, in the order in which the bodies were stored.
+        var order = Heap<Key, UInt64>()
         var byteCount = 0
-        var lastAge: UInt64 = 0
+        /// The part of ``byteCount`` that no thread moves.
+        var restingByteCount = 0
+        var lastNumber: UInt64 = 0
 
+        mutating func insert(_ body: MemoryBody, at location: PartialLocation) -> Key {
+            let key = Key(location)
+            remove(key)
+            lastNumber += 1
+            entries[key] = Entry(body: body, location: location.onDisk, number: lastNumber)
+            order[key] = lastNumber
+            byteCount += body.byteCount
+            restingByteCount += body.byteCount
+            return key
+        }
+
+        /// Returns the keys and the numbers of the oldest bodies beyond `limit`, which the caller moves.
+        mutating func startMoving(beyond limit: Int) -> [(key: Key, number: UInt64)] {
+            var moving: [(Key, UInt64)] = []
+            while restingByteCount > limit, let (key, number) = order.first {
+                order[key] = nil
+                entries[key]?.isMoving = true
+                restingByteCount -= entries[key]?.body.byteCount ?? 0
+                moving.append((key, number))
+            }
+            return moving
+        }
+
+        @discardableResult
         mutating func remove(_ key: Key) -> Entry? {
             guard let entry = entries.removeValue(forKey: key) else { return nil }
+            order[key] = nil
             byteCount -= entry.body.byteCount
+            if !entry.isMoving { restingByteCount -= entry.body.byteCount }
             return entry
         }
     }
@@ -58,6 +92,10 @@ public final class PartialBodyStore: Sendable {
     public let diskAge: Duration
 
     private let state = Mutex(State())
+    /// The bodies that are being moved to disk, each by one thread at a time.
+    private let moves = KeyedLock<Key>()
+    /// The bodies on disk.
+    let spilled: SpilledBodies
 
     /// Creates a store with the given limits.
     ///
@@ -66,10 +104,18 @@ public final class PartialBodyStore: Sendable {
     ///   - diskByteLimit: The maximum number of bytes to keep on disk; the oldest bodies are removed first. Default:
     ///     256 MiB.
     ///   - diskAge: The time for which a body stays on disk. Default: 7 days.
-    public init(byteLimit: Int, diskByteLimit: Int64 = 256 << 20, diskAge: Duration = .seconds(7 * 86_400)) {
+    public convenience init(
+        byteLimit: Int, diskByteLimit: Int64 = 256 << 20, diskAge: Duration = .seconds(7 * 86_400)
+    ) {
+        self.init(byteLimit: byteLimit, diskByteLimit: diskByteLimit, diskAge: diskAge, time: SystemTimeSource())
+    }
+
+    /// Creates a store with a clock, for tests.
+    init(byteLimit: Int, diskByteLimit: Int64, diskAge: Duration, time: any TimeSource) {
         self.byteLimit = max(0, byteLimit)
         self.diskByteLimit = max(0, diskByteLimit)
         self.diskAge = max(.zero, diskAge)
+        spilled = SpilledBodies(byteLimit: self.diskByteLimit, age: self.diskAge, time: time)
     }
 
     /// The number of bytes that are kept in memory.
@@ -80,21 +126,22 @@ public final class PartialBodyStore: Sendable {
     /// - Returns: The number of bytes that were removed.
     @discardableResult
     public func removeAll() -> Int {
-        releaseAll(toDisk: false).reduce(0) { $0 + $1.byteCount }
+        releaseAll(to: nil).reduce(0) { $0 + $1.byteCount }
     }
 
-    /// Releases all bodies from memory, and moves them to disk if `toDisk` is true and they can be written there.
+    /// Releases all bodies from memory, and moves them to disk if there is a `store` and they can be written there.
     ///
-    /// This method blocks on disk I/O.
-    func releaseAll(toDisk: Bool) -> [Release] {
+    /// This method blocks on disk I/O. A body can be taken until it is on disk, and is then not among the result.
+    func releaseAll(to store: PartialStore?) -> [Release] {
         let entries = state.withLock { state in
             let entries = state.entries
-            state.entries = [:]
-            state.byteCount = 0
+            if store == nil { state = State(lastNumber: state.lastNumber) }
             return entries
         }
-        return entries.map { key, entry in
-            Release(key: key, byteCount: entry.body.byteCount, isOnDisk: toDisk && spill(entry))
+        return entries.sorted { $0.value.number < $1.value.number }.compactMap { key, entry in
+            let isOnDisk = store.map { move(key, entry.number, to: $0) } ?? false
+            guard let isOnDisk else { return nil }
+            return Release(key: key, byteCount: entry.body.byteCount, isOnDisk: isOnDisk)
         }
     }
 
@@ -106,52 +153,55 @@ public final class PartialBodyStore: Sendable {
 
     /// Removes and returns the body of the same resource, if any.
     func take(_ location: PartialLocation) -> MemoryBody? {
-        guard let entry = state.withLock({ $0.remove(Key(location)) }) else { return nil }
+        let key = Key(location)
+        guard let entry = state.withLock({ $0.remove(key) }) else { return nil }
         var body = entry.body
         if entry.location.request.url != location.request.url { body.representation.cameFromDifferentURL = true }
         return body
     }
 
     /// Stores a body, and moves older ones to disk if the limit is exceeded, which blocks on disk I/O.
-    func keep(_ body: MemoryBody, of location: PartialLocation, on disk: any PartialStore) {
-        let excess = state.withLock { state in
-            let key = Key(location)
-            _ = state.remove(key)
-            state.lastAge += 1
-            state.entries[key] = Entry(body: body, location: location.onDisk, disk: disk, age: state.lastAge)
-            state.byteCount += body.byteCount
-            var excess: [Entry] = []
-            while state.byteCount > byteLimit,
-                let oldest = state.entries.min(by: { $0.value.age < $1.value.age })?.key,
-                let entry = state.remove(oldest)
-            {
-                excess.append(entry)
-            }
-            return excess
+    ///
+    /// - Returns: Whether the body is in memory or on disk.
+    @discardableResult
+    func keep(_ body: MemoryBody, of location: PartialLocation, on store: PartialStore) -> Bool {
+        let (key, excess) = state.withLock { state in
+            (state.insert(body, at: location), state.startMoving(beyond: byteLimit))
         }
-        for entry in excess { spill(entry) }
+        var isKept = true
+        for (other, number) in excess where move(other, number, to: store) == false && other == key { isKept = false }
+        return isKept
     }
 
-    @discardableResult
-    private func spill(_ entry: Entry) -> Bool {
+    /// Moves a body to disk, or discards it if it can't be written there.
+    ///
+    /// - Returns: Whether it is on disk; nil if it was taken before it was there.
+    private func move(_ key: Key, _ number: UInt64, to store: PartialStore) -> Bool? {
+        // The body may have been taken and stored again while an earlier one of the same resource is written.
+        moves.withLock(key) {
+            guard let entry = state.withLock({ $0.entries[key] }), entry.number == number else { return nil }
+            let partial = spill(entry, to: store)
+            let isTaken = state.withLock { state in
+                guard state.entries[key]?.number == number else { return true }
+                state.remove(key)
+                return false
+            }
+            if isTaken { partial?.discard() } else { partial?.close() }
+            return isTaken ? nil : partial != nil
+        }
+    }
+
+    /// Writes a body to disk; nil if it must not or cannot be there.
+    private func spill(_ entry: Entry, to store: PartialStore) -> PartialFile? {
         // The body may contain bytes of another user than that of the location.
         let isUnverified = entry.body.representation.hasUnverifiedCredentials && entry.location.request.account == nil
-        guard entry.location.mayBeOnDisk, !isUnverified, let partial = try? entry.disk.open(entry.location) else {
-            return false
-        }
-        do throws(DownloadError) {
-            try partial.fill(from: entry.body)
-            partial.close()
-            // The modification times of the files come from the system's clock.
-            let oldest = SystemTimeSource().date.secondsSinceEpoch - diskAge.components.seconds
-            entry.disk.removeBodies(
-                in: entry.location.directory, writtenBefore: HTTPDate(secondsSinceEpoch: oldest),
-                exceeding: diskByteLimit)
-            return true
-        } catch {
+        guard entry.location.mayBeOnDisk, !isUnverified else { return nil }
+        let partial = PartialFile(entry.body, store: store, location: entry.location)
+        guard (try? partial.move(to: entry.location, replacingMore: true)) == true else {
             partial.discard()
-            return false
+            return nil
         }
+        return partial
     }
 }
 

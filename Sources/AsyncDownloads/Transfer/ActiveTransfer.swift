@@ -15,14 +15,12 @@ extension Transfer {
     /// The immutable values that effects use without the transfer's lock.
     final class Work: Sendable {
         let key: TransferKey
-        let location: PartialLocation
         /// The limit of this transfer alone.
         let bandwidth: BandwidthLimiter
         let queue: DispatchQueue
 
-        init(key: TransferKey, location: PartialLocation, bandwidth: BandwidthLimiter) {
+        init(key: TransferKey, bandwidth: BandwidthLimiter) {
             self.key = key
-            self.location = location
             self.bandwidth = bandwidth
             queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated, target: storeQueue)
         }

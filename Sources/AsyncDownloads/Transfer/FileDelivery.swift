@@ -12,7 +12,7 @@ struct FileDelivery {
         let request: DownloadRequest
     }
 
-    private let partial: any Partial
+    private let partial: PartialFile
     private let length: Int64
     private let fetched: Int64
     private let representation: Representation
@@ -36,7 +36,7 @@ struct FileDelivery {
     ///   - fetched: The number of bytes that crossed the network.
     ///   - digests: The digests that were computed while the bytes arrived.
     init(
-        _ partial: any Partial, length: Int64, of representation: Representation, key: TransferKey,
+        _ partial: PartialFile, length: Int64, of representation: Representation, key: TransferKey,
         at location: PartialLocation, fetched: Int64, digests: TransferDigests, environment: TransferEnvironment
     ) {
         self.partial = partial

@@ -10,19 +10,19 @@ final class MemoryPressureResponder: Sendable {
 
     private let monitor: any MemoryPressureMonitor
     private let policy: MemoryPressurePolicy
-    private let bodies: PartialBodyStore
+    private let store: PartialStore
     private let registry: TransferRegistry
     private let log: Log
     private let whenChanged: @Sendable (MemoryPressure) -> Void
     private let state = Mutex(State.idle)
 
     init(
-        monitor: any MemoryPressureMonitor, policy: MemoryPressurePolicy, bodies: PartialBodyStore,
+        monitor: any MemoryPressureMonitor, policy: MemoryPressurePolicy, store: PartialStore,
         registry: TransferRegistry, log: Log, whenChanged: @escaping @Sendable (MemoryPressure) -> Void
     ) {
         self.monitor = monitor
         self.policy = policy
-        self.bodies = bodies
+        self.store = store
         self.registry = registry
         self.log = log
         self.whenChanged = whenChanged
@@ -66,7 +66,7 @@ final class MemoryPressureResponder: Sendable {
     /// - Returns: The number of bytes that were released from memory.
     @discardableResult
     func free(toDisk: Bool, discarding: Bool, because reason: String) -> Int {
-        let released = bodies.releaseAll(toDisk: toDisk && !discarding)
+        let released = store.bodies?.releaseAll(to: toDisk && !discarding ? store : nil) ?? []
         let transfers = registry.transfers
         if !released.isEmpty {
             // A queued transfer has not looked for bytes yet.

@@ -6,14 +6,16 @@ extension Transfer {
     /// Verifies the file and delivers it, also to subscribers that attach in the meantime.
     func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
         // A short file is usually placed before another transfer could use the permit.
-        let isLong = length > BufferedPartial.maximumLength
+        let isLong = length > PartialFile.bufferedLength
         // Before operations that the queue has not performed. Bytes that a digest may prove wrong need the permit.
         if isLong, checksum == nil { yieldPermit() }
         onPartial { [self] partial in
             let work = work
-            let (fetched, digests) = withState { ($0.machine.progress.fetchedByteCount, $0.digests) }
+            let (fetched, digests, location) = withState { state in
+                (state.machine.progress.fetchedByteCount, state.digests, state.location)
+            }
             var delivery = FileDelivery(
-                partial, length: length, of: representation, key: work.key, at: work.location, fetched: fetched,
+                partial, length: length, of: representation, key: work.key, at: location, fetched: fetched,
                 digests: digests, environment: environment)
             do throws(DownloadError) {
                 if let checksum { try delivery.verify(by: checksum) }

@@ -33,9 +33,10 @@ extension Transfer {
                 Result { () throws(DownloadError) in try partial.begin(representation) }
             }
             let allowsGaps = partial.allowsGaps
-            input { machine in
-                machine.allowsGaps = allowsGaps
-                return machine.partialStarted(result, exchange: id, at: now)
+            update { state, decision in
+                state.machine.allowsGaps = allowsGaps
+                let relocates = relocates(after: result, &state, &decision)
+                decision.actions += state.machine.partialStarted(result, relocates: relocates, exchange: id, at: now)
             }
         }
         return .ready
@@ -89,7 +90,7 @@ extension Transfer {
 
     /// Writes or compares the parts of the bytes, possibly on the transfer's queue.
     private func take(
-        _ bytes: UnsafeRawBufferPointer, _ decision: TransferStateMachine.BytesDecision, _ partial: any Partial,
+        _ bytes: UnsafeRawBufferPointer, _ decision: TransferStateMachine.BytesDecision, _ partial: PartialFile,
         _ id: ExchangeID, isAside: Bool
     ) {
         switch decision {
@@ -118,26 +119,24 @@ extension Transfer {
 
     /// Compares the bytes with those in the partial file.
     private func compare(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int64, in partial: any Partial, _ id: ExchangeID
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, in partial: PartialFile, _ id: ExchangeID
     ) {
         let result = timed(partial) {
             Result { () throws(DownloadError) in try partial.holds(bytes, at: offset) }
         }
         switch result {
         case .success(let isEqual): input { $0.compared(isEqual, exchange: id, at: now) }
-        case .failure(let error): input { $0.writeFailed(error, exchange: id, at: now) }
+        case .failure(let error): writeFailed(error, id)
         }
     }
 
     private func write(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: any Partial, _ id: ExchangeID, isAside: Bool
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: PartialFile, _ id: ExchangeID, isAside: Bool
     ) {
         let result = timed(partial) {
             Result { () throws(DownloadError) in try partial.write(bytes, at: offset) }
         }
-        if case .failure(let error) = result {
-            return input { $0.writeFailed(error, exchange: id, at: now) }
-        }
+        if case .failure(let error) = result { return writeFailed(error, id) }
         let isDigestDue = update { state, decision in
             for action in state.machine.wrote(bytes.count, at: offset, exchange: id, at: now) {
                 if case .markPartial(let received, let epoch) = action, isAside || !writesAside(state, exchange: id) {
@@ -154,6 +153,13 @@ extension Transfer {
         if isDigestDue { digestOnQueue() }
     }
 
+    private func writeFailed(_ error: DownloadError, _ id: ExchangeID) {
+        update { state, decision in
+            let relocates = relocates(after: .failure(error), &state, &decision)
+            decision.actions += state.machine.writeFailed(error, relocates: relocates, exchange: id, at: now)
+        }
+    }
+
     /// Whether bytes must not be written on an engine's thread.
     ///
     /// If an engine delivers bytes although it was asked to wait, they are written after the earlier ones.
@@ -163,7 +169,7 @@ extension Transfer {
     }
 
     /// Runs a call that waits for a disk, and records its duration.
-    private func timed<Value>(_ partial: any Partial, _ body: () -> Value) -> Value {
+    private func timed<Value>(_ partial: PartialFile, _ body: () -> Value) -> Value {
         environment.slowDisks.measure(partial.volume, environment.time, body)
     }
 }

@@ -4,7 +4,7 @@ internal import Foundation
 /// The store's operations for a transfer, which run in order on the transfer's own queue.
 extension Transfer {
     /// - Parameter saves: Whether `body` saves the bytes.
-    func onPartial(saves: Bool = false, _ body: @escaping @Sendable (any Partial) -> Void) {
+    func onPartial(saves: Bool = false, _ body: @escaping @Sendable (PartialFile) -> Void) {
         work.queue.async { [self] in
             guard let partial = withState({ $0.partial }) else { return }
             if saves || mayWait(for: partial) {
@@ -16,7 +16,7 @@ extension Transfer {
     }
 
     /// Whether an operation on the partial may wait for its disk for a long time.
-    func mayWait(for partial: any Partial) -> Bool {
+    func mayWait(for partial: PartialFile) -> Bool {
         partial.waitsForDisk || environment.slowDisks.contains(partial.volume, at: now)
     }
 
@@ -39,31 +39,77 @@ extension Transfer {
             if let error = refuseDestinations() {
                 return input { $0.opened(.failure(error), at: now) }
             }
-            var location = work.location
-            location.secretHeaders = credentials
-            location.medium = withState { $0.subscribers.wantsFile } ? .disk : .memory
-            switch Result(catching: { () throws(DownloadError) in try environment.store.openNew(location) }) {
+            let (location, former) = update { state, _ in
+                // The bytes of a file are at the place of a subscriber that wants one.
+                if state.location.medium == .memory, let place = fileLocation(state) { state.location = place }
+                var location = state.location
+                location.secretHeaders = credentials
+                location.medium = state.subscribers.wantsFile ? .disk : .memory
+                return (location, state.formerLocation)
+            }
+            let new = Result { () throws(DownloadError) in
+                former == nil ? try environment.store.openNew(location) : nil
+            }
+            switch new {
             case .success(let partial?): opened(.success(partial))
             case .failure(let error): opened(.failure(error))
             case .success(nil):
-                waitForDisk { [self, location] in
-                    opened(Result { () throws(DownloadError) in try environment.store.open(location) })
+                waitForDisk { [self] in
+                    opened(
+                        Result { () throws(DownloadError) in
+                            try environment.store.open(location, continuing: former)
+                        })
                 }
             }
         }
     }
 
-    private func opened(_ result: Result<any Partial, DownloadError>) {
+    private func opened(_ result: Result<PartialFile, DownloadError>) {
         let isDigestDue = update { state, decision in
             state.partial = try? result.get()
             state.digests = TransferDigests()
+            if state.partial != nil { state.formerLocation = nil }
             // A subscriber that attached in the meantime and wants a file found no partial file to move.
             moveToDiskIfWanted(&state, &decision)
             state.machine.allowsGaps = state.partial?.allowsGaps ?? true
-            decision.actions += state.machine.opened(result.map(\.finding), at: now)
+            let relocates = relocates(after: result.map { _ in }, &state, &decision)
+            decision.actions += state.machine.opened(result.map(\.finding), relocates: relocates, at: now)
             return state.beginDigesting()
         }
         if isDigestDue { digestOnQueue() }
+    }
+
+    /// Returns the location of a file that a subscriber wants; nil if none does.
+    private func fileLocation(_ state: State) -> PartialLocation? {
+        let requests = state.subscribers.active.map(\.subscriber.request)
+        let last = state.subscribers.lastDetached.map { [$0.request] } ?? []
+        let request = (requests.isEmpty ? last : requests).first { $0.destination != .memory }
+        return request.map { environment.location(of: $0, TransferKey($0)) }
+    }
+
+    /// Whether the transfer can continue at another location after a failure of the disk.
+    ///
+    /// The subscribers whose file was to be at the present location end with the error. The bytes continue at the
+    /// location of another subscriber.
+    func relocates(
+        after result: Result<Void, DownloadError>, _ state: inout State, _ decision: inout Decision
+    ) -> Bool {
+        guard case .failure(let error) = result, error.isOfLocation, state.machine.intent == .run else { return false }
+        let directory = ByteText(state.location.directory)
+        let locations = state.subscribers.active.map { id, subscriber in
+            (id: id, location: environment.location(of: subscriber.request, TransferKey(subscriber.request)))
+        }
+        guard let next = locations.first(where: { ByteText($0.location.directory) != directory })?.location else {
+            return false
+        }
+        for (id, location) in locations where ByteText(location.directory) == directory {
+            // This isn't a cancellation: the bytes are kept.
+            detach(id, error, policy: .pause, &state, &decision, at: now)
+        }
+        // The first failure of several leads to the location with the bytes.
+        if state.formerLocation == nil { state.formerLocation = state.location }
+        state.location = next
+        return true
     }
 
     /// Gives the partial the secret headers that are sent when its turn comes.
@@ -125,17 +171,25 @@ extension Transfer {
     }
 
     private func moveToDisk() {
-        let partial = withState { $0.partial }
-        do throws(DownloadError) {
-            try partial?.moveToDisk()
-        } catch {
-            // The next write reports the error.
-            environment.log.notice("a body stays in memory: \(error)")
-        }
-        let allowsGaps = partial?.allowsGaps ?? true
-        update { state, _ in
+        let (partial, place) = withState { ($0.partial, fileLocation($0)) }
+        guard let partial, var place else { return updateQuietly { $0.isMovingToDisk = false } }
+        place.secretHeaders = partial.location.secretHeaders
+        let result = Result { () throws(DownloadError) in try partial.move(to: place) }
+        let allowsGaps = partial.allowsGaps
+        update { state, decision in
             state.isMovingToDisk = false
             state.machine.allowsGaps = allowsGaps
+            switch result {
+            case .success(let hasMoved):
+                state.location = place
+                // More bytes are there, which the transfer finds when it opens them.
+                if !hasMoved { decision.actions += state.machine.relocate(at: now) }
+            case .failure(let error):
+                environment.log.notice("a body stays in memory: \(error)")
+                for (id, subscriber) in state.subscribers.active where subscriber.request.destination != .memory {
+                    detach(id, error, policy: .pause, &state, &decision, at: now)
+                }
+            }
         }
     }
 
@@ -158,7 +212,8 @@ extension Transfer {
                 state.queuedPreparationCount -= 1
                 state.digests = TransferDigests()
                 state.machine.allowsGaps = allowsGaps
-                decision.actions += state.machine.partialStarted(result, exchange: id, at: now)
+                let relocates = relocates(after: result, &state, &decision)
+                decision.actions += state.machine.partialStarted(result, relocates: relocates, exchange: id, at: now)
             }
         }
     }
@@ -226,13 +281,14 @@ extension Transfer {
             let result = Result { () throws(DownloadError) in try partial.save(received) }
             update { state, decision in
                 state.queuedPreparationCount -= 1
-                decision.actions += state.machine.prepared(result, exchange: id, at: now)
+                let relocates = relocates(after: result, &state, &decision)
+                decision.actions += state.machine.prepared(result, relocates: relocates, exchange: id, at: now)
             }
         }
     }
 
     func rollBackPartial(to received: IntervalSet, epoch: Int) {
-        let rollBack = { @Sendable [self] (partial: any Partial) in
+        onPartial { [self] partial in
             // Bytes cannot be removed from a digest.
             update { state, _ in state.digests = TransferDigests() }
             do throws(DownloadError) {
@@ -241,14 +297,12 @@ extension Transfer {
                 environment.log.notice("the checkpoint still claims bytes that were rolled back: \(error)")
             }
         }
-        // A body in memory has no epochs: it must not receive bytes of a later response before. While it moves to disk,
-        // no thread but the queue writes.
-        if let partial = withState({ $0.isMovingToDisk ? nil : $0.partial }), partial.isInMemory {
-            rollBack(partial)
-            // A turn on the queue may be computing digests of the bytes.
-            onPartial { [self] _ in update { state, _ in state.digests = TransferDigests() } }
-        } else {
-            onPartial(rollBack)
-        }
+    }
+}
+
+extension DownloadError {
+    /// Whether it says that no file can be written at a location.
+    fileprivate var isOfLocation: Bool {
+        [.diskFull, .destinationUnusable, .permissionDenied, .storageFailure].contains(code)
     }
 }

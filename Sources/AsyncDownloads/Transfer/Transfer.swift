@@ -15,7 +15,11 @@ final class Transfer: Sendable {
         var subscribers = SubscriberSet()
         var pending: [TransferAction] = []
         var isPerforming = false
-        var partial: (any Partial)?
+        /// Where the bytes are, or will be when the partial file is opened.
+        var location: PartialLocation
+        /// Where the bytes were before they had to continue at ``location``; nil if the partial file was opened there.
+        var formerLocation: PartialLocation?
+        var partial: PartialFile?
         /// The file from which bytes were imported, until a server has confirmed them.
         var importedFile: ImportedFile?
         /// The digests of the bytes in ``partial``.
@@ -161,11 +165,11 @@ final class Transfer: Sendable {
 
     /// The location of the partial file.
     var location: PartialLocation {
-        let active = stage.withLock { stage -> Work? in
-            if case .active(let active) = stage { return active.work }
+        let location = stage.withLock { stage -> PartialLocation? in
+            if case .active(let active) = stage { return active.state.location }
             return nil
         }
-        return active?.location ?? environment.location(of: request, TransferKey(request))
+        return location ?? environment.location(of: request, TransferKey(request))
     }
 
     /// The location of the partial file, with the secret headers to which its bytes belong.
@@ -203,9 +207,9 @@ final class Transfer: Sendable {
             settings: environment.settings(of: request, key), seed: environment.nextSeed())
         return ActiveTransfer(
             work: Work(
-                key: key, location: environment.location(of: request, key, at: place),
+                key: key,
                 bandwidth: BandwidthLimiter(limit: request.bandwidthLimit, time: environment.time)),
-            state: State(machine: machine))
+            state: State(machine: machine, location: environment.location(of: request, key, at: place)))
     }
 
     /// Handles one input of the state machine.

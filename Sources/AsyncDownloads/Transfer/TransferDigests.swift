@@ -24,7 +24,7 @@ struct TransferDigests: Sendable {
     }
 
     /// Performs one turn; blocks on the disk.
-    mutating func advance(_ wanted: Set<Checksum.Algorithm>, available: Int64, in partial: any Partial) {
+    mutating func advance(_ wanted: Set<Checksum.Algorithm>, available: Int64, in partial: PartialFile) {
         isUnderWay = false
         for algorithm in wanted {
             // Bytes that can't be read now are read at the end, where a failure is reported.

@@ -3,7 +3,7 @@ internal import Foundation
 /// The values that all transfers of one downloader share.
 final class TransferEnvironment: Sendable {
     let transport: any Transport
-    let store: any PartialStore
+    let store: PartialStore
     /// The limit of all transfers together.
     let bandwidth: BandwidthLimiter
     let scheduler: TransferScheduler
@@ -26,7 +26,7 @@ final class TransferEnvironment: Sendable {
     private let spillDirectory: URL
 
     init(
-        transport: any Transport, store: any PartialStore, bandwidth: BandwidthLimiter, scheduler: TransferScheduler,
+        transport: any Transport, store: PartialStore, bandwidth: BandwidthLimiter, scheduler: TransferScheduler,
         connections: ConnectionCoordinator,
         registry: TransferRegistry, time: any TimeSource, destinations: DestinationReservations, log: Log,
         suspensionGuard: SuspensionGuard, pressureResponder: MemoryPressureResponder, defaults: RequestDefaults,

@@ -53,7 +53,7 @@ struct RuleCoverageTests {
         Proof("Facade/FanOutTests.swift", [58]),
         Proof("Facade/RequestTests.swift", [48]),
         Proof("Storage/Checkpoint/CrashTests.swift", [38, 39, 40, 41, 42, 46, 54]),
-        Proof("Storage/Disk/DiskStoreTests.swift", [38, 41, 43, 44]),
+        Proof("Storage/Disk/PartialStoreTests.swift", [38, 41, 43, 44]),
         Proof("Storage/Checkpoint/TamperingTests.swift", [39, 40, 41]),
         Proof("Storage/Disk/PartialNamesTests.swift", [43]),
         Proof("Storage/FileSystem/FaultTests.swift", [38, 44, 45]),

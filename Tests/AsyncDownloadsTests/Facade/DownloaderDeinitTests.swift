@@ -22,7 +22,7 @@ import Testing
                 weakTransport.transport = transport
                 let downloader = Downloader(
                     configuration: Downloader.Configuration(), transport: transport,
-                    store: DiskStore(durability: .processCrash), time: SystemTimeSource())
+                    store: PartialStore(durability: .processCrash), time: SystemTimeSource())
                 downloader.start(DownloadRequest(from: server.url("/file"), to: destination))
             }
             _ = await server.requests(at: "/file", reaching: 1)

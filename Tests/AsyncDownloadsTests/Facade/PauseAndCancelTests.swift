@@ -65,7 +65,7 @@ struct PauseAndCancelTests {
 
     /// Returns the number of bytes of the download that another process would find.
     private func recorded(in environment: TestEnvironment) throws -> Int64 {
-        let found = try DiskStore(durability: .processCrash).unfinished(
+        let found = try PartialStore(durability: .processCrash).unfinished(
             in: environment.directory.path, trustsDestinations: false)
         // The download that had the permit may have received bytes as well.
         return found.filter { $0.location.baseName == "file.bin" }.reduce(0) { $0 + $1.received.count }

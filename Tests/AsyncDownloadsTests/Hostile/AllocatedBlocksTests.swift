@@ -12,7 +12,7 @@ struct AllocatedBlocksTests {
     init() throws { directory = try TemporaryDirectory() }
 
     @Test func `boundary 3: a declared length allocates at most one step of disk space`() throws {
-        var partial: any Partial = try DiskStore().open(directory.location)
+        var partial: PartialFile = try PartialStore().open(directory.location)
         try partial.begin(large(2 << 30))
         #expect(try allocated() == 0, "nothing was received")
         try partial.write(.first, 0..<1000)
@@ -20,7 +20,7 @@ struct AllocatedBlocksTests {
         try partial.save(IntervalSet(0..<1000))
         partial.close()
         #expect(try allocated() <= BlockAllocation.step + (1 << 20), "a pause")
-        partial = try DiskStore().open(directory.location)
+        partial = try PartialStore().open(directory.location)
         try partial.write(.first, 1000..<2000)
         #expect(try allocated() <= BlockAllocation.step + (1 << 20), "after the pause")
         partial.discard()
@@ -54,7 +54,7 @@ struct AllocatedBlocksTests {
         #expect(allocation.extend(for: far + 5..<far + 9, length: length) == nil)
         // Up to the blocks that exist.
         #expect(allocation.extend(for: far - 9..<far - 5, length: length) == far - 9..<far)
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         try partial.begin(large(2 << 30))
         try partial.write(.first, 0..<1000)
         let bytes = [UInt8](repeating: 1, count: 1000)
@@ -67,7 +67,7 @@ struct AllocatedBlocksTests {
     }
 
     @Test func `boundary 3: nothing is kept if nothing was received`() throws {
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         var representation = large(1 << 30)
         representation.validator = Validator(rawValue: "\"a\"")
         try partial.begin(representation)
@@ -79,7 +79,7 @@ struct AllocatedBlocksTests {
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/shm"), "needs a file system in memory"))
     func `boundary 3: no space is allocated in advance on a file system in memory`() throws {
         let memory = try TemporaryDirectory(in: "/dev/shm")
-        let partial = try DiskStore().open(memory.location)
+        let partial = try PartialStore().open(memory.location)
         try partial.begin(large(1 << 30))
         try partial.write(.first, 0..<1000)
         #expect(try allocated(in: memory) <= 1 << 20)
@@ -87,14 +87,14 @@ struct AllocatedBlocksTests {
     }
 
     @Test func `boundary 3: a download fails before it writes if its remaining bytes do not fit`() throws {
-        let first = try DiskStore().open(directory.location)
+        let first = try PartialStore().open(directory.location)
         try first.begin(large(1 << 30))
         try first.write(.first, 0..<1000)
         try first.save(IntervalSet(0..<1000))
         first.close()
         var files = PretendingFileSystem(locks: .pretended)
         files.space = 500 << 20
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: nil)
         let partial = try store.open(directory.location)
         let error = #expect(throws: DownloadError.self) { try partial.write(.first, 1000..<2000) }
         #expect(error?.code == .diskFull)

@@ -13,7 +13,7 @@ extension ChosenNameTests {
         location.request.choosesName = true
         try directory.put([1], at: "\(directory.path)/name.bin")
         let files = CheckpointKeepingFileSystem(path: PartialNames(location).checkpoint)
-        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(location)
+        let partial = try PartialStore(disk: files, durability: .powerLoss, bootID: "one").open(location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<1000)
         try partial.save(IntervalSet(0..<1000))
@@ -28,7 +28,7 @@ extension ChosenNameTests {
         let handle = try files.open(PartialNames(location).checkpoint, .new)
         try bytes.withUnsafeBytes { try files.write($0, to: handle, at: 0) }
         files.close(handle)
-        let next = try DiskStore().open(location)
+        let next = try PartialStore().open(location)
         #expect(next.finding == .nothing, "nothing is reported as lost")
         next.close()
         #expect(try directory.contents == ["name-1.bin", "name.bin"])

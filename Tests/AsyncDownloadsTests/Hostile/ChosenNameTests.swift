@@ -148,7 +148,7 @@ struct ChosenNameTests {
     @Test func `boundary 9: the cost of a file does not grow with the number of files with its name`() throws {
         let directory = try TemporaryDirectory()
         let files = CallCountingFileSystem()
-        let store = DiskStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+        let store = PartialStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
         let names = DirectoryNames()
         let count = 2000
         for run in 0..<2 {
@@ -175,7 +175,7 @@ struct ChosenNameTests {
         let count = 1000
         for run in 0..<2 {
             let files = CallCountingFileSystem()
-            let store = DiskStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            let store = PartialStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
             let names = DirectoryNames()
             for number in run == 0 ? Array(0..<count) : Array(0..<count).reversed() {
                 var location = directory.location
@@ -202,7 +202,7 @@ struct ChosenNameTests {
     func `boundary 10: two files stay separate on a volume that folds names`(_ naming: Naming) async throws {
         try await TestEnvironment.with { environment async throws in
             let second = Content(seed: 42, length: 100_000)
-            let store = DiskStore(disk: FoldingFileSystem(), durability: .processCrash, bootID: nil)
+            let store = PartialStore(disk: FoldingFileSystem(), durability: .processCrash, bootID: nil)
             let downloader = Downloader(
                 configuration: environment.downloader.configuration, transport: Engine.preferred.makeTransport(),
                 store: store,

@@ -26,10 +26,10 @@ struct CopiesAndListsTests {
         for number in 0..<50 {
             var location = directory.location
             location.baseName = "\(number)"
-            try DiskStore(durability: .processCrash).leaveUnfinished(at: location)
+            try PartialStore(durability: .processCrash).leaveUnfinished(at: location)
         }
         let files = NameCountingFileSystem()
-        let store = DiskStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+        let store = PartialStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
         #expect(try store.unfinished(in: directory.path, trustsDestinations: false).count == 50)
         #expect(files.count.enter() == 2)
     }

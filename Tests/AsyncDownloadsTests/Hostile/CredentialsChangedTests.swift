@@ -271,7 +271,7 @@ struct CredentialsChangedTests {
             directory: environment.directory.path, baseName: "file.bin", request: record,
             // Random, because this process doesn't know the values of another process.
             secretHeaders: change.before.isEmpty ? [:] : ["Authorization": UUID().uuidString])
-        let partial = try DiskStore(durability: .processCrash).open(location)
+        let partial = try PartialStore(durability: .processCrash).open(location)
         let digests = change.hasDigest ? [Self.content.sha256] : nil
         try partial.begin(
             Representation(

@@ -23,7 +23,7 @@ struct FileOwnerTests {
     ) throws {
         var files = PretendingFileSystem(locks: .working(after: {}))
         files.ownership = { _ in owners == .squashed ? (65_534, 0o600) : (1234, 0o777) }
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: nil)
         try store.leaveUnfinished(at: directory.location)
         #expect(try store.unfinished(in: directory.path, trustsDestinations: false).count == 1)
         let partial = try store.open(directory.location)
@@ -33,11 +33,11 @@ struct FileOwnerTests {
 
     @Test(arguments: [".checkpoint", ".partial"], [0o600, 0o666] as [UInt16])
     func `boundary 11: files of another owner are not used`(_ suffix: String, _ permissions: UInt16) throws {
-        try DiskStore().leaveUnfinished(at: directory.location)
+        try PartialStore().leaveUnfinished(at: directory.location)
         var files = PretendingFileSystem(locks: .working(after: {}))
         let user = disk.user
         files.ownership = { $0.hasSuffix(suffix) ? (permissions == 0o600 ? user + 1 : user, permissions) : nil }
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: nil)
         #expect(try store.unfinished(in: directory.path, trustsDestinations: false).isEmpty)
         let partial = try store.open(directory.location)
         let reason: RestartReason = suffix == ".partial" ? .partialMissing : .checkpointCorrupt
@@ -57,7 +57,7 @@ struct FileOwnerTests {
         files.refusal = { asked, purpose in
             !canBeOpened && asked == path && purpose == .existing ? .denied : nil
         }
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: nil)
         try store.leaveUnfinished(at: directory.location)
         let partial = try store.open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
@@ -73,7 +73,7 @@ struct FileOwnerTests {
         files.refusal = { path, purpose in
             purpose == .new && path.hasSuffix(".temp") && isShort.withLock { $0 } ? kind : nil
         }
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: nil)
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: nil)
         try store.leaveUnfinished(at: directory.location)
         isShort.withLock { $0 = true }
         #expect(throws: DownloadError.self) { try store.open(directory.location) }

@@ -104,7 +104,7 @@ struct HostileRedirectTests {
         let transport = ScriptedTransport(heads)
         let directory = try TemporaryDirectory()
         let downloader = Downloader(
-            configuration: .init(), transport: transport, store: DiskStore(durability: .processCrash),
+            configuration: .init(), transport: transport, store: PartialStore(durability: .processCrash),
             time: SystemTimeSource())
         let request = DownloadRequest(
             from: try #require(URL(string: "https://a.example/")), to: URL(fileURLWithPath: directory.destination),

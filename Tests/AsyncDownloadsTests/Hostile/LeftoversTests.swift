@@ -25,7 +25,7 @@ struct LeftoversTests {
 
     @Test func `boundary 12: the next run of the same download removes the files of a killed process`() throws {
         try simulateKill()
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         #expect(partial.finding == .nothing)
         try partial.begin(SampleObject.first.representation)
         try partial.finish(.first, IntervalSet(), at: directory.destination)
@@ -33,7 +33,7 @@ struct LeftoversTests {
     }
 
     @Test func `boundary 12: unfinished downloads, other files, and files in use are kept`() throws {
-        try DiskStore().leaveUnfinished(at: directory.location)
+        try PartialStore().leaveUnfinished(at: directory.location)
         let stem = directory.names.stem
         let orphan = "\(stem)-0123456789abcdef-0123456789abcdef.copy"
         let others = [".file.zip.lock", ".hidden.partial", "\(stem)-x-y.partial", "plain", ".a.0123456789abcde.lock"]
@@ -42,7 +42,7 @@ struct LeftoversTests {
             atPath: "\(directory.path)/\(stem)-0123456789abcdef-0123456789abcde0.temp",
             withIntermediateDirectories: false)
         try age()
-        let owner = try DiskStore().open(directory.location)
+        let owner = try PartialStore().open(directory.location)
         #expect(try clean() == RemovedLeftovers(), "the partial file is in use")
         owner.close()
         try age()
@@ -51,14 +51,14 @@ struct LeftoversTests {
         try age()
         #expect(try clean() == RemovedLeftovers(fileCount: 1, byteCount: 1))
         #expect(try Set(directory.contents).isSuperset(of: others))
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
         partial.close()
     }
 
     @Test(arguments: ["", "{\"format\":3,\"crc32\":\"00000000\",\"record\":{}}\n"])
     func `boundary 12: an unreadable checkpoint is removed, and one of another version is kept`(_ text: String) throws {
-        try DiskStore().leaveUnfinished(at: directory.location)
+        try PartialStore().leaveUnfinished(at: directory.location)
         try directory.put(text.utf8, at: directory.names.checkpoint)
         try age()
         let count = text.isEmpty ? 3 : 0
@@ -69,14 +69,14 @@ struct LeftoversTests {
     @Test func `boundary 6: a file from which bytes were imported is kept`() throws {
         var imported = SampleObject.first.representation
         imported.isImported = true
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         try partial.begin(imported)
         try partial.write(.first, 0..<300)
         try partial.save(IntervalSet(0..<300))
         partial.close()
         let source = directory.names.path(.new(), .partial)
         try directory.put([1], at: source)
-        try DiskStore().open(directory.location).close()
+        try PartialStore().open(directory.location).close()
         #expect(directory.bytes(at: source) == [1])
     }
 
@@ -92,7 +92,7 @@ struct LeftoversTests {
 
     private func clean() throws -> RemovedLeftovers {
         let now = SystemTimeSource().date.secondsSinceEpoch
-        return try DiskStore().removeLeftovers(
+        return try PartialStore().removeLeftovers(
             in: directory.path, writtenBefore: HTTPDate(secondsSinceEpoch: now - Self.day))
     }
 

@@ -16,7 +16,7 @@ struct MarksAndRollbacksTests {
         let full = Mutex(false)
         var files = PretendingFileSystem(locks: .pretended)
         files.refusal = { path, _ in path.hasSuffix(".temp") && full.withLock { $0 } ? .noSpace : nil }
-        let store = DiskStore(disk: files, durability: durability, bootID: "one")
+        let store = PartialStore(disk: files, durability: durability, bootID: "one")
         let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<500)
@@ -44,7 +44,7 @@ struct MarksAndRollbacksTests {
         var files = PretendingFileSystem(locks: .pretended)
         files.refusal = { path, _ in path.hasSuffix(".temp") && broken.withLock { $0 } ? .noSpace : nil }
         files.writing = { name in name.hasSuffix(".temp") && broken.withLock { $0 } ? .other : nil }
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: "one")
         let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<500)
@@ -59,14 +59,14 @@ struct MarksAndRollbacksTests {
         try mark(on: .disk)
         var files = PretendingFileSystem(locks: .pretended)
         files.volume = .other
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: "one")
         #expect(try received(store) == IntervalSet(0..<300), "listed")
         let partial = try store.open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)), "opened")
         try partial.write(.first, 500..<600)
         partial.mark(IntervalSet(0..<600))
         #expect(partial.close() == IntervalSet(0..<300))
-        let local = DiskStore(
+        let local = PartialStore(
             disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "one")
         #expect(try received(local) == IntervalSet(0..<500), "only for a process with a local file system")
     }
@@ -79,7 +79,7 @@ struct MarksAndRollbacksTests {
             _ = count.enter()
             return nil
         }
-        let store = DiskStore(disk: files, durability: .processCrash, bootID: "one")
+        let store = PartialStore(disk: files, durability: .processCrash, bootID: "one")
         try store.leaveUnfinished(at: directory.location)
         #expect(count.enter() > 2, "the bytes and the checkpoint")
         let bytes = try #require(directory.bytes(at: directory.names.checkpoint))
@@ -92,7 +92,7 @@ struct MarksAndRollbacksTests {
         let failed = Counter()
         // The system reports a failed sync to one descriptor only, and once.
         files.syncing = { $0.hasSuffix(".partial") && failed.enter() == 1 ? .other : nil }
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: "one")
         for _ in 0..<2 {
             let partial = try store.open(directory.location)
             #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
@@ -102,11 +102,11 @@ struct MarksAndRollbacksTests {
     }
 
     @Test func `boundary 19: bytes that were never synced are not trusted after a failed sync`() throws {
-        try DiskStore(disk: PretendingFileSystem(locks: .pretended), durability: .processCrash, bootID: "one")
+        try PartialStore(disk: PretendingFileSystem(locks: .pretended), durability: .processCrash, bootID: "one")
             .leaveUnfinished(at: directory.location)
         var files = PretendingFileSystem(locks: .pretended)
         files.syncing = { $0.hasSuffix(".partial") ? .other : nil }
-        let partial = try DiskStore(disk: files, durability: .processCrash, bootID: "one").open(directory.location)
+        let partial = try PartialStore(disk: files, durability: .processCrash, bootID: "one").open(directory.location)
         #expect(partial.finding == .unusable(.partialMissing, discarded: 300))
     }
 
@@ -114,7 +114,7 @@ struct MarksAndRollbacksTests {
     private func mark(on volume: VolumeKind) throws {
         var files = PretendingFileSystem(locks: .pretended)
         files.volume = volume
-        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(directory.location)
+        let partial = try PartialStore(disk: files, durability: .powerLoss, bootID: "one").open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<500)
         try partial.save(IntervalSet(0..<300))
@@ -122,7 +122,7 @@ struct MarksAndRollbacksTests {
         partial.close()
     }
 
-    private func received(_ store: DiskStore) throws -> IntervalSet? {
+    private func received(_ store: PartialStore) throws -> IntervalSet? {
         store.unfinished(at: directory.location)?.received
     }
 }

@@ -65,7 +65,7 @@ struct ReflectionTests {
         configuration.memoryPressure = .none
         let downloader = Downloader(
             configuration: configuration, transport: ScriptedTransport([Self.signed.absoluteString: .empty]),
-            store: DiskStore(durability: .processCrash), time: ManualTimeSource())
+            store: PartialStore(durability: .processCrash), time: ManualTimeSource())
         var request = DownloadRequest(from: Self.signed, headers: Self.headers)
         request.refreshURL = URLRefresh { _ in FreshURL(Self.signed) }
         let download = downloader.start(request)

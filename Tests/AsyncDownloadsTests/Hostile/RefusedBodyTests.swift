@@ -34,8 +34,9 @@ struct RefusedBodyTests {
     @Test(arguments: [(3, Duration.seconds(1000)), (10, .zero)])
     func `boundary 7: bodies on disk are limited in total size and age`(_ count: Int, _ age: Duration) throws {
         let directory = try TemporaryDirectory()
-        let bodies = PartialBodyStore(byteLimit: 0, diskByteLimit: Int64(count * 1000), diskAge: age)
-        let store = DiskStore(durability: .processCrash)
+        let time = ManualTimeSource()
+        let bodies = PartialBodyStore(byteLimit: 0, diskByteLimit: Int64(count * 1000), diskAge: age, time: time)
+        let store = PartialStore(durability: .processCrash).keeping(bodies, spilledIn: directory.path)
         // The bytes of a file in the same directory don't count.
         let file = try store.open(directory.location)
         try file.begin(SampleObject.first.representation)
@@ -51,12 +52,7 @@ struct RefusedBodyTests {
             var body = MemoryBody(representation)
             SampleObject.first.bytes().withUnsafeBytes { body.write($0, at: 0) }
             bodies.keep(body, of: location, on: store)
-            // Distinct dates in the order of writing, because dates have a resolution of one second.
-            let date = Date(timeIntervalSinceNow: Double(number - 100))
-            for name in try directory.contents where name.contains(PartialNames(location).stem) {
-                try FileManager.default.setAttributes(
-                    [.modificationDate: date], ofItemAtPath: "\(directory.path)/\(name)")
-            }
+            time.advance(by: .seconds(1))
         }
         let urls = try store.unfinished(in: directory.path, trustsDestinations: false)
             .filter { $0.location.baseName == PartialLocation.spilledName }.map(\.location.request.url).sorted()

@@ -185,7 +185,7 @@ struct RestoringPlantedTests {
         let location = PartialLocation(
             directory: directory.path, baseName: choosesName ? "one" : "file.bin",
             request: RequestRecord(url: url, destination: destination, choosesName: choosesName))
-        let partial = try DiskStore(durability: .processCrash).open(location)
+        let partial = try PartialStore(durability: .processCrash).open(location)
         try partial.begin(
             Representation(
                 finalURL: url, validator: Validator(rawValue: "\"a\""), length: Self.content.length))

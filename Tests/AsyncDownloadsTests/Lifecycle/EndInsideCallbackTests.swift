@@ -24,7 +24,7 @@ struct EndInsideCallbackTests {
             configuration.durability = .processCrash
             configuration.memoryPressure = .none
             configuration.idleTimeout = nil
-            let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
             downloader = Downloader(
                 configuration: configuration, transport: transport, store: store, time: ManualTimeSource())
             transport.close()
@@ -109,7 +109,7 @@ struct EndInsideCallbackTests {
             var configuration = Downloader.Configuration()
             configuration.durability = .processCrash
             configuration.memoryPressure = .none
-            let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
             let downloader = Downloader(
                 configuration: configuration, transport: engine.makeTransport(), store: store,
                 time: SystemTimeSource())

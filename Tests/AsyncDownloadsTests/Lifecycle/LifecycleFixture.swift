@@ -10,7 +10,7 @@ struct LifecycleFixture: Sendable {
     let disk: HoldingFileSystem
     let directory: TemporaryDirectory
     let downloader: Downloader
-    private let store: DiskStore
+    private let store: PartialStore
 
     private init(placesInGroups: Bool, _ configure: (inout Downloader.Configuration) -> Void) throws {
         directory = try TemporaryDirectory()
@@ -24,7 +24,7 @@ struct LifecycleFixture: Sendable {
         // Bodies that are moved out of memory are stored there too.
         configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
         configure(&configuration)
-        store = DiskStore(
+        store = PartialStore(
             disk: disk, durability: configuration.durability, bootID: POSIXFileSystem.bootID(),
             bufferedLength: placesInGroups ? 1 << 20 : 0)
         downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)

@@ -35,7 +35,7 @@ struct PromptHeadTests {
         let directory = try TemporaryDirectory()
         var configuration = Downloader.Configuration()
         configuration.durability = .processCrash
-        let store = DiskStore(durability: .processCrash)
+        let store = PartialStore(durability: .processCrash)
         let downloader = Downloader(
             configuration: configuration, transport: PromptEngine(), store: store, time: SystemTimeSource())
         let url = try #require(URL(string: "https://origin.example/file"))

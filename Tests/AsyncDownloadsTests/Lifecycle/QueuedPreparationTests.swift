@@ -28,7 +28,7 @@ struct QueuedPreparationTests {
             configuration.idleTimeout = nil
             configuration.partialBodies = PartialBodyStore(byteLimit: 1 << 20)
             configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
-            let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
             downloader = Downloader(
                 configuration: configuration, transport: engine, store: store, time: ManualTimeSource())
             let url = try #require(URL(string: "https://origin.example/one"))
@@ -112,7 +112,7 @@ struct QueuedPreparationTests {
         configuration.durability = .processCrash
         configuration.memoryPressure = .none
         configuration.idleTimeout = nil
-        let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+        let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
         let downloader = Downloader(configuration: configuration, transport: engine, store: store, time: time)
         let url = try #require(URL(string: "https://origin.example/one"))
         var request = DownloadRequest(from: url, to: URL(fileURLWithPath: "\(directory.path)/file.bin"))

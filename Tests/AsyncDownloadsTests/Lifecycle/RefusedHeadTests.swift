@@ -84,7 +84,7 @@ struct RefusedHeadTests {
         configuration.durability = .processCrash
         configuration.memoryPressure = .none
         configuration.idleTimeout = nil
-        let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+        let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
         return Downloader(configuration: configuration, transport: engine, store: store, time: ManualTimeSource())
     }
 }

@@ -52,7 +52,7 @@ struct SlowDiskTests {
             configuration.idleTimeout = nil
             configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
             configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
-            let store = DiskStore(disk: disk, durability: durability, bootID: POSIXFileSystem.bootID())
+            let store = PartialStore(disk: disk, durability: durability, bootID: POSIXFileSystem.bootID())
             downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
         }
 

@@ -54,7 +54,7 @@ final class SubscriberRun {
         configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
         configuration.retryPolicy = RetryPolicy(maximumRetries: 1000, maximumDelay: .seconds(5))
         configuration.durability = Bool.random(using: &generator) ? .processCrash : .powerLoss
-        let store = DiskStore(disk: disk, durability: configuration.durability, bootID: POSIXFileSystem.bootID())
+        let store = PartialStore(disk: disk, durability: configuration.durability, bootID: POSIXFileSystem.bootID())
         downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
         // From now on, a cancellation ends an exchange at once, even inside a callback.
         if Bool.random(using: &generator) { transport.close() }

@@ -25,7 +25,7 @@ struct SuspensionTests {
             configuration.memoryPressure = .none
             configuration.maximumConcurrentTransfers = limit
             downloader = Downloader(
-                configuration: configuration, transport: transport, store: DiskStore(durability: .processCrash),
+                configuration: configuration, transport: transport, store: PartialStore(durability: .processCrash),
                 time: ManualTimeSource(), backgroundSessions: BackgroundSessions(environment))
         }
 

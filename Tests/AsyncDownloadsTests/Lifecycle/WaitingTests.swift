@@ -35,7 +35,7 @@ struct WaitingTests {
         var configuration = Downloader.Configuration()
         configuration.memoryPressure = .none
         configuration.durability = .processCrash
-        let store = DiskStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+        let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
         let downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
         let downloads = try (0..<1000).map { number in
             let url = try #require(URL(string: "https://origin.example/\(number)"))

@@ -36,7 +36,7 @@ struct MovedContainerTests {
         configuration.retryPolicy = .never
         return Downloader(
             configuration: configuration, transport: Engine.preferred.makeTransport(),
-            store: DiskStore(durability: .processCrash), time: SystemTimeSource(), containers: containers.port)
+            store: PartialStore(durability: .processCrash), time: SystemTimeSource(), containers: containers.port)
     }
 
     @Test(arguments: ["file in home", "directory in home", "file in group"])

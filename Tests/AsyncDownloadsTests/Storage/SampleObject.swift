@@ -40,7 +40,7 @@ extension PartialLocation {
     }
 }
 
-extension Partial {
+extension PartialFile {
     /// Writes the object's bytes in `range`.
     func write(_ object: SampleObject, _ range: Range<Int64>) throws(DownloadError) {
         let result = object.bytes(range).withUnsafeBytes { buffer in

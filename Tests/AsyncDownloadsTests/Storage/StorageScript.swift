@@ -58,7 +58,7 @@ struct StorageRun {
     let disk: SimulatedFileSystem
     /// The promises, each with the index in the history from which it applies.
     private(set) var promises: [(start: Int, promise: Promise)] = [(0, Promise())]
-    private var partial: (any Partial)?
+    private var partial: PartialFile?
     private var object = SampleObject.first
     private var received = IntervalSet()
     private var hasCheckpoint = false
@@ -72,11 +72,11 @@ struct StorageRun {
         self.disk = disk
     }
 
-    var store: DiskStore { store(on: disk, boot: promises.last?.promise.boot ?? 0) }
+    var store: PartialStore { store(on: disk, boot: promises.last?.promise.boot ?? 0) }
 
     /// Returns the store of a process on the boot with number `boot`.
-    func store(on disk: SimulatedFileSystem, boot: Int) -> DiskStore {
-        DiskStore(
+    func store(on disk: SimulatedFileSystem, boot: Int) -> PartialStore {
+        PartialStore(
             disk: disk, durability: options.durability, bootID: "boot-\(boot)",
             bufferedLength: options.isBuffered ? 2 * SampleObject.length : 0)
     }
@@ -179,12 +179,5 @@ struct StorageRun {
         var promise = promises.last?.promise ?? Promise()
         change(&promise)
         promises.append((disk.history.count - 1, promise))
-    }
-}
-
-extension PartialFinding {
-    /// The received intervals, or none.
-    var received: IntervalSet {
-        if case .bytes(_, let received) = self { received } else { IntervalSet() }
     }
 }

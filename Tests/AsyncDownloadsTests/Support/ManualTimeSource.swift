@@ -10,6 +10,8 @@ final class ManualTimeSource: TimeSource {
 
     private struct State {
         var now = Duration.zero
+        /// The date at the time zero, in seconds since 1970.
+        var origin: Int64 = 1_800_000_000
         var timers: [Int: Timer] = [:]
         var lastNumber = 0
         var waiters: [(delays: ClosedRange<Duration>, continuation: CheckedContinuation<Void, Never>)] = []
@@ -20,7 +22,12 @@ final class ManualTimeSource: TimeSource {
 
     var now: Duration { state.withLock { $0.now } }
 
-    var date: HTTPDate { HTTPDate(secondsSinceEpoch: 1_800_000_000 + now.components.seconds) }
+    var date: HTTPDate {
+        HTTPDate(secondsSinceEpoch: state.withLock { $0.origin + $0.now.components.seconds })
+    }
+
+    /// Sets the date ahead, as if someone had changed the system's clock.
+    func moveDate(by seconds: Int64) { state.withLock { $0.origin += seconds } }
 
     func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
         if delay <= .zero { action() }

@@ -27,7 +27,7 @@ struct TestEnvironment: Sendable {
         configure(&configuration)
         let downloader = Downloader(
             configuration: configuration, transport: engine.makeTransport(),
-            store: DiskStore(durability: configuration.durability), time: time)
+            store: PartialStore(durability: configuration.durability), time: time)
         let directory = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -2,7 +2,7 @@
 ///
 /// It is the first file to be created and the last to be removed, so if it is new, no other files exist. Where a file
 /// system does not support locks, or only pretends to, the names of the partial files determine the owner
-/// (``DiskPartial``). The same applies if the lock file belongs to another user, who could hold the lock indefinitely.
+/// (``PartialFile``). The same applies if the lock file belongs to another user, who could hold the lock indefinitely.
 final class PartialLock: Sendable {
     /// Whether ``acquire(_:on:)`` created the lock file.
     let isNew: Bool
@@ -36,17 +36,15 @@ final class PartialLock: Sendable {
 
     /// Acquires the lock for the partial that `names` belong to.
     ///
-    /// - Throws: ``DownloadError/Code/partialInUse`` while another owner holds the lock, in this process or in another.
-    static func acquire(_ names: PartialNames, on disk: any FileSystem) throws(DownloadError) -> PartialLock {
+    /// - Throws: ``FileFailure/Kind/inUse`` while another owner holds the lock, in this process or in another.
+    static func acquire(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) -> PartialLock {
         // An attempt fails when another owner has just removed the file; even a second failure is rare.
         for _ in 0..<32 {
-            do {
-                if let lock = try attempt(names, on: disk) { return lock }
-            } catch {
-                throw DownloadError(error)
-            }
+            if let lock = try attempt(names, on: disk) { return lock }
         }
-        throw DownloadError(.partialInUse, "other owners keep removing its lock file")
+        throw FileFailure(
+            .inUse, errno: 0, operation: "lock", name: PartialNames.lastComponent(of: names.lock),
+            reason: "other owners keep removing it")
     }
 
     /// Releases the lock, and removes its file if no other files are kept; later calls do nothing.
@@ -100,7 +98,7 @@ final class PartialLock: Sendable {
         }
     }
 
-    /// Removes the bytes that a process was about to place when it ended (``BufferedPartial``).
+    /// Removes the bytes that a process was about to place when it ended (``PartialFile/Medium/lockedMemory``).
     ///
     /// A file with another name is not ours alone.
     private static func empty(_ file: OpenFile, _ information: FileInformation, on disk: any FileSystem) {

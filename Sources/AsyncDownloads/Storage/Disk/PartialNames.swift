@@ -8,7 +8,7 @@
 ///
 /// FINGERPRINT distinguishes requests for files of the same name, including those of different users and accounts. It
 /// proves nothing: the checkpoint contains the request itself. TOKEN is random and identifies one file of one
-/// representation. OWNER is random and identifies the process that has claimed the file (see ``DiskPartial``).
+/// representation. OWNER is random and identifies the process that has claimed the file (see ``PartialFile``).
 ///
 /// A file belongs to the package only if its whole name matches one of these patterns.
 struct PartialNames: Sendable, Hashable {

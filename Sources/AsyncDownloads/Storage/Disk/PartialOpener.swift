@@ -1,6 +1,6 @@
 /// An opening of a locked location, which finds and claims the partial and removes files that cannot be used.
 struct PartialOpener {
-    let store: DiskStore
+    let store: PartialStore
     let location: PartialLocation
     let names: PartialNames
     /// Whether files may exist; false if the lock file is new, which avoids listing the directory for small downloads.
@@ -11,7 +11,7 @@ struct PartialOpener {
     /// The result of an opening: the finding, and the files that this process now owns.
     struct Opened {
         var finding: PartialFinding
-        var file: PartialFile?
+        var file: ClaimedFile?
         var checkpoint: CheckpointFile?
         /// The slot of the first mark.
         var nextSlot = 0
@@ -58,7 +58,7 @@ struct PartialOpener {
             disk.close(file.handle)
             return try discard(found, error.reason)
         }
-        let claimed: PartialFile
+        let claimed: ClaimedFile
         do {
             claimed = try claim(file)
         } catch {
@@ -93,7 +93,7 @@ struct PartialOpener {
     }
 
     /// Determines which bytes the file contains according to its checkpoint, its marks, and its size.
-    private func proven(_ file: PartialFile, _ found: CheckpointFile) throws(Loss) -> Proven {
+    private func proven(_ file: ClaimedFile, _ found: CheckpointFile) throws(Loss) -> Proven {
         let session = store.session(of: file)
         // Bytes that were not synced exist only on the boot of the machine on which they were written.
         if let needed = found.checkpoint.session, needed != session { throw Loss(reason: .partialMissing) }
@@ -124,7 +124,7 @@ struct PartialOpener {
     }
 
     /// Opens the file that the checkpoint names, after verifying its identity.
-    private func openPartial(_ record: Checkpoint) throws(FileFailure) -> PartialFile? {
+    private func openPartial(_ record: Checkpoint) throws(FileFailure) -> ClaimedFile? {
         for name in try disk.names(in: names.directory) {
             guard let claim = names.claim(from: name), claim.token == record.token else { continue }
             let handle: OpenFile
@@ -136,7 +136,7 @@ struct PartialOpener {
             do {
                 let information = try disk.information(of: handle)
                 if information.inode == record.inode, try owner.isPrivate(information) {
-                    return PartialFile(
+                    return ClaimedFile(
                         claim: claim, handle: handle, information: information, volume: disk.volumeKind(of: handle))
                 }
             } catch {
@@ -158,8 +158,8 @@ struct PartialOpener {
         return places.contains { (try? disk.information(at: $0))?.inode == record.inode }
     }
 
-    /// Claims the file by a rename, even from a running owner; only one process can succeed (see ``DiskPartial``).
-    private func claim(_ file: PartialFile) throws(FileFailure) -> PartialFile {
+    /// Claims the file by a rename, even from a running owner; only one process can succeed (see ``PartialFile``).
+    private func claim(_ file: ClaimedFile) throws(FileFailure) -> ClaimedFile {
         var claimed = file
         claimed.claim = file.claim.taken()
         let path = names.path(claimed.claim, .partial)
@@ -187,7 +187,7 @@ struct PartialOpener {
 
     /// Removes files of earlier processes that no checkpoint names, and returns the number of bytes in them.
     @discardableResult
-    private func removeFiles(except file: PartialFile? = nil, keepsOthers: Bool = false) throws(FileFailure) -> Int64 {
+    private func removeFiles(except file: ClaimedFile? = nil, keepsOthers: Bool = false) throws(FileFailure) -> Int64 {
         let kept = file.map { names.path($0.claim, .partial) }
         var bytes: Int64 = 0
         for name in try disk.names(in: names.directory) where names.isOwn(name) {

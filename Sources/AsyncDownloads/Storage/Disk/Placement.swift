@@ -1,8 +1,8 @@
 /// The placement of one finished file at its destinations.
 struct Placement: Sendable {
-    let store: DiskStore
+    let store: PartialStore
     let names: PartialNames
-    let file: PartialFile
+    let file: ClaimedFile
     /// The path of the file until it is at a target.
     let ownPath: String
 
@@ -20,7 +20,7 @@ struct Placement: Sendable {
     /// - Parameters:
     ///   - path: The path of the file; nil for that of a partial file.
     ///   - isTaken: Whether the file is already at a target.
-    init(store: DiskStore, names: PartialNames, file: PartialFile, at path: String? = nil, isTaken: Bool = false) {
+    init(store: PartialStore, names: PartialNames, file: ClaimedFile, at path: String? = nil, isTaken: Bool = false) {
         self.isTaken = isTaken
         self.store = store
         self.names = names

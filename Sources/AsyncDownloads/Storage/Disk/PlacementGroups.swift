@@ -8,7 +8,7 @@ internal import Dispatch
 final class PlacementGroups: Sendable {
     /// A placement, and what its caller has passed.
     fileprivate struct Entry: Sendable {
-        var placement: BufferedPlacement
+        var placement: LockFilePlacement
         let isWanted: @Sendable () -> Bool
         let completion: PlacementCompletion
     }
@@ -19,7 +19,7 @@ final class PlacementGroups: Sendable {
     /// Performs all steps of the placement, and then calls `completion` on another thread, without outcomes if the file
     /// is no longer wanted before it gets its name.
     func add(
-        _ placement: BufferedPlacement, on volume: UInt64, ifWanted isWanted: @escaping @Sendable () -> Bool,
+        _ placement: LockFilePlacement, on volume: UInt64, ifWanted isWanted: @escaping @Sendable () -> Bool,
         _ completion: @escaping PlacementCompletion
     ) {
         let entry = Entry(placement: placement, isWanted: isWanted, completion: completion)

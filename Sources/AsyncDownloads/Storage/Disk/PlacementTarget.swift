@@ -70,10 +70,3 @@ extension PlacementTarget.Place {
         }
     }
 }
-
-extension Partial {
-    /// Places the finished file at exactly each of `paths`; see ``place(at:length:)-(_,_)``.
-    package func place(at paths: [String], length: Int64) -> [Result<Void, DownloadError>] {
-        place(at: paths.map { PlacementTarget(path: $0) }, length: length).map { $0.map { _ in } }
-    }
-}

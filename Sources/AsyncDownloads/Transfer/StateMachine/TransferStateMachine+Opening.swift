@@ -59,10 +59,16 @@ extension TransferStateMachine {
     }
 
     /// Handles the result of opening the partial file.
-    mutating func opened(_ result: Result<PartialFinding, DownloadError>, at now: Duration) -> [TransferAction] {
+    ///
+    /// - Parameter relocates: Whether the transfer continues at another location after a failure.
+    mutating func opened(
+        _ result: Result<PartialFinding, DownloadError>, relocates: Bool = false, at now: Duration
+    ) -> [TransferAction] {
         guard case .opening(let purpose) = state else { preconditionFailure("opened in \(phase)") }
         switch (result, purpose) {
         case (.failure, .purging):
+            return close(.keeping, at: now)
+        case (.failure, .transferring) where relocates && intent == .run:
             return close(.keeping, at: now)
         case (.failure(let error), .transferring):
             return openingFailed(error, at: now)

@@ -1,11 +1,17 @@
 /// The bodies of exchanges, and their ends.
 extension TransferStateMachine {
     /// Handles that the store has emptied the partial file for the representation that the exchange brings.
+    ///
+    /// - Parameter relocates: Whether the transfer continues at another location after a failure.
     mutating func partialStarted(
-        _ result: Result<Void, DownloadError>, exchange id: ExchangeID, at now: Duration
+        _ result: Result<Void, DownloadError>, relocates: Bool = false, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
-        if case .success = result { bytes.partialEmptied() }
-        return prepared(result, exchange: id, at: now)
+        if case .success = result {
+            bytes.partialEmptied()
+            // No response confirms the imported bytes any more.
+            awaitsImportConfirmation = false
+        }
+        return prepared(result, relocates: relocates, exchange: id, at: now)
     }
 
     /// Handles that no subscriber was left when the partial file was to be emptied for a representation, which therefore
@@ -15,14 +21,16 @@ extension TransferStateMachine {
     }
 
     /// Handles that the store is ready for the body of the exchange, or could not be.
+    ///
+    /// - Parameter relocates: Whether the transfer continues at another location after a failure.
     mutating func prepared(
-        _ result: Result<Void, DownloadError>, exchange id: ExchangeID, at now: Duration
+        _ result: Result<Void, DownloadError>, relocates: Bool = false, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         // The race of the store with a stop; the store's queue keeps what follows in order.
         guard case .exchanging = state, exchanges[id]?.isHeldBack == true else { return [] }
         switch result {
         case .failure(let error):
-            return drain(error.code == .tooManyOpenFiles ? .retry(error) : .fail(error), at: now)
+            return drain(relocates ? .relocate : .ofStorage(error), at: now)
         case .success:
             let earlyEnd = exchanges.update(id) { $0.prepared(at: now) } ?? nil
             meter.start(at: now)
@@ -111,13 +119,22 @@ extension TransferStateMachine {
     }
 
     /// Handles that a part could not be written.
+    ///
+    /// - Parameter relocates: Whether the transfer continues at another location.
     mutating func writeFailed(
-        _ error: DownloadError, exchange id: ExchangeID, at now: Duration
+        _ error: DownloadError, relocates: Bool = false, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         exchanges.update(id) { $0.failWrite() }
         plan.failWrites(of: id)
         guard case .exchanging = state, exchanges[id]?.isReceiving == true else { return [] }
-        return drain(error.code == .tooManyOpenFiles ? .retry(error) : .fail(error), at: now)
+        return drain(relocates ? .relocate : .ofStorage(error), at: now)
+    }
+}
+
+extension TransferStateMachine.DrainFollowUp {
+    /// The step after the store has failed.
+    fileprivate static func ofStorage(_ error: DownloadError) -> Self {
+        error.code == .tooManyOpenFiles ? .retry(error) : .fail(error)
     }
 }
 
@@ -241,6 +258,7 @@ extension TransferStateMachine {
         case .advance: return advance(at: now)
         case .refresh(let status): return refresh(.status(status.code), at: now)
         case .retry(let error): return retry(error, at: now)
+        case .relocate: return close(.keeping, at: now)
         case .fail: preconditionFailure("a failure is handled above")
         }
     }

@@ -64,6 +64,8 @@ struct TransferStateMachine: Sendable {
         case refresh(StatusCode)
         /// A counted failure, and another attempt after a delay.
         case retry(DownloadError)
+        /// Another location of the bytes, because the store has failed at the present one.
+        case relocate
         /// The end of the transfer, whatever the subscribers want.
         case fail(DownloadError)
     }
@@ -221,6 +223,12 @@ extension TransferStateMachine {
         case .waiting, .opening, .exchanging, .draining, .refreshing, .backingOff, .closing: return []
         case .finishing, .ended: return []
         }
+    }
+
+    /// Closes the partial file and opens it again, because the bytes are at another location.
+    mutating func relocate(at now: Duration) -> [TransferAction] {
+        guard case .exchanging = state, intent == .run else { return [] }
+        return drain(.relocate, at: now)
     }
 
     /// Restores a transfer that an earlier process left or that was imported, as paused.

@@ -32,7 +32,7 @@ extension Property {
         try disk.write(try checkpoint.encoded() + Checkpoint.emptyBlocks, to: handle, at: 0)
         disk.close(handle)
 
-        let store = DiskStore(durability: .processCrash)
+        let store = PartialStore(durability: .processCrash)
         for unfinished in try store.unfinished(in: directory, trustsDestinations: false) {
             guard let request = DownloadRequest(unfinished, in: nil), request.validationError == nil else { continue }
             let place: PlacementTarget.Place

@@ -109,7 +109,7 @@ struct FormatTests {
             "url":"https://example.com/file.zip"},"session":null,"token":"0123456789abcdef"}
             """#
         var bytes = Self.padded(Self.line(record, format: fixture.format), to: 4096)
-        let session = try #require(DiskStore().session(device: information.device, .disk))
+        let session = try #require(PartialStore().session(device: information.device, .disk))
         for lines in [fixture.rollbacks, fixture.marks] {
             for slot in 0..<2 {
                 let words = slot < lines.count ? lines[slot].replacing("SESSION", with: session) : ""
@@ -120,7 +120,7 @@ struct FormatTests {
         let handle = try disk.open(names.checkpoint, .new)
         try bytes.withUnsafeBytes { try disk.write($0, to: handle, at: 0) }
         disk.close(handle)
-        #expect(try DiskStore().open(directory.location).finding == fixture.finding)
+        #expect(try PartialStore().open(directory.location).finding == fixture.finding)
     }
 
     private static func line(_ record: String, format: Int) -> [UInt8] {

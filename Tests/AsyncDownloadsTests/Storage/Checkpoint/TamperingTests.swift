@@ -17,7 +17,7 @@ struct TamperingTests {
         try directory.put(SampleObject.second.bytes(), at: victim)
         try leave()
         try tampering.apply(directory)
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         #expect(partial.finding == tampering.finding)
         if case .bytes(_, let received) = tampering.finding {
             try partial.finish(.first, received, at: directory.destination)
@@ -37,7 +37,7 @@ struct TamperingTests {
         try leave()
         let information = try POSIXFileSystem().information(at: directory.partialPath)
         let device = try #require(information).device
-        let session = try #require(DiskStore().session(device: device, .disk))
+        let session = try #require(PartialStore().session(device: device, .disk))
         let isForeign = from == "another machine's run"
         let line = try #require(
             CheckpointMark(
@@ -49,7 +49,7 @@ struct TamperingTests {
         bytes.replaceSubrange(offset..<offset + line.count, with: line)
         try directory.overwrite(bytes, at: directory.names.checkpoint)
         #expect(
-            try DiskStore().open(directory.location).finding
+            try PartialStore().open(directory.location).finding
                 == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
     }
 
@@ -59,14 +59,14 @@ struct TamperingTests {
         try handle.truncate(atOffset: 5000)
         try handle.close()
         let information = try #require(try POSIXFileSystem().information(at: directory.partialPath))
-        let session = try #require(DiskStore().session(device: information.device, .disk))
+        let session = try #require(PartialStore().session(device: information.device, .disk))
         let mark = CheckpointMark(generation: 1, session: session, received: IntervalSet(0..<2000))
         var bytes = try #require(directory.bytes(at: directory.names.checkpoint))
         let line = try #require(mark.encoded())
         bytes.replaceSubrange(2 * Checkpoint.blockSize..<2 * Checkpoint.blockSize + line.count, with: line)
         try directory.overwrite(bytes, at: directory.names.checkpoint)
         #expect(
-            try DiskStore().open(directory.location).finding
+            try PartialStore().open(directory.location).finding
                 == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
     }
 
@@ -76,7 +76,7 @@ struct TamperingTests {
     ) throws {
         let path = "\(directory.path)/\(directory.names.stem)\(suffix)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.finish(.first, IntervalSet(), at: directory.destination)
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
@@ -84,7 +84,7 @@ struct TamperingTests {
     }
 
     @Test func `rule 40: bytes that were saved for another checksum are discarded`() throws {
-        let store = DiskStore()
+        let store = PartialStore()
         let partial = try store.open(.sample(in: directory.path, checksum: "sha256=aa"))
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
@@ -103,7 +103,7 @@ struct TamperingTests {
     @Test func `a symbolic link in place of the lock file is not followed and does not prevent a download`() throws {
         let victim = "\(directory.path)/victim"
         try directory.link(directory.names.lock, to: victim)
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.finish(.first, IntervalSet(), at: directory.destination)
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
@@ -111,7 +111,7 @@ struct TamperingTests {
     }
 
     private func leave() throws {
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
         try partial.save(IntervalSet(0..<300))

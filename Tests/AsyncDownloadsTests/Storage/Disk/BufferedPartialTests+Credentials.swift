@@ -12,7 +12,7 @@ extension BufferedPartialTests {
     }
 
     /// Returns a partial with 400 bytes of the first user.
-    private func startAsFirstUser() throws -> any Partial {
+    private func startAsFirstUser() throws -> PartialFile {
         let partial = try store.open(location(of: "first"))
         try partial.begin(representation(length: 1000))
         try partial.write(.first, 0..<400)

@@ -45,7 +45,8 @@ extension BufferedPartialTests {
             if name.hasSuffix(".partial") { _ = FileManager.default.createFile(atPath: lock, contents: nil) }
             return nil
         }
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one", bufferedLength: SampleObject.length)
+        let store = PartialStore(
+            disk: files, durability: .powerLoss, bootID: "one", bufferedLength: SampleObject.length)
         let partial = try store.open(directory.location)
         try partial.begin(representation(length: 1000))
         try partial.write(.first, 0..<1000)
@@ -75,7 +76,7 @@ extension BufferedPartialTests {
 
     @Test func `where locks may not work, bytes are in a partial file with a random name`() throws {
         let files = PretendingFileSystem(locks: .pretended, volume: .other)
-        let store = DiskStore(disk: files, durability: .processCrash, bootID: "boot", bufferedLength: 1000)
+        let store = PartialStore(disk: files, durability: .processCrash, bootID: "boot", bufferedLength: 1000)
         let partial = try store.open(directory.location)
         try partial.begin(representation(length: 1000))
         #expect(try directory.contents.count { $0.hasSuffix(".partial") } == 1)

@@ -10,7 +10,7 @@ struct BufferedPartialTests {
     static let lockName = PartialNames.lastComponent(of: PartialNames(.sample(in: "/")).lock)
 
     let directory: TemporaryDirectory
-    let store = DiskStore(durability: .processCrash, bufferedLength: SampleObject.length)
+    let store = PartialStore(durability: .processCrash, bufferedLength: SampleObject.length)
 
     init() throws { directory = try TemporaryDirectory() }
 
@@ -20,7 +20,7 @@ struct BufferedPartialTests {
         return representation
     }
 
-    func open() throws -> any Partial { try store.open(directory.location) }
+    func open() throws -> PartialFile { try store.open(directory.location) }
 
     @Test(arguments: [SampleObject.length, nil])
     func `only the lock file exists until the bytes are placed, and it becomes the file`(length: Int64?) throws {
@@ -51,7 +51,7 @@ struct BufferedPartialTests {
         var files = PretendingFileSystem(locks: .pretended, space: 0)
         let writes = Counter()
         files.writing = { _ in writes.enter() == 1 ? .noSpace : nil }
-        let store = DiskStore(
+        let store = PartialStore(
             disk: files, durability: .processCrash, bootID: "boot", bufferedLength: SampleObject.length)
         let partial = try store.open(directory.location)
         try partial.begin(representation(length: 1000))
@@ -100,7 +100,7 @@ struct BufferedPartialTests {
     }
 
     /// Opens the partial of a process that was killed: its lock is released, its files stay.
-    private func reopen() throws -> any Partial {
+    private func reopen() throws -> PartialFile {
         let lock = directory.names.lock
         try FileManager.default.removeItem(atPath: lock)
         try Data().write(to: URL(fileURLWithPath: lock))
@@ -146,7 +146,7 @@ struct BufferedPartialTests {
 
     @Test func `each destination gets the file, also on another volume`() throws {
         let disk = SimulatedFileSystem(CrashTests.freshDisk())
-        let store = DiskStore(disk: disk, durability: .powerLoss, bootID: "boot", bufferedLength: 1000)
+        let store = PartialStore(disk: disk, durability: .powerLoss, bootID: "boot", bufferedLength: 1000)
         let partial = try store.open(.sample(in: "/location"))
         try partial.begin(representation(length: 1000))
         try partial.write(.first, 0..<1000)
@@ -181,7 +181,7 @@ struct BufferedPartialTests {
     }
 
     @Test func `a mark moves with the bytes`() throws {
-        let store = DiskStore(durability: .processCrash, bufferedLength: 500)
+        let store = PartialStore(durability: .processCrash, bufferedLength: 500)
         let partial = try store.open(directory.location)
         try partial.begin(representation(length: 500))
         try partial.write(.first, 0..<400)
@@ -217,7 +217,7 @@ struct BufferedPartialTests {
 
     @Test func `a full disk keeps the bytes in memory`() throws {
         let disk = SimulatedFileSystem(CrashTests.freshDisk())
-        let store = DiskStore(disk: disk, durability: .processCrash, bootID: "boot", bufferedLength: 1000)
+        let store = PartialStore(disk: disk, durability: .processCrash, bootID: "boot", bufferedLength: 1000)
         let partial = try store.open(.sample(in: "/location"))
         try partial.begin(representation(length: 1000))
         try partial.write(.first, 0..<1000)

@@ -14,7 +14,7 @@ struct ClaimTests {
 
     /// Returns what the next process finds after a kill with `count` marked bytes and no save.
     private func finding(_ representation: Representation, afterMarking count: Int64) throws -> PartialFinding {
-        let first = try DiskStore().open(directory.location)
+        let first = try PartialStore().open(directory.location)
         try first.begin(representation)
         let bytes = [UInt8](repeating: 7, count: Int(count))
         let result = bytes.withUnsafeBytes { bytes in
@@ -24,7 +24,7 @@ struct ClaimTests {
         first.mark(IntervalSet(0..<count))
         // A close keeps what a kill would keep, if a checkpoint exists.
         first.close()
-        return try DiskStore().open(directory.location).finding
+        return try PartialStore().open(directory.location).finding
     }
 
     @Test func `rule 54: marked bytes survive a kill before the first save`() throws {

@@ -44,11 +44,11 @@ struct ClosingTests {
         #expect(throws: FileFailure.self) { try files.checkWrites(to: closed) }
     }
 
-    private func store(_ disk: any FileSystem, _ durability: Durability) -> DiskStore {
-        DiskStore(disk: disk, durability: durability, bootID: "boot")
+    private func store(_ disk: any FileSystem, _ durability: Durability) -> PartialStore {
+        PartialStore(disk: disk, durability: durability, bootID: "boot")
     }
 
-    private func whole(_ disk: any FileSystem, _ durability: Durability) throws -> any Partial {
+    private func whole(_ disk: any FileSystem, _ durability: Durability) throws -> PartialFile {
         let partial = try store(disk, durability).open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<1000)

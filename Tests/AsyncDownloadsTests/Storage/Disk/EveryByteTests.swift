@@ -61,7 +61,7 @@ struct EveryByteTests {
     enum Outcome: Hashable {
         case corrupt, otherVersion, saved, marked, wrong
 
-        init(_ store: DiskStore) throws {
+        init(_ store: PartialStore) throws {
             let partial = try store.open(.sample(in: "/location"))
             switch partial.finding {
             case .unusable(.checkpointCorrupt, _): self = .corrupt
@@ -73,7 +73,7 @@ struct EveryByteTests {
         }
     }
 
-    private func store(on disk: SimulatedFileSystem) -> DiskStore {
-        DiskStore(disk: disk, durability: .powerLoss, bootID: "boot")
+    private func store(on disk: SimulatedFileSystem) -> PartialStore {
+        PartialStore(disk: disk, durability: .powerLoss, bootID: "boot")
     }
 }

@@ -16,21 +16,20 @@ struct GapTests {
     func `a file system without sparse files allows no gaps`(_ volume: VolumeKind, _ allowsGaps: Bool) throws {
         var files = PretendingFileSystem(locks: .pretended)
         files.volume = volume
-        let partial = try DiskStore(disk: files, durability: .processCrash, bootID: "boot").open(directory.location)
+        let partial = try PartialStore(disk: files, durability: .processCrash, bootID: "boot").open(directory.location)
         try partial.begin(SampleObject.first.representation)
         #expect(partial.allowsGaps == allowsGaps)
         partial.discard()
     }
 
     @Test func `a body in memory allows no gaps`() throws {
-        let store = TieredStore(
-            disk: DiskStore(), bodies: PartialBodyStore(byteLimit: 1 << 20), spillDirectory: directory.path)
+        let store = PartialStore().keeping(PartialBodyStore(byteLimit: 1 << 20), spilledIn: directory.path)
         var location = directory.location
         location.medium = .memory
         let partial = try store.open(location)
         try partial.begin(SampleObject.first.representation)
         #expect(!partial.allowsGaps)
-        try partial.moveToDisk()
+        #expect(try partial.move(to: location))
         #expect(partial.allowsGaps)
         partial.discard()
     }

@@ -21,7 +21,7 @@ struct ImportFaultTests {
         disk.addFile(Self.path, SampleObject.first.bytes(0..<Self.brought))
         let system = SimulatedFileSystem(disk)
         if kept > 0 {
-            let partial = try DiskStore(disk: system, durability: .powerLoss, bootID: "boot").open(
+            let partial = try PartialStore(disk: system, durability: .powerLoss, bootID: "boot").open(
                 .sample(in: "/location"))
             var representation = SampleObject.second.representation
             representation.validator = EntityTag("\"b\"").map(Validator.entityTag)
@@ -33,8 +33,8 @@ struct ImportFaultTests {
         return system.disk
     }
 
-    private func store(_ system: SimulatedFileSystem) -> DiskStore {
-        DiskStore(disk: system, durability: .processCrash, bootID: "boot")
+    private func store(_ system: SimulatedFileSystem) -> PartialStore {
+        PartialStore(disk: system, durability: .processCrash, bootID: "boot")
     }
 
     @discardableResult
@@ -124,7 +124,7 @@ struct ImportFaultTests {
         let isThere = disk.bytes(at: Self.path) == SampleObject.first.bytes(0..<Self.brought)
         let system = SimulatedFileSystem(disk, behavior: .init(remembers: false))
         // On another boot, bytes that were not synced are ignored.
-        let later = DiskStore(disk: system, durability: .powerLoss, bootID: "later")
+        let later = PartialStore(disk: system, durability: .powerLoss, bootID: "later")
         let partial = try later.open(.sample(in: "/location"))
         defer { partial.close() }
         guard case .bytes(let found, let received) = partial.finding else {

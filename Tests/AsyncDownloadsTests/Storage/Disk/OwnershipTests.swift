@@ -12,7 +12,7 @@ struct OwnershipTests {
     init() throws { directory = try TemporaryDirectory() }
 
     @Test func `rule 50: a second owner is refused until the first one closes`() throws {
-        let store = DiskStore()
+        let store = PartialStore()
         let first = try store.open(directory.location)
         let error = #expect(throws: DownloadError.self) { try store.open(directory.location) }
         #expect(error?.code == .partialInUse)
@@ -24,21 +24,21 @@ struct OwnershipTests {
 
     @Test func `a partial that is released without a close has no owner`() throws {
         do {
-            let partial = try DiskStore().open(directory.location)
+            let partial = try PartialStore().open(directory.location)
             try partial.begin(SampleObject.first.representation)
             try partial.write(.first, 0..<100)
             try partial.save(IntervalSet(0..<100))
         }
         #expect(
-            try DiskStore().open(directory.location).finding
+            try PartialStore().open(directory.location).finding
                 == .bytes(SampleObject.first.representation, IntervalSet(0..<100)))
     }
 
     @Test func `partials of different requests have different owners`() throws {
-        let first = try DiskStore().open(directory.location)
+        let first = try PartialStore().open(directory.location)
         var location = directory.location
         location.request.url += "?v=2"
-        let second = try DiskStore().open(location)
+        let second = try PartialStore().open(location)
         first.close()
         second.close()
     }
@@ -47,7 +47,7 @@ struct OwnershipTests {
     func `rule 50: where locks do not work, the last process to open the partial owns it`(
         locks: PretendingFileSystem.Locks
     ) throws {
-        let store = DiskStore(disk: PretendingFileSystem(locks: locks), durability: .powerLoss, bootID: "boot")
+        let store = PartialStore(disk: PretendingFileSystem(locks: locks), durability: .powerLoss, bootID: "boot")
         let first = try store.open(directory.location)
         try first.begin(SampleObject.first.representation)
         try first.write(.first, 0..<300)
@@ -68,7 +68,7 @@ struct OwnershipTests {
     }
 
     @Test func `a mark detects the loss of ownership`() throws {
-        let store = DiskStore(disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "boot")
+        let store = PartialStore(disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "boot")
         let first = try store.open(directory.location)
         try first.begin(SampleObject.first.representation)
         try first.write(.first, 0..<300)
@@ -83,7 +83,7 @@ struct OwnershipTests {
 
     @Test(arguments: ["mark", "save", "place"])
     func `rule 44: a deleted directory is not reported as a loss of ownership`(noticing: String) throws {
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
         try partial.save(IntervalSet(0..<300))
@@ -99,7 +99,7 @@ struct OwnershipTests {
     }
 
     @Test func `without locks, two processes that start at the same time write two files`() throws {
-        let store = DiskStore(disk: PretendingFileSystem(locks: .missing), durability: .powerLoss, bootID: "boot")
+        let store = PartialStore(disk: PretendingFileSystem(locks: .missing), durability: .powerLoss, bootID: "boot")
         let first = try store.open(directory.location)
         let second = try store.open(directory.location)
         try first.begin(SampleObject.first.representation)
@@ -124,7 +124,7 @@ struct OwnershipTests {
             })
         let lock = try PartialLock.acquire(directory.names, on: files)
         #expect(counter.enter() == 3, "the second attempt succeeds")
-        #expect(throws: DownloadError.self) { try PartialLock.acquire(directory.names, on: POSIXFileSystem()) }
+        #expect(throws: FileFailure.self) { try PartialLock.acquire(directory.names, on: POSIXFileSystem()) }
         lock.release(removing: true)
         #expect(try directory.contents.isEmpty)
     }
@@ -137,7 +137,7 @@ struct OwnershipTests {
                 group.addTask {
                     for _ in 0..<50 {
                         do {
-                            let partial = try DiskStore(durability: .processCrash).open(location)
+                            let partial = try PartialStore(durability: .processCrash).open(location)
                             #expect(counter.enter() == 1)
                             try partial.begin(SampleObject.first.representation)
                             counter.leave()

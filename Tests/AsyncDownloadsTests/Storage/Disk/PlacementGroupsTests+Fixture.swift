@@ -8,14 +8,14 @@ internal import Testing
 extension PlacementGroupsTests {
     /// A partial that has all its bytes.
     struct FilledPartial: Sendable {
-        let partial: any Partial
+        let partial: PartialFile
         let lockName: String
         let destination: String
     }
 
     func store(
         _ volume: VolumeKind = .diskWithSharedSyncs, durability: Durability = .powerLoss
-    ) throws -> DiskStore {
+    ) throws -> PartialStore {
         var files = PretendingFileSystem(locks: .pretended, volume: volume)
         let (log, path) = (log, directory.path)
         files.syncing = { log.syncs(file: $0) }
@@ -23,10 +23,10 @@ extension PlacementGroupsTests {
             // Only a sync opens the directory for reading and writing.
             opened == path && purpose == .existing ? log.syncsDirectory() : nil
         }
-        return DiskStore(disk: files, durability: durability, bootID: "boot", bufferedLength: SampleObject.length)
+        return PartialStore(disk: files, durability: durability, bootID: "boot", bufferedLength: SampleObject.length)
     }
 
-    func open(_ count: Int, in store: DiskStore, directory path: String? = nil) throws -> [FilledPartial] {
+    func open(_ count: Int, in store: PartialStore, directory path: String? = nil) throws -> [FilledPartial] {
         try (0..<count).map { number in
             var location = PartialLocation.sample(in: path ?? directory.path)
             location.baseName = "file\(number)"
@@ -48,6 +48,10 @@ extension PlacementGroupsTests {
             let results = partial.partial.place(at: [target], length: 1000, ifWanted: { true }) { log.add($0[0]) }
             #expect(results == nil, "nothing waits for the disk")
         }
+    }
+
+    func lockFilePlacement(of partial: PartialFile, at target: PlacementTarget) throws -> LockFilePlacement {
+        try #require(try partial.lockFilePlacement([target], SampleObject.first.representation.length ?? 0))
     }
 
     func signaled(_ semaphore: DispatchSemaphore) async {

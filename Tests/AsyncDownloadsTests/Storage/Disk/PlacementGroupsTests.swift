@@ -161,9 +161,7 @@ struct PlacementGroupsTests {
             let target = PlacementTarget(
                 .directory(directory.path, name: "name", isCallers: isCallers), resource: "a", names: DirectoryNames(),
                 isFree: { _ in true })
-            let buffered = try #require(partial.partial as? BufferedPartial)
-            let placement = BufferedPlacement(
-                of: buffered, Data(SampleObject.first.bytes()), in: try #require(buffered.lock.handle), at: [target])
+            let placement = try lockFilePlacement(of: partial.partial, at: target)
             #expect(placement.mayNamingTakeLong == !isGrouped)
             let placements = PlacementLog()
             place([partial], placements, at: target)
@@ -191,11 +189,8 @@ struct PlacementGroupsTests {
         let partials = try open(2, in: store)
         log.block(partials[0].lockName)
         for (volume, partial) in zip([1, 2] as [UInt64], partials) {
-            let buffered = try #require(partial.partial as? BufferedPartial)
-            let handle = try #require(buffered.lock.handle)
-            let placement = BufferedPlacement(
-                of: buffered, Data(SampleObject.first.bytes()), in: handle,
-                at: [PlacementTarget(path: partial.destination)])
+            let target = PlacementTarget(path: partial.destination)
+            let placement = try lockFilePlacement(of: partial.partial, at: target)
             store.placementGroups.add(placement, on: volume, ifWanted: { true }) { placements.add($0[0]) }
             if volume == 1 { await log.isBlocked() }
         }
@@ -222,7 +217,7 @@ struct PlacementGroupsTests {
         disk.directories.insert("/location")
         let (isBlocked, mayContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let system = SimulatedFileSystem(disk, behavior: .init(volume: .diskWithSharedSyncs))
-        let store = DiskStore(
+        let store = PartialStore(
             disk: system, durability: .powerLoss, bootID: "boot", bufferedLength: SampleObject.length)
         let partials = try open(3, in: store, directory: "/location")
         // The two parts of the first file's write are followed by its sync.

@@ -38,7 +38,7 @@ struct PlacementTests {
         let (path, counter) = (directory.path, Counter())
         var files = PretendingFileSystem(locks: .pretended)
         files.refusal = { asked, _ in asked == path && counter.enter() <= 3 ? .tooManyOpenFiles : nil }
-        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: "boot").open(directory.location)
+        let partial = try PartialStore(disk: files, durability: .powerLoss, bootID: "boot").open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.finish(.first, IntervalSet(), at: directory.destination)
         #expect(counter.enter() == 5, "the fourth attempt succeeds")
@@ -68,7 +68,7 @@ struct PlacementTests {
         if case .failure(let error) = result { #expect(error.code == .destinationUnusable) }
         // The file can still be placed at another destination.
         partial.close()
-        let again = try DiskStore().open(directory.location)
+        let again = try PartialStore().open(directory.location)
         #expect(again.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<1000)))
         try again.place(at: [directory.destination], length: 1000)[0].get()
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
@@ -93,7 +93,7 @@ struct PlacementTests {
     @Test func `a directory with an equivalent name is another one`() throws {
         let own = "\(directory.path)/\u{E9}"
         try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: false)
-        let partial = try DiskStore().open(.sample(in: own))
+        let partial = try PartialStore().open(.sample(in: own))
         try partial.begin(SampleObject.first.representation)
         try partial.finish(.first, IntervalSet(), at: "\(directory.path)/e\u{301}/file")
         #expect(directory.bytes(at: "\(directory.path)/e\u{301}/file") == SampleObject.first.bytes())
@@ -170,8 +170,8 @@ struct PlacementTests {
         return "/dev/shm"
     }()
 
-    private func whole() throws -> any Partial {
-        let partial = try DiskStore().open(directory.location)
+    private func whole() throws -> PartialFile {
+        let partial = try PartialStore().open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<1000)
         return partial

@@ -49,7 +49,7 @@ struct RacingTests {
             let downloaders = (0..<2).map { _ in
                 Downloader(
                     configuration: environment.downloader.configuration, transport: race.engine.makeTransport(),
-                    store: DiskStore(
+                    store: PartialStore(
                         disk: PretendingFileSystem(locks: .pretended), durability: race.durability, bootID: "boot"),
                     time: SystemTimeSource())
             }

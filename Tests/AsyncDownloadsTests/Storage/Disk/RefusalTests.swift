@@ -25,7 +25,7 @@ struct RefusalTests {
             environment.server.serve(Resource(Self.content, entityTag: "\"1\"", script: script), at: "/one")
             let downloader = Downloader(
                 configuration: environment.downloader.configuration, transport: Engine.preferred.makeTransport(),
-                store: DiskStore(disk: disk, durability: .powerLoss, bootID: "boot"), time: SystemTimeSource())
+                store: PartialStore(disk: disk, durability: .powerLoss, bootID: "boot"), time: SystemTimeSource())
             do {
                 try await body(environment, downloader.start(environment.request("/one")))
             } catch {

@@ -82,10 +82,10 @@ struct RollbackTests {
     }
 
     @Test func `a rollback in place claims no bytes beyond the remaining ones`() throws {
-        let partial = try #require(try recorded() as? DiskPartial)
+        let partial = try recorded()
         var rest = IntervalSet(0..<100)
         rest.insert(200..<700)
-        #expect(partial.rollBack(to: rest))
+        #expect(partial.rollBackInPlace(to: rest))
         rest = IntervalSet(0..<100)
         rest.insert(200..<300)
         #expect(try found() == .bytes(SampleObject.first.representation, rest))
@@ -110,12 +110,12 @@ struct RollbackTests {
         #expect(try directory.contents == contents)
     }
 
-    private var store: DiskStore {
-        DiskStore(disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "boot")
+    private var store: PartialStore {
+        PartialStore(disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "boot")
     }
 
     /// Returns a partial whose checkpoint claims 300 bytes, and whose mark claims 500.
-    private func recorded() throws -> any Partial {
+    private func recorded() throws -> PartialFile {
         let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<500)

@@ -9,7 +9,7 @@ internal import Testing
 struct SecretBytesTests {
     private let directory: TemporaryDirectory
     /// A store whose partials can be opened again without being closed, as after a kill.
-    private let store = DiskStore(
+    private let store = PartialStore(
         disk: PretendingFileSystem(locks: .pretended), durability: .processCrash, bootID: "one")
 
     init() throws { directory = try TemporaryDirectory() }

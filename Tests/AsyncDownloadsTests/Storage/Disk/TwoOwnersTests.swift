@@ -41,7 +41,7 @@ struct TwoOwnersTests {
                         {
                             self.run(
                                 second,
-                                DiskStore(
+                                PartialStore(
                                     disk: disk, durability: .powerLoss, bootID: "boot",
                                     bufferedLength: isBuffered ? 2 * SampleObject.length : 0))
                         }
@@ -61,7 +61,7 @@ struct TwoOwnersTests {
         #expect(seen > 0 || second == .looksOnly, "the second process must interfere at least once")
     }
 
-    private func run(_ second: Second, _ store: DiskStore) {
+    private func run(_ second: Second, _ store: PartialStore) {
         do {
             let partial = try store.open(.sample(in: "/location"))
             var (object, received) = (SampleObject.first, IntervalSet())
@@ -98,7 +98,7 @@ struct TwoOwnersTests {
         let isWhole = SampleObject.allCases.contains { $0.bytes() == content }
         #expect(isWhole || content == CrashTests.old, "\(moment): the destination is neither old nor whole")
         let system = SimulatedFileSystem(disk, behavior: .init(remembers: false))
-        let store = DiskStore(disk: system, durability: .powerLoss, bootID: boot)
+        let store = PartialStore(disk: system, durability: .powerLoss, bootID: boot)
         let partial = try store.open(.sample(in: "/location"))
         guard case .bytes(let representation, let found) = partial.finding else { return }
         let object = try #require(SampleObject(representation), "\(moment)")

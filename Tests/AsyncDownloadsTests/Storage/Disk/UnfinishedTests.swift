@@ -18,13 +18,13 @@ struct UnfinishedTests {
             location.request.url = "https://example.com/\(name)"
             try leave(location, 0..<300)
         }
-        let found = try DiskStore().unfinished(in: directory.path, trustsDestinations: false)
+        let found = try PartialStore().unfinished(in: directory.path, trustsDestinations: false)
         #expect(found.map(\.location.baseName) == ["a.zip", "b.zip"])
         #expect(found.map(\.location.request.url) == ["https://example.com/a.zip", "https://example.com/b.zip"])
         for unfinished in found {
             #expect(unfinished.received == IntervalSet(0..<300))
             #expect(unfinished.representation == SampleObject.first.representation)
-            let partial = try DiskStore().open(unfinished.location)
+            let partial = try PartialStore().open(unfinished.location)
             #expect(partial.finding == .bytes(unfinished.representation, unfinished.received))
             partial.close()
         }
@@ -34,17 +34,17 @@ struct UnfinishedTests {
         try leave(directory.location, 0..<300)
         let other = try TemporaryDirectory()
         try FileManager.default.moveItem(atPath: directory.path, toPath: "\(other.path)/moved")
-        let found = try DiskStore().unfinished(in: "\(other.path)/moved", trustsDestinations: false)
-        let partial = try DiskStore().open(try #require(found.first).location)
+        let found = try PartialStore().unfinished(in: "\(other.path)/moved", trustsDestinations: false)
+        let partial = try PartialStore().open(try #require(found.first).location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, IntervalSet(0..<300)))
     }
 
     @Test func `unfinished downloads are listed while another process continues them`() throws {
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
         try partial.save(IntervalSet(0..<300))
-        #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
+        #expect(try PartialStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
         partial.close()
     }
 
@@ -55,18 +55,18 @@ struct UnfinishedTests {
         try directory.link("\(directory.path)/.link.checkpoint", to: directory.names.checkpoint)
         try FileManager.default.copyItem(
             atPath: directory.names.checkpoint, toPath: "\(directory.path)/.renamed.checkpoint")
-        #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
+        #expect(try PartialStore().unfinished(in: directory.path, trustsDestinations: false).count == 1)
     }
 
     @Test func `downloads without their bytes are omitted, and a missing directory has none`() throws {
         try leave(directory.location, 0..<300)
         try FileManager.default.removeItem(atPath: directory.partialPath)
-        #expect(try DiskStore().unfinished(in: directory.path, trustsDestinations: false).isEmpty)
-        #expect(try DiskStore().unfinished(in: "\(directory.path)/missing", trustsDestinations: false).isEmpty)
+        #expect(try PartialStore().unfinished(in: directory.path, trustsDestinations: false).isEmpty)
+        #expect(try PartialStore().unfinished(in: "\(directory.path)/missing", trustsDestinations: false).isEmpty)
     }
 
     private func leave(_ location: PartialLocation, _ range: Range<Int64>) throws {
-        let partial = try DiskStore().open(location)
+        let partial = try PartialStore().open(location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, range)
         try partial.save(IntervalSet(range))

@@ -34,7 +34,7 @@ struct FileFailureTests {
 
     @Test(arguments: ["/dev/null/directory", "/" + String(repeating: "x", count: 300), "/proc/no-such"])
     func `an unusable directory is reported`(path: String) {
-        let error = #expect(throws: DownloadError.self) { try DiskStore().open(.sample(in: path)) }
+        let error = #expect(throws: DownloadError.self) { try PartialStore().open(.sample(in: path)) }
         #expect(error?.code == .destinationUnusable || error?.code == .permissionDenied)
     }
 }

@@ -47,7 +47,7 @@ struct PartialBodyStoreTests {
 
     @Test func `a kept body is taken once, and a newer one replaces it`() {
         let bodies = PartialBodyStore(byteLimit: 100_000)
-        let disk = DiskStore()
+        let disk = PartialStore()
         bodies.keep(Self.body(0..<100), of: Self.location("a"), on: disk)
         bodies.keep(Self.body(0..<300), of: Self.location("a"), on: disk)
         bodies.keep(Self.body(0..<50), of: Self.location("b"), on: disk)
@@ -63,10 +63,9 @@ struct PartialBodyStoreTests {
     @Test func `bodies beyond the limit move to disk, the oldest first, and are found there`() throws {
         let directory = try TemporaryDirectory()
         let bodies = PartialBodyStore(byteLimit: 1000)
-        let store = TieredStore(
-            disk: DiskStore(durability: .processCrash), bodies: bodies, spillDirectory: directory.path)
+        let store = PartialStore(durability: .processCrash).keeping(bodies, spilledIn: directory.path)
         for name in ["a", "b", "c"] {
-            bodies.keep(Self.body(0..<400), of: Self.location(name, in: directory.path), on: store.disk)
+            bodies.keep(Self.body(0..<400), of: Self.location(name, in: directory.path), on: store)
         }
         #expect(bodies.byteCount == 800)
         #expect(store.holds(Self.location("a", in: directory.path)))
@@ -82,16 +81,15 @@ struct PartialBodyStoreTests {
     func `a file continues a body in memory, and a body that had to leave it`(_ isSpilled: Bool) throws {
         let directory = try TemporaryDirectory()
         let bodies = PartialBodyStore(byteLimit: isSpilled ? 0 : 1000)
-        let store = TieredStore(
-            disk: DiskStore(durability: .processCrash), bodies: bodies, spillDirectory: directory.path + "/spill")
-        bodies.keep(Self.body(0..<400), of: Self.location("a", in: directory.path + "/spill"), on: store.disk)
+        let store = PartialStore(durability: .processCrash).keeping(bodies, spilledIn: directory.path + "/spill")
+        bodies.keep(Self.body(0..<400), of: Self.location("a", in: directory.path + "/spill"), on: store)
         let file = PartialLocation(
             directory: directory.path, baseName: "file.bin",
             request: RequestRecord(url: "http://host/a", destination: "file.bin"))
         let partial = try store.open(file)
         #expect(partial.finding == .bytes(Self.representation, IntervalSet(0..<400)))
         partial.close()
-        let again = try DiskStore(durability: .processCrash).open(file)
+        let again = try PartialStore(durability: .processCrash).open(file)
         #expect(again.finding == .bytes(Self.representation, IntervalSet(0..<400)), "the bytes are on disk")
         #expect(try again.contents(length: 400) == Data(Self.content.bytes(in: 0..<400)))
         again.discard()
@@ -101,7 +99,7 @@ struct PartialBodyStoreTests {
 
     @Test func `a body that cannot be continued is not kept`() throws {
         let bodies = PartialBodyStore(byteLimit: 1000)
-        let store = TieredStore(disk: DiskStore(), bodies: bodies, spillDirectory: "/nowhere")
+        let store = PartialStore().keeping(bodies, spilledIn: "/nowhere")
         var nameless = Self.representation
         nameless.validator = nil
         var coded = Self.representation
@@ -110,6 +108,7 @@ struct PartialBodyStoreTests {
             let partial = try store.open(Self.location("a"))
             try partial.begin(representation)
             try Self.content.bytes(in: 0..<100).withUnsafeBytes { try partial.write($0, at: 0) }
+            partial.mark(IntervalSet(0..<100))
             partial.close()
             #expect(bodies.byteCount == 0)
         }
@@ -117,13 +116,16 @@ struct PartialBodyStoreTests {
 
     @Test func `bytes that cannot move to disk stay in memory`() throws {
         let bodies = PartialBodyStore(byteLimit: 1000)
-        let store = TieredStore(disk: DiskStore(), bodies: bodies, spillDirectory: "/dev/null/x")
+        let store = PartialStore().keeping(bodies, spilledIn: "/dev/null/x")
         let partial = try store.open(Self.location("a", in: "/dev/null/x"))
         try partial.begin(Self.representation)
         try Self.content.bytes(in: 0..<100).withUnsafeBytes { try partial.write($0, at: 0) }
-        let error = #expect(throws: DownloadError.self) { try partial.moveToDisk() }
+        let error = #expect(throws: DownloadError.self) {
+            _ = try partial.move(to: Self.location("a", in: "/dev/null/x"))
+        }
         #expect(error?.code == .destinationUnusable)
         #expect(partial.isInMemory)
+        partial.mark(IntervalSet(0..<100))
         partial.close()
         #expect(bodies.take(Self.location("a"))?.received == IntervalSet(0..<100))
     }
@@ -131,14 +133,14 @@ struct PartialBodyStoreTests {
     @Test func `boundary 5: a body is unverified after other headers were sent, and is not moved to disk`() throws {
         let directory = try TemporaryDirectory()
         let bodies = PartialBodyStore(byteLimit: 1 << 20)
-        let store = TieredStore(
-            disk: DiskStore(durability: .processCrash), bodies: bodies, spillDirectory: directory.path)
+        let store = PartialStore(durability: .processCrash).keeping(bodies, spilledIn: directory.path)
         let location = Self.location("a", in: directory.path)
         let partial = try store.open(location)
         try partial.begin(Self.representation)
         try Self.content.bytes(in: 0..<100).withUnsafeBytes { bytes throws in try partial.write(bytes, at: 0) }
         partial.useCredentials(["Authorization": "other"])
         partial.useCredentials([:])
+        partial.mark(IntervalSet(0..<100))
         #expect(partial.close() == IntervalSet(0..<100))
         guard case .bytes(let representation, _) = try store.open(location).finding else {
             Issue.record("the body is gone")
@@ -147,7 +149,7 @@ struct PartialBodyStoreTests {
         #expect(representation.hasUnverifiedCredentials)
         // The body is in the store again after the partial was released.
         #expect(bodies.byteCount == 100)
-        #expect(bodies.releaseAll(toDisk: true).map(\.isOnDisk) == [false])
+        #expect(bodies.releaseAll(to: store).map(\.isOnDisk) == [false])
         #expect(try directory.contents.isEmpty)
     }
 }

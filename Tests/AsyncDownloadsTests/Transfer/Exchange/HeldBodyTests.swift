@@ -10,7 +10,7 @@ import Testing
         var configuration = Downloader.Configuration()
         configuration.retryPolicy = RetryPolicy(baseDelay: .zero)
         let downloader = Downloader(
-            configuration: configuration, transport: engine, store: DiskStore(durability: .processCrash),
+            configuration: configuration, transport: engine, store: PartialStore(durability: .processCrash),
             time: SystemTimeSource())
         let directory = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())")
         defer { try? FileManager.default.removeItem(at: directory) }

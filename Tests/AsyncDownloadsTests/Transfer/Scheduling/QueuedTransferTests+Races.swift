@@ -33,7 +33,7 @@ extension QueuedTransferTests {
         configuration.maximumConcurrentTransfers = 1
         let directory = try TemporaryDirectory()
         let downloader = Downloader(
-            configuration: configuration, transport: transport, store: DiskStore(durability: .processCrash),
+            configuration: configuration, transport: transport, store: PartialStore(durability: .processCrash),
             time: ManualTimeSource())
         let downloads = try (0..<500).map { number in
             let url = try #require(URL(string: "http://example.org/\(number)"))

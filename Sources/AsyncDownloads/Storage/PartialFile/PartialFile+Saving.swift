@@ -1,5 +1,15 @@
-extension DiskPartial {
-    func save(_ received: IntervalSet) throws(DownloadError) {
+extension PartialFile {
+    /// Makes the bytes of `received`, and then the checkpoint that describes them, as durable as the store promises.
+    ///
+    /// Bytes without a place on disk stay in memory, and are kept from now on. After the bytes cannot be synced, the
+    /// partial file accepts no more bytes and has to be closed and opened again.
+    package func save(_ received: IntervalSet) throws(DownloadError) {
+        guard !isInMemory else { return withState { if $0.body != nil { $0.marked = received } } }
+        do {
+            try moveToFile()
+        } catch {
+            throw DownloadError(error)
+        }
         do {
             try whileOpen { () throws(FileFailure) in
                 let (file, next) = try nextCheckpoint(received)
@@ -14,11 +24,23 @@ extension DiskPartial {
         }
     }
 
-    func mark(_ received: IntervalSet, epoch: Int?) {
+    /// Notes cheaply that `received` has been written, in case the process ends unexpectedly.
+    ///
+    /// A mark is written only if the file has a checkpoint; a mark between ``begin(_:)`` and the first ``save(_:)`` may
+    /// have to wait for the checkpoint. An error is not reported, because it costs bytes only after a crash.
+    ///
+    /// Several threads may call this method, so that marks may arrive in another order than they were decided in. A
+    /// mark of an earlier epoch, and one that claims less than an earlier mark of its epoch, are ignored.
+    ///
+    /// - Parameter epoch: The number of rollbacks that were decided before the mark; nil if no other mark or rollback
+    ///   is on its way.
+    package func mark(_ received: IntervalSet, epoch: Int? = nil) {
         withState { state in
-            guard state.failure == nil, let file = state.file, state.admitsMark(received, epoch) else { return }
-            // The first checkpoint is being written; installing it also writes this mark.
-            guard let checkpoint = state.checkpoint else { return state.marked = received }
+            guard state.failure == nil, state.body != nil || state.file != nil, state.admitsMark(received, epoch) else {
+                return
+            }
+            // The bytes are in memory, or the first checkpoint is being written; installing it also writes this mark.
+            guard let file = state.file, let checkpoint = state.checkpoint else { return state.marked = received }
             do throws(FileFailure) {
                 try file.checkOwnership(names, on: store.disk)
                 // A mark that was counted before a rollback or a restart may arrive after the checkpoint that records
@@ -32,16 +54,17 @@ extension DiskPartial {
         }
     }
 
-    /// Writes the first checkpoint, which claims no bytes, so that marks can be written after it.
+    /// Writes the first checkpoint of a long file, which claims no bytes, so that marks can be written after it.
     ///
     /// The checkpoint need not be synced, because losing it loses no bytes. Bytes thereby survive a kill from the first
     /// byte, however long the first sync takes. Without it, they survive a kill from the first save.
     func claim() {
         guard let (file, first) = try? nextCheckpoint(IntervalSet()), first.generation == 1,
+            first.representation.isWorthClaiming,
             let block = try? first.encoded(), let handle = try? store.disk.open(names.checkpoint, .new)
         else { return }
         do {
-            try write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
+            try store.disk.write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
             install(State.LiveCheckpoint(first, handle, rollbackOffset: Int64(block.count)), file, IntervalSet())
         } catch {
             store.disk.close(handle)
@@ -52,7 +75,7 @@ extension DiskPartial {
     /// Syncs the file's bytes if the store promises it.
     ///
     /// After a failure the partial accepts no more bytes.
-    func synchronize(_ file: PartialFile) throws(FileFailure) {
+    func synchronize(_ file: ClaimedFile) throws(FileFailure) {
         guard store.synchronizes(file) else { return }
         do {
             try store.disk.synchronize(file.handle)
@@ -62,7 +85,7 @@ extension DiskPartial {
                 return state.checkpoint
             }
             // The mark describes bytes that the system may drop from its page cache without writing them to disk.
-            if let checkpoint, !rollBack(to: checkpoint.received) { removeCheckpoint() }
+            if let checkpoint, !rollBackInPlace(to: checkpoint.received) { removeCheckpoint() }
             throw error
         }
     }
@@ -72,7 +95,7 @@ extension DiskPartial {
         withState { $0.note(failure) }
     }
 
-    func nextCheckpoint(_ received: IntervalSet) throws(FileFailure) -> (PartialFile, Checkpoint) {
+    func nextCheckpoint(_ received: IntervalSet) throws(FileFailure) -> (ClaimedFile, Checkpoint) {
         try withState { state throws(FileFailure) in
             let file = try state.usableFile
             guard let representation = state.representation else { throw state.notBegun }
@@ -90,38 +113,21 @@ extension DiskPartial {
         }
     }
 
-    /// Writes the checkpoint to a temporary file and renames it over the old one.
+    /// Replaces the checkpoint of `file`.
     func replaceCheckpoint(
-        _ file: PartialFile, by next: Checkpoint
+        _ file: ClaimedFile, by next: Checkpoint
     ) throws(FileFailure) -> State.LiveCheckpoint {
-        let block: [UInt8]
         do {
-            block = try next.encoded()
+            return State.LiveCheckpoint(try store.replaceCheckpoint(names, file, by: next))
         } catch {
-            throw FileFailure(
-                .other, errno: 0, operation: "encode", name: "the checkpoint", reason: String(describing: error))
-        }
-        let path = names.path(file.claim, .temporary)
-        // A remainder of an earlier failure; no other process gives a file this name.
-        try store.disk.remove(path)
-        let handle = try store.disk.open(path, .new)
-        do {
-            // With the blocks after the record, so that a rollback or a mark need not extend the file.
-            try write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
-            if store.synchronizes(file) { try store.disk.synchronize(handle) }
-            try store.disk.rename(path, to: names.checkpoint)
-        } catch {
-            store.disk.close(handle)
-            try? store.disk.remove(path)
             // If another owner removed the file, the rename fails with the same error.
             if error.kind == .missing { try file.checkOwnership(names, on: store.disk) }
             throw error
         }
-        return State.LiveCheckpoint(next, handle, rollbackOffset: Int64(block.count))
     }
 
     /// Directs marks to the new checkpoint, starting with the last mark if it knows of more bytes.
-    func install(_ live: State.LiveCheckpoint, _ file: PartialFile, _ received: IntervalSet) {
+    func install(_ live: State.LiveCheckpoint, _ file: ClaimedFile, _ received: IntervalSet) {
         let unused = withState { state -> State.LiveCheckpoint? in
             // A closed partial no longer accepts a checkpoint.
             guard !state.isClosed else { return live }
@@ -133,12 +139,9 @@ extension DiskPartial {
         if let unused { store.disk.close(unused.handle) }
     }
 
-    private func write(_ bytes: [UInt8], to handle: OpenFile, at offset: Int64) throws(FileFailure) {
-        try store.disk.write(bytes, to: handle, at: offset)
-    }
 }
 
-extension DiskPartial.State {
+extension PartialFile.State {
     /// Stops accepting bytes if another owner has the file, or its directory is gone.
     fileprivate mutating func note(_ failure: FileFailure) {
         if failure.kind == .inUse || failure.kind == .missing { self.failure = failure }
@@ -161,7 +164,7 @@ extension DiskPartial.State {
     ///
     /// A checkpoint that says that no secret headers were sent must not claim bytes of a user. They are claimed by the
     /// next checkpoint.
-    fileprivate mutating func writeMark(of file: PartialFile, _ store: DiskStore) {
+    fileprivate mutating func writeMark(of file: ClaimedFile, _ store: PartialStore) {
         guard let checkpoint, checkpoint.isSecret || !isSecret, let marked, let session = store.session(of: file),
             let line = CheckpointMark(
                 generation: checkpoint.generation, rollback: checkpoint.rollbackCount, session: session,
@@ -178,6 +181,39 @@ extension DiskPartial.State {
     }
 }
 
+extension PartialStore {
+    /// Writes the checkpoint to a temporary file and renames it over the old one, as durably as the store promises.
+    ///
+    /// The directory isn't synced.
+    func replaceCheckpoint(
+        _ names: PartialNames, _ file: ClaimedFile, by next: Checkpoint
+    ) throws(FileFailure) -> CheckpointFile {
+        let block: [UInt8]
+        do {
+            block = try next.encoded()
+        } catch {
+            throw FileFailure(
+                .other, errno: 0, operation: "encode", name: "the checkpoint", reason: String(describing: error))
+        }
+        let path = names.path(file.claim, .temporary)
+        // A remainder of an earlier failure; no other process gives a file this name.
+        try disk.remove(path)
+        let handle = try disk.open(path, .new)
+        do {
+            // With the blocks after the record, so that a rollback or a mark need not extend the file.
+            try disk.write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
+            if synchronizes(file) { try disk.synchronize(handle) }
+            try disk.rename(path, to: names.checkpoint)
+        } catch {
+            disk.close(handle)
+            try? disk.remove(path)
+            throw error
+        }
+        return CheckpointFile(
+            handle: handle, checkpoint: next, rollback: nil, marks: [], rollbackOffset: Int64(block.count))
+    }
+}
+
 extension FileSystem {
     /// Writes all of `bytes` at `offset`.
     func write(_ bytes: [UInt8], to file: OpenFile, at offset: Int64) throws(FileFailure) {
@@ -186,4 +222,9 @@ extension FileSystem {
         }
         try result.get()
     }
+}
+
+extension Representation {
+    /// Whether an early checkpoint is worth an additional file: the bytes can be continued, and there are many.
+    fileprivate var isWorthClaiming: Bool { isProvable && (length ?? .max) >= BlockAllocation.minimumLength }
 }

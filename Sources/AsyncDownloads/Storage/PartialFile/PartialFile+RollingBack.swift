@@ -1,10 +1,18 @@
-extension DiskPartial {
-    func rollBack(to received: IntervalSet, epoch: Int?) throws(DownloadError) {
+extension PartialFile {
+    /// Reduces what the checkpoint claims to `received`, regardless of earlier checkpoints and marks.
+    ///
+    /// In contrast, after ``save(_:)`` an earlier mark that claims more bytes remains valid. Bytes that were never
+    /// claimed may be among those of `received`. Bytes are not removed, because those of a later response may already be
+    /// in their place.
+    ///
+    /// - Parameter epoch: The number of rollbacks that were decided, including this one; nil if no mark or other
+    ///   rollback is on its way.
+    package func rollBack(to received: IntervalSet, epoch: Int? = nil) throws(DownloadError) {
         let hasCheckpoint = withState { state in
             // A mark of the same epoch was decided after the rollback, and contains none of its bytes.
             if epoch != state.epoch {
                 // Otherwise the next save would write the last mark again.
-                state.marked = nil
+                state.marked = state.body == nil ? nil : received
                 state.epoch = max(epoch ?? 0, state.epoch)
             }
             return state.checkpoint != nil
@@ -21,7 +29,7 @@ extension DiskPartial {
             releaseCheckpoint()
         } catch {
             // A save needs free space, a rollback in place does not.
-            guard !rollBack(to: received) else { return }
+            guard !rollBackInPlace(to: received) else { return }
             removeCheckpoint()
             throw error
         }
@@ -30,7 +38,7 @@ extension DiskPartial {
     /// Reduces the claims of the current checkpoint to `received`, in place, and invalidates its marks.
     ///
     /// - Returns: Whether the rollback was written as durably as the store promises.
-    func rollBack(to received: IntervalSet) -> Bool {
+    func rollBackInPlace(to received: IntervalSet) -> Bool {
         let live = withState { state in state.file.flatMap { file in state.checkpoint.map { (file, $0) } } }
         guard let (file, checkpoint) = live else { return false }
         var claimed = checkpoint.received

@@ -1,5 +1,5 @@
-/// An open partial file.
-struct PartialFile: Sendable {
+/// An open file with the bytes of a partial file, whose name only its owner gives it.
+struct ClaimedFile: Sendable {
     /// The part of the file's name that identifies the file and its owner.
     var claim: PartialNames.Claim
     let handle: OpenFile
@@ -10,16 +10,39 @@ struct PartialFile: Sendable {
     let volume: VolumeKind
 }
 
-extension PartialFile {
+extension ClaimedFile {
     /// Creates an empty file with a new name.
-    static func make(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) -> PartialFile {
+    static func make(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) -> ClaimedFile {
         let claim = PartialNames.Claim.new()
         let path = names.path(claim, .partial)
         let handle = try disk.open(path, .new)
         do {
-            return PartialFile(
+            return ClaimedFile(
                 claim: claim, handle: handle, information: try disk.information(of: handle),
                 volume: disk.volumeKind(of: handle))
+        } catch {
+            disk.close(handle)
+            try? disk.remove(path)
+            throw error
+        }
+    }
+
+    /// Creates a synced copy of a file of at least `length` bytes under a new name.
+    static func copy(
+        of source: OpenFile, length: Int64, _ names: PartialNames, on disk: any FileSystem
+    ) throws(FileFailure) -> ClaimedFile {
+        let claim = PartialNames.Claim.new()
+        let path = names.path(claim, .partial)
+        let handle = try disk.duplicate(source, to: path)
+        do throws(FileFailure) {
+            let information = try disk.information(of: handle)
+            guard information.size >= length else {
+                throw FileFailure(
+                    .other, errno: 0, operation: "copy", name: source.name, reason: "the file has become shorter")
+            }
+            try disk.synchronize(handle)
+            return ClaimedFile(
+                claim: claim, handle: handle, information: information, volume: disk.volumeKind(of: handle))
         } catch {
             disk.close(handle)
             try? disk.remove(path)

@@ -1,4 +1,11 @@
-extension DiskStore {
+extension PartialStore {
+    /// Returns the unfinished partial files in `directory` that have a readable checkpoint, sorted by name.
+    ///
+    /// A checkpoint may have been forged. A partial file is therefore omitted if its destination is not below
+    /// `directory`, or if a symbolic link leads to it.
+    ///
+    /// - Parameter trustsDestinations: Whether absolute destinations are accepted as well, provided that only this user
+    ///   can write to `directory`.
     package func unfinished(
         in directory: String, trustsDestinations: Bool
     ) throws(DownloadError) -> [UnfinishedPartial] {
@@ -56,6 +63,7 @@ extension DiskStore {
         return true
     }
 
+    /// Returns the partial file at `location` on disk without owning it, or nil if it does not exist or cannot be read.
     package func unfinished(at location: PartialLocation) -> UnfinishedPartial? {
         let names = names(of: location)
         guard let others = try? disk.names(in: names.directory) else { return nil }

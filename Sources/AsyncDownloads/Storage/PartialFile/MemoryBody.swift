@@ -52,21 +52,14 @@ struct MemoryBody: Sendable {
     func prefix(_ length: Int64) -> Data { bytes.prefix(Int(length)) }
 }
 
-extension Partial {
-    /// Starts a file with the bytes of `body`, and makes them as durable as the store promises.
-    func fill(from body: MemoryBody) throws(DownloadError) {
-        try begin(body.representation)
-        try append(body, from: 0)
-        try save(body.received)
-    }
-
-    /// Writes the bytes of `body` that follow `offset`.
-    func append(_ body: MemoryBody, from offset: Int64) throws(DownloadError) {
-        for range in body.received.ranges where range.upperBound > offset {
+extension MemoryBody {
+    /// Writes the bytes that follow `offset` to `file`.
+    func write(to file: OpenFile, from offset: Int64, on disk: any FileSystem) throws(FileFailure) {
+        for range in received.ranges where range.upperBound > offset {
             let start = max(offset, range.lowerBound)
-            let bytes = body.prefix(range.upperBound).dropFirst(Int(start))
+            let bytes = prefix(range.upperBound).dropFirst(Int(start))
             let result = bytes.withUnsafeBytes { buffer in
-                Result { () throws(DownloadError) in try write(buffer, at: start) }
+                Result { () throws(FileFailure) in try disk.write(buffer, to: file, at: start) }
             }
             try result.get()
         }

@@ -1,27 +1,32 @@
 internal import struct Foundation.Data
 
-/// The placement of the bytes of a ``BufferedPartial``, in steps.
+/// The placement of the bytes of a ``PartialFile``, in steps.
 ///
 /// The bytes are written to the lock file, which becomes the file of a target. The steps are called in the order of
 /// their declaration. Syncs are separate steps, because one can serve several placements (``PlacementGroups``).
-struct BufferedPlacement: Sendable {
-    private let partial: BufferedPartial
+struct LockFilePlacement: Sendable {
+    private let partial: PartialFile
     private let bytes: Data
     private let targets: [PlacementTarget]
+    private let lockPath: String
     private var placement: Placement
     /// The reason why no target received a file.
     private var failure: FileFailure?
 
-    private var file: PartialFile { placement.file }
-    var store: DiskStore { partial.store }
+    private var file: ClaimedFile { placement.file }
+    var store: PartialStore { partial.store }
 
-    init(of partial: BufferedPartial, _ bytes: Data, in lockFile: OpenFile, at targets: [PlacementTarget]) {
+    /// - Parameters:
+    ///   - file: The lock file.
+    ///   - path: The path of the lock file.
+    init(
+        of partial: PartialFile, _ bytes: Data, in file: ClaimedFile, at path: String, _ targets: [PlacementTarget]
+    ) {
         self.partial = partial
         self.bytes = bytes
         self.targets = targets
-        let file = PartialFile(
-            claim: .new(), handle: lockFile, information: partial.lock.information, volume: partial.volumeKind)
-        placement = Placement(store: partial.store, names: partial.names, file: file, at: partial.lock.path)
+        lockPath = path
+        placement = Placement(store: partial.store, names: partial.names, file: file, at: path)
     }
 
     /// Writes the bytes to the lock file.
@@ -55,16 +60,15 @@ struct BufferedPlacement: Sendable {
         guard failure == nil else { return }
         do {
             // The name is not random, so another owner may have it where locks do not work.
-            try file.checkOwnership(partial.names, at: partial.lock.path, on: store.disk)
+            try file.checkOwnership(partial.names, at: lockPath, on: store.disk)
         } catch {
             return fail(error)
         }
         for target in targets { placement.put(at: target) }
         guard placement.isFinished else { return partial.emptyLockFile(file) }
-        let last = partial.takeAll()
+        _ = partial.takeAll()
         // Before directories are synced, which needs descriptors.
-        partial.lock.release(removing: !placement.isTaken)
-        last?.file?.close()
+        partial.lock?.release(removing: !placement.isTaken)
     }
 
     /// Syncs the directories of the targets, each with a call of `synchronize`.
@@ -105,6 +109,6 @@ struct BufferedPlacement: Sendable {
     private mutating func fail(_ failure: FileFailure) {
         self.failure = failure
         partial.emptyLockFile(file)
-        if failure.kind == .inUse, !partial.isLockFileMissing { partial.state.withLock { $0.failure = failure } }
+        if failure.kind == .inUse, !partial.isLockFileMissing { partial.noteFailure(failure) }
     }
 }

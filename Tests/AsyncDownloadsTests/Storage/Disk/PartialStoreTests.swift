@@ -6,14 +6,14 @@ internal import Testing
 
 /// Tests of what a store on a real disk keeps and finds.
 @Suite("The disk store", .endsWhenHung)
-struct DiskStoreTests {
+struct PartialStoreTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
     @Test func `rule 54: saved bytes are found, and bytes written after the save are not`() throws {
         try leave([0..<300, 500..<600], written: [0..<300, 500..<600, 700..<800])
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, received([0..<300, 500..<600])))
         #expect(try partial.bytes(500..<600) == SampleObject.first.bytes(500..<600))
         try partial.finish(.first, received([0..<300, 500..<600]), at: directory.destination)
@@ -22,7 +22,7 @@ struct DiskStoreTests {
     }
 
     @Test func `missing directories are created`() throws {
-        let partial = try DiskStore().open(.sample(in: "\(directory.path)/a/b/c/"))
+        let partial = try PartialStore().open(.sample(in: "\(directory.path)/a/b/c/"))
         try partial.begin(SampleObject.first.representation)
         try partial.finish(.first, IntervalSet(), at: "\(directory.path)/a/b/c/file.zip")
         #expect(try directory.contents == ["a"])
@@ -39,10 +39,10 @@ struct DiskStoreTests {
     }
 
     @Test func `a partial without saved bytes leaves no files`() throws {
-        let untouched = try DiskStore().open(directory.location)
+        let untouched = try PartialStore().open(directory.location)
         untouched.close()
         #expect(try directory.contents.isEmpty)
-        let begun = try DiskStore().open(directory.location)
+        let begun = try PartialStore().open(directory.location)
         try begun.begin(SampleObject.first.representation)
         try begun.write(.first, 0..<100)
         begun.close()
@@ -51,7 +51,7 @@ struct DiskStoreTests {
 
     @Test func `a discarded partial leaves no files`() throws {
         try leave([0..<300])
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         partial.discard()
         #expect(try directory.contents.isEmpty)
         #expect(throws: DownloadError.self) { try partial.write(.first, 0..<1) }
@@ -63,13 +63,13 @@ struct DiskStoreTests {
     ) throws {
         var location = directory.location
         if choosesName { (location.request.destination, location.request.choosesName) = (".", true) }
-        let partial = try DiskStore().open(location)
+        let partial = try PartialStore().open(location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<1000)
         try partial.save(received([0..<1000]))
         partial.close()
         try FileManager.default.moveItem(atPath: directory.partialPath, toPath: directory.destination)
-        #expect(try DiskStore().open(location).finding == .nothing)
+        #expect(try PartialStore().open(location).finding == .nothing)
         #expect(try directory.contents == ["file.zip"])
         #expect(directory.bytes(at: directory.destination) == SampleObject.first.bytes())
     }
@@ -86,7 +86,7 @@ struct DiskStoreTests {
             "\(stem)-0-0.temp", "\(stem)-\(claim)-backup.partial", "\(stem)x-\(claim).copy", "\(stem)-.partial",
         ]
         for name in others { try directory.put([1], at: "\(directory.path)/\(name)") }
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         #expect(partial.finding == .bytes(SampleObject.first.representation, received([0..<300])))
         partial.close()
         #expect(try directory.contents.count == 3 + others.count)
@@ -96,13 +96,13 @@ struct DiskStoreTests {
     @Test(arguments: [true, false])
     func `rule 38: a mark is valid on the same boot only`(sameBoot: Bool) throws {
         let files = PretendingFileSystem(locks: .pretended)
-        let dead = try DiskStore(disk: files, durability: .powerLoss, bootID: "one").open(directory.location)
+        let dead = try PartialStore(disk: files, durability: .powerLoss, bootID: "one").open(directory.location)
         try dead.begin(SampleObject.first.representation)
         try dead.write(.first, 0..<300)
         try dead.save(received([0..<300]))
         try dead.write(.first, 300..<500)
         dead.mark(received([0..<500]))
-        let next = try DiskStore(disk: files, durability: .powerLoss, bootID: sameBoot ? "one" : "two")
+        let next = try PartialStore(disk: files, durability: .powerLoss, bootID: sameBoot ? "one" : "two")
             .open(directory.location)
         #expect(
             next.finding == .bytes(SampleObject.first.representation, received([sameBoot ? 0..<500 : 0..<300])))
@@ -110,7 +110,7 @@ struct DiskStoreTests {
 
     @Test func `rule 38: a mark before the first checkpoint is written with it`() throws {
         let files = PretendingFileSystem(locks: .pretended)
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: "one")
         let dead = try store.open(directory.location)
         try dead.begin(SampleObject.first.representation)
         try dead.write(.first, 0..<300)
@@ -122,7 +122,7 @@ struct DiskStoreTests {
     }
 
     @Test func `rule 38: a mark beyond the end of the file is ignored`() throws {
-        let store = DiskStore()
+        let store = PartialStore()
         let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
@@ -140,7 +140,7 @@ struct DiskStoreTests {
 
     @Test func `rule 43: the old checkpoint is removed before the first byte of a new representation`() throws {
         try leave([0..<300])
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         let old = try directory.partialPath
         try partial.begin(SampleObject.second.representation)
         #expect(try directory.contents.count == 2, "only a lock file and a partial file exist")
@@ -155,7 +155,7 @@ struct DiskStoreTests {
 
     @Test func `saves that are concurrent with writes and marks lose no bytes`() async throws {
         let files = PretendingFileSystem(locks: .pretended)
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: "one")
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: "one")
         let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.save(IntervalSet())
@@ -180,19 +180,19 @@ struct DiskStoreTests {
     }
 
     @Test func `rule 38: bytes that were never synced are not trusted after a restart of the machine`() throws {
-        let store = DiskStore(disk: POSIXFileSystem(), durability: .processCrash, bootID: "one")
+        let store = PartialStore(disk: POSIXFileSystem(), durability: .processCrash, bootID: "one")
         try leave([0..<300], store: store)
         #expect(
             try store.open(directory.location).finding == .bytes(SampleObject.first.representation, received([0..<300]))
         )
-        let later = DiskStore(disk: POSIXFileSystem(), durability: .processCrash, bootID: "two")
+        let later = PartialStore(disk: POSIXFileSystem(), durability: .processCrash, bootID: "two")
         #expect(try later.open(directory.location).finding == .unusable(.partialMissing, discarded: 300))
         #expect(try directory.contents.isEmpty)
     }
 
     @Test func `rule 44: a full disk is reported before the first byte`() throws {
         let files = PretendingFileSystem(locks: .pretended, space: 999)
-        let partial = try DiskStore(disk: files, durability: .powerLoss, bootID: nil).open(directory.location)
+        let partial = try PartialStore(disk: files, durability: .powerLoss, bootID: nil).open(directory.location)
         let error = #expect(throws: DownloadError.self) { try partial.begin(SampleObject.first.representation) }
         #expect(error?.code == .diskFull)
         #expect(throws: DownloadError.self) { try partial.write(.first, 0..<1) }
@@ -201,7 +201,7 @@ struct DiskStoreTests {
     }
 
     @Test func `rule 44: an impossible length is refused`() throws {
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         var representation = SampleObject.first.representation
         representation.length = .max
         let error = #expect(throws: DownloadError.self) { try partial.begin(representation) }
@@ -209,9 +209,9 @@ struct DiskStoreTests {
     }
 
     @Test func `rule 44: a destination that is not a file is refused`() throws {
-        #expect(DiskStore().refusal(of: directory.destination) == nil)
+        #expect(PartialStore().refusal(of: directory.destination) == nil)
         try FileManager.default.createDirectory(atPath: directory.destination, withIntermediateDirectories: false)
-        #expect(DiskStore().refusal(of: directory.destination)?.code == .destinationUnusable)
+        #expect(PartialStore().refusal(of: directory.destination)?.code == .destinationUnusable)
     }
 
     @Test(arguments: [true, false])
@@ -219,7 +219,7 @@ struct DiskStoreTests {
         var files = PretendingFileSystem(locks: .pretended)
         let counter = Counter()
         files.refusal = { path, _ in path.hasSuffix(".temp") && counter.enter() > 1 ? .noSpace : nil }
-        let store = DiskStore(disk: files, durability: .powerLoss, bootID: isMarked ? "one" : nil)
+        let store = PartialStore(disk: files, durability: .powerLoss, bootID: isMarked ? "one" : nil)
         let partial = try store.open(directory.location)
         try partial.begin(SampleObject.first.representation)
         try partial.write(.first, 0..<300)
@@ -234,7 +234,7 @@ struct DiskStoreTests {
     }
 
     @Test func `rule 41: allocating blocks does not extend the file`() throws {
-        let partial = try DiskStore().open(directory.location)
+        let partial = try PartialStore().open(directory.location)
         var representation = SampleObject.first.representation
         representation.length = 4 << 20
         try partial.begin(representation)
@@ -248,7 +248,7 @@ struct DiskStoreTests {
 
     /// Creates a partial of the first object and closes it.
     private func leave(
-        _ saved: [Range<Int64>], written: [Range<Int64>]? = nil, store: DiskStore = DiskStore()
+        _ saved: [Range<Int64>], written: [Range<Int64>]? = nil, store: PartialStore = PartialStore()
     ) throws {
         let partial = try store.open(directory.location)
         #expect(partial.finding == .nothing)

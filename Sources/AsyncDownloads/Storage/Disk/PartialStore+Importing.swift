@@ -1,4 +1,12 @@
-extension DiskStore {
+extension PartialStore {
+    /// Copies the bytes of the file that `open` opens into the partial file at `location`; the original is kept.
+    ///
+    /// Nothing is copied if the partial file already has at least as many provable bytes, or if no server could prove
+    /// the file's bytes. The result describes what can be continued if the network permits it; its
+    /// ``Representation/isImported`` says whether it comes from the file.
+    ///
+    /// - Throws: ``DownloadError/Code/partialInUse`` while another owner has the partial file, or a disk error. In both
+    ///   cases neither the file nor the existing partial file is lost.
     package func importFile(
         at location: PartialLocation, _ open: (any FileSystem) throws(DownloadError) -> ImportedFile
     ) throws(DownloadError) -> (unfinished: UnfinishedPartial, file: ImportedFile) {
@@ -11,8 +19,8 @@ extension DiskStore {
         of file: ImportedFile, at location: PartialLocation
     ) throws(DownloadError) -> UnfinishedPartial {
         // Imported bytes were safe where they came from, so they are synced even if the network's bytes are not.
-        let store = DiskStore(disk: disk, durability: .powerLoss, bootID: bootID)
-        let partial = try store.open(location, sparing: file.information)
+        let store = PartialStore(disk: disk, durability: .powerLoss, bootID: bootID)
+        let partial = try store.openFile(location.onDisk, sparing: file.information)
         defer { partial.close() }
         if case .bytes(let representation, let received) = partial.finding {
             let isBetter = representation.isProvable && received.count >= file.received.count
@@ -28,6 +36,7 @@ extension DiskStore {
         return UnfinishedPartial(location: location, representation: file.representation, received: file.received)
     }
 
+    /// Removes a file whose bytes were copied and confirmed, if it is temporary and its path still refers to it.
     package func removeImported(_ file: ImportedFile) {
         guard file.isTemporary, (try? disk.information(at: file.path))??.isSameFile(as: file.information) == true else {
             return
@@ -37,14 +46,15 @@ extension DiskStore {
     }
 }
 
-extension DiskPartial {
+extension PartialFile {
     /// Replaces the partial by a copy of `imported`, in one step.
     ///
     /// The new checkpoint replaces the old one after the copy is on disk, and the old bytes are removed last. If any
     /// step fails, the next opening finds either the previous partial or the copy, and `imported` is unchanged.
     func importBytes(_ imported: ImportedFile) throws(DownloadError) {
         do throws(FileFailure) {
-            let file = try PartialFile.copy(of: imported, names, on: store.disk)
+            let file = try ClaimedFile.copy(
+                of: imported.handle, length: imported.received.upperBound, names, on: store.disk)
             let old: State
             do throws(FileFailure) {
                 old = try install(file, imported)
@@ -62,7 +72,7 @@ extension DiskPartial {
     }
 
     /// Makes the checkpoint describe `file`, and returns the previous state.
-    private func install(_ file: PartialFile, _ imported: ImportedFile) throws(FileFailure) -> State {
+    private func install(_ file: ClaimedFile, _ imported: ImportedFile) throws(FileFailure) -> State {
         let old = withState { $0 }
         if let own = old.file { try own.checkOwnership(names, on: store.disk) }
         var request = location.request
@@ -79,31 +89,5 @@ extension DiskPartial {
                 secretHeaders: state.secretHeaders, hasSecretBytes: imported.hasSecretHeaders)
         }
         return old
-    }
-}
-
-extension PartialFile {
-    /// Creates a synced copy of `imported` under a new name.
-    fileprivate static func copy(
-        of imported: ImportedFile, _ names: PartialNames, on disk: any FileSystem
-    ) throws(FileFailure) -> PartialFile {
-        let claim = PartialNames.Claim.new()
-        let path = names.path(claim, .partial)
-        let handle = try disk.duplicate(imported.handle, to: path)
-        do throws(FileFailure) {
-            let information = try disk.information(of: handle)
-            guard information.size >= imported.received.upperBound else {
-                throw FileFailure(
-                    .other, errno: 0, operation: "copy", name: imported.handle.name,
-                    reason: "the file has become shorter")
-            }
-            try disk.synchronize(handle)
-            return PartialFile(
-                claim: claim, handle: handle, information: information, volume: disk.volumeKind(of: handle))
-        } catch {
-            disk.close(handle)
-            try? disk.remove(path)
-            throw error
-        }
     }
 }

@@ -1,4 +1,8 @@
-extension DiskStore {
+extension PartialStore {
+    /// Removes files from `directory` that no download can continue.
+    ///
+    /// These are files of this user that were last written before `date`, that no checkpoint names, and whose lock can
+    /// be acquired.
     package func removeLeftovers(
         in directory: String, writtenBefore date: HTTPDate
     ) throws(DownloadError) -> RemovedLeftovers {
@@ -22,6 +26,10 @@ extension DiskStore {
         return removed
     }
 
+    /// Removes unfinished in-memory bodies that were moved to `directory` and are old or exceed a limit.
+    ///
+    /// Removes the bodies that were last written before `date`, and then the oldest of the others while together they
+    /// exceed `byteLimit` bytes. A body that is in use is kept.
     package func removeBodies(in directory: String, writtenBefore date: HTTPDate, exceeding byteLimit: Int64) {
         let found = (try? unfinished(in: directory, trustsDestinations: false)) ?? []
         let bodies = found.compactMap { body -> (body: UnfinishedPartial, information: FileInformation)? in
@@ -35,7 +43,7 @@ extension DiskStore {
         for (body, information) in bodies
         where byteCount > byteLimit || information.modificationSeconds < date.secondsSinceEpoch {
             // A body that is in use is kept.
-            guard let partial = try? open(body.location) else { continue }
+            guard let partial = try? openFile(body.location) else { continue }
             partial.discard()
             byteCount -= information.size
         }

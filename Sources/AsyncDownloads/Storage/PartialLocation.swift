@@ -1,75 +1,3 @@
-/// The port to the partial files of unfinished downloads.
-///
-/// The production adapter is the disk store; the tests contain a fake. Every function may block on the disk and is
-/// called on a thread that may block, except ``Partial/write(_:at:)`` and ``Partial/mark(_:)``, which the engine's
-/// thread calls.
-package protocol PartialStore: Sendable {
-    /// Opens the partial at `location`, or creates a new one, and becomes its only owner across all processes.
-    ///
-    /// - Throws: ``DownloadError/Code/partialInUse`` while another process owns the partial, or a disk error. Existing
-    ///   files that cannot be used are not an error; ``Partial/finding`` reports them.
-    func open(_ location: PartialLocation) throws(DownloadError) -> any Partial
-
-    /// Opens a new partial at `location` if nothing of an earlier one may exist; otherwise returns nil.
-    ///
-    /// This takes no longer than creating a file. ``open(_:)`` may have to read or sync the bytes that it finds.
-    func openNew(_ location: PartialLocation) throws(DownloadError) -> (any Partial)?
-
-    /// Returns the error of placing a file at `path` if something exists there that a file must not replace.
-    func refusal(of path: String) -> DownloadError?
-
-    /// Returns whether a partial may exist at `location`, without opening it.
-    func holds(_ location: PartialLocation) -> Bool
-
-    /// Places copies of a finished file at all targets, atomically, as ``Partial/place(at:length:)`` does.
-    ///
-    /// - Parameter location: The location of the partial that became the file; temporary files are named after it.
-    func place(
-        copyOf path: String, at targets: [PlacementTarget], for location: PartialLocation
-    ) -> [Result<String, DownloadError>]
-
-    /// Copies the bytes of the file that `open` opens into the partial at `location`; the original file is kept.
-    ///
-    /// Nothing is copied if the partial already has at least as many provable bytes, or if no server could prove the
-    /// file's bytes. The result describes what can be continued if the network permits it; its
-    /// ``Representation/isImported`` says whether it comes from the file.
-    ///
-    /// - Throws: ``DownloadError/Code/partialInUse`` while another owner has the partial, or a disk error. In both
-    ///   cases neither the file nor the existing partial is lost.
-    func importFile(
-        at location: PartialLocation, _ open: (any FileSystem) throws(DownloadError) -> ImportedFile
-    ) throws(DownloadError) -> (unfinished: UnfinishedPartial, file: ImportedFile)
-
-    /// Removes files from `directory` that no download can continue.
-    ///
-    /// These are files of this user that were last written before `date`, that no checkpoint names, and whose lock can
-    /// be acquired.
-    func removeLeftovers(in directory: String, writtenBefore date: HTTPDate) throws(DownloadError) -> RemovedLeftovers
-
-    /// Removes unfinished in-memory bodies that were moved to `directory` and are old or exceed a limit.
-    ///
-    /// Removes the bodies that were last written before `date`, and then the oldest of the others while together they
-    /// exceed `byteLimit` bytes. A body that is in use is kept.
-    func removeBodies(in directory: String, writtenBefore date: HTTPDate, exceeding byteLimit: Int64)
-
-    /// Removes a file whose bytes were copied and confirmed, if it is temporary and its path still refers to it.
-    func removeImported(_ file: ImportedFile)
-
-    /// Returns the partial at `location` on disk without owning it, or nil if it does not exist or cannot be read.
-    func unfinished(at location: PartialLocation) -> UnfinishedPartial?
-
-    /// Returns the unfinished partials in `directory` that have a readable checkpoint, sorted by name.
-    ///
-    /// A checkpoint may have been forged. A partial is therefore omitted if its destination is not below `directory`,
-    /// or if a symbolic link leads to it.
-    ///
-    /// - Parameter trustsDestinations: Whether absolute destinations are accepted as well, provided that only this user
-    ///   can write to `directory`.
-    func unfinished(
-        in directory: String, trustsDestinations: Bool
-    ) throws(DownloadError) -> [UnfinishedPartial]
-}
-
 /// The location of a partial and the request that it belongs to.
 package struct PartialLocation: Sendable, Hashable {
     /// The medium that holds the bytes while they arrive.
@@ -182,4 +110,32 @@ package struct UnfinishedPartial: Sendable, Hashable {
         self.received = received
         self.fileName = fileName
     }
+}
+
+extension PartialLocation {
+    /// The same location, with the bytes on disk.
+    var onDisk: Self {
+        var location = self
+        location.medium = .disk
+        return location
+    }
+
+    /// Returns the location of bodies of the same resource that have to leave memory, regardless of their destination.
+    func spilled(to directory: String) -> Self {
+        var location = onDisk
+        location.directory = directory
+        location.baseName = Self.spilledName
+        location.request.destination = ""
+        location.request.choosesName = false
+        return location
+    }
+
+    /// Whether the location is that of a body that had to leave memory.
+    var isSpilled: Bool { baseName == Self.spilledName && request.destination.isEmpty }
+
+    /// Whether an in-memory body may be on disk: without an account, nothing there would identify its user.
+    var mayBeOnDisk: Bool { secretHeaders.isEmpty || request.account != nil }
+
+    /// The base name of the hidden files of such bodies.
+    static let spilledName = "body"
 }

@@ -1,7 +1,17 @@
-extension DiskPartial {
-    func begin(_ representation: Representation) throws(DownloadError) {
+extension PartialFile {
+    /// Discards the existing bytes and begins to receive those of `representation`.
+    ///
+    /// The old checkpoint is removed before the first byte of the new representation is written, so that after a crash
+    /// no checkpoint describes bytes of another representation. After an error the partial file accepts no bytes until
+    /// another call of this method succeeds.
+    ///
+    /// Throws if there is not enough free space, if the bytes are written to a file as they arrive and the length is
+    /// known.
+    package func begin(_ representation: Representation) throws(DownloadError) {
         do throws(FileFailure) {
-            try whileOpen { () throws(FileFailure) in try replaceFile(representation) }
+            try whileOpen { () throws(FileFailure) in
+                if try !beginInMemory(representation) { try replaceFile(representation) }
+            }
         } catch {
             // The old file may still exist, and must not receive bytes of another representation.
             withState { if !$0.isClosed { $0.failure = error } }
@@ -11,7 +21,7 @@ extension DiskPartial {
 
     private func replaceFile(_ representation: Representation) throws(FileFailure) {
         try removeCheckpointAndFile()
-        let file = try PartialFile.make(names, on: store.disk)
+        let file = try ClaimedFile.make(names, on: store.disk)
         do throws(FileFailure) {
             try file.checkSpace(for: representation.length ?? 0, names, on: store.disk)
             try withState { state throws(FileFailure) in
@@ -20,23 +30,19 @@ extension DiskPartial {
                 let isSecret = !state.secretHeaders.isEmpty || representation.hasUnverifiedCredentials
                 state = State(
                     file: file, representation: representation, epoch: state.epoch,
-                    secretHeaders: state.secretHeaders, hasSecretBytes: isSecret, hasSpace: true)
+                    secretHeaders: state.secretHeaders, provenHeaders: state.secretHeaders, hasSecretBytes: isSecret,
+                    hasSpace: true)
+                moved { $0.volume = file.volume }
             }
         } catch {
             store.disk.close(file.handle)
             try? store.disk.remove(names.path(file.claim, .partial))
             throw error
         }
-        // A body that was moved from memory may still have unverified credentials.
         if !representation.hasUnverifiedCredentials {
             CredentialLedger.shared.note(withState { $0.secretHeaders }, for: file.claim.token)
         }
-        if representation.isWorthClaiming { claim() }
-    }
-
-    /// Removes the checkpoint and the file after a failed start, and keeps the lock.
-    func removeFiles() {
-        try? removeCheckpointAndFile()
+        claim()
     }
 
     /// Removes the checkpoint, then the file that it describes, each from the state as soon as it is removed.
@@ -59,12 +65,5 @@ extension DiskPartial {
             }
             if isOurs { store.disk.close(file.handle) }
         }
-    }
-}
-
-extension Representation {
-    /// Whether an early checkpoint is worth an additional file: the bytes can be continued, and there are many.
-    fileprivate var isWorthClaiming: Bool {
-        validator != nil && contentCoding == nil && (length ?? .max) >= BlockAllocation.minimumLength
     }
 }

@@ -1,6 +1,6 @@
 @testable internal import AsyncDownloads
 
-extension DiskStore {
+extension PartialStore {
     /// Creates an unfinished download with a checkpoint that claims 300 bytes.
     func leaveUnfinished(at location: PartialLocation) throws {
         let partial = try open(location)

@@ -1,0 +1,92 @@
+extension PartialStore {
+    /// Continues the bytes of another location at `location`, with all their ranges, if they are more than those there.
+    ///
+    /// The checkpoint of the new location is written first. Then the file is renamed, or copied to another volume, and
+    /// the other checkpoint is removed last. Whenever the process ends, one of the two locations has a checkpoint with
+    /// its file.
+    ///
+    /// - Parameters:
+    ///   - source: The other location, of the same resource.
+    ///   - opening: The opening of `location`; the partial file owns it if there is a result.
+    /// - Returns: The partial file; nil if nothing is continued. Then the bytes are still at the other location.
+    func adopt(from source: PartialLocation, at location: PartialLocation, _ opening: Opening) -> PartialFile? {
+        guard source.mayBeOnDisk, holds(source), var old = try? beginOpening(source) else { return nil }
+        defer { old.release(on: disk) }
+        guard let file = old.opened.file, let checkpoint = old.opened.checkpoint?.checkpoint,
+            case .bytes(let representation, let received) = old.opened.finding,
+            received.count > opening.opened.finding.received.count
+        else { return nil }
+        let isCopy = old.lock.volume != opening.lock.volume
+        var next = checkpoint
+        (next.baseName, next.received, next.chosenName) = (location.baseName, received, nil)
+        (next.generation, next.request) = (checkpoint.generation + 1, location.request)
+        next.request.hasSecretHeaders = checkpoint.request.hasSecretHeaders || !location.secretHeaders.isEmpty
+        var adopted: Opening?
+        do throws(FileFailure) {
+            adopted = try adopt(file, isCopy ? nil : old.names, next, opening)
+        } catch let error where error.kind == .crossDevice {
+            // Two mounts of one file system have the same device number.
+            adopted = try? adopt(file, nil, next, opening)
+        } catch {}
+        guard var adopted else { return nil }
+        adopted.opened.finding = .bytes(representation, received)
+        if source.isSpilled { bodies?.spilled.opened(source, in: self) }
+        if adopted.opened.file?.handle == file.handle {
+            old.opened.file = nil
+        } else if let copy = adopted.opened.file, !representation.hasUnverifiedCredentials {
+            CredentialLedger.shared.note(location.secretHeaders, for: copy.claim.token)
+        }
+        try? old.removeFiles(on: disk)
+        var former = opening
+        former.opened.checkpoint = nil
+        try? former.removeFiles(on: disk)
+        return partial(location, adopted)
+    }
+
+    /// Makes the checkpoint of the new location describe the file, and gives the file its new name.
+    ///
+    /// - Parameter source: The names of the file's location; nil if a copy takes its place.
+    /// - Returns: The opening of the new location with its file and its checkpoint.
+    private func adopt(
+        _ file: ClaimedFile, _ source: PartialNames?, _ checkpoint: Checkpoint, _ opening: Opening
+    ) throws(FileFailure) -> Opening {
+        let names = opening.names
+        var new = file
+        if source == nil { new = try .copy(of: file.handle, length: checkpoint.received.upperBound, names, on: disk) }
+        var next = checkpoint
+        (next.token, next.inode) = (new.claim.token, new.information.inode)
+        next.session = synchronizes(new) ? nil : session(of: new)
+        var written: CheckpointFile?
+        do throws(FileFailure) {
+            let found = try replaceCheckpoint(names, new, by: next)
+            written = found
+            if synchronizes(new) { try disk.synchronizeDirectory(names.directory) }
+            if let source {
+                try disk.rename(source.path(file.claim, .partial), to: names.path(file.claim, .partial))
+                if synchronizes(new) { try? disk.synchronizeDirectory(names.directory) }
+            }
+            var adopted = opening
+            if let former = opening.opened.checkpoint { disk.close(former.handle) }
+            adopted.opened = PartialOpener.Opened(finding: .nothing, file: new, checkpoint: found)
+            return adopted
+        } catch {
+            if let written {
+                try? disk.remove(names.checkpoint)
+                disk.close(written.handle)
+            }
+            if source == nil {
+                disk.close(new.handle)
+                try? disk.remove(names.path(new.claim, .partial))
+            }
+            throw error
+        }
+    }
+}
+
+extension PartialFinding {
+    /// The intervals that were found.
+    var received: IntervalSet {
+        if case .bytes(_, let received) = self { return received }
+        return IntervalSet()
+    }
+}

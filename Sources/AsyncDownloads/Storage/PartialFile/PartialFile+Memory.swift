@@ -1,0 +1,170 @@
+/// The bytes in memory, and their move to a file.
+extension PartialFile {
+    /// The usual length up to which bytes are kept in ``Medium/lockedMemory``.
+    ///
+    /// If the process is killed, up to this many bytes are lost. A body of unknown length that can be continued is therefore
+    /// not kept in memory.
+    static let bufferedLength: Int64 = 64 << 10
+
+    /// The number of bytes that may be in memory.
+    private var memoryLimit: Int64 {
+        switch medium {
+        case .memory: .max
+        case .lockedMemory: store.bufferedLength
+        case .file: 0
+        }
+    }
+
+    /// Begins the representation in memory, or returns false if its bytes belong in a file.
+    func beginInMemory(_ representation: Representation) throws(FileFailure) -> Bool {
+        try withState { state throws(FileFailure) in
+            switch medium {
+            case .file: return false
+            case .lockedMemory:
+                (state.body, state.marked) = (nil, nil)
+                guard representation.length.map({ $0 <= store.bufferedLength }) ?? !representation.isProvable else {
+                    moved { $0.medium = .file }
+                    return false
+                }
+            case .memory: break
+            }
+            if let failure = state.failure { throw failure }
+            state.body = MemoryBody(representation)
+            state.bodyNumber += 1
+            state.marked = nil
+            (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
+            return true
+        }
+    }
+
+    /// Writes the bytes to memory, or returns false if they belong in a file.
+    func writeToMemory(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) -> Bool {
+        let limit = memoryLimit
+        guard offset + Int64(bytes.count) <= limit else { return false }
+        return try withState { state throws(FileFailure) in
+            guard state.body != nil else { return false }
+            if let failure = state.failure { throw failure }
+            state.body?.write(bytes, at: offset)
+            return true
+        }
+    }
+
+    /// Moves the bytes from ``Medium/lockedMemory`` to a file; does nothing if they are in a file.
+    ///
+    /// After an error the bytes are still in memory, because the disk may have space later.
+    func moveToFile() throws(FileFailure) {
+        // They are few and are not synced, so a write waits no longer than if it had to create the file itself.
+        let hasMoved = try withState { state throws(FileFailure) in
+            guard let body = state.body, medium != .memory else { return false }
+            let file = try makeFile(with: body, names)
+            replaceBody(by: file, &state)
+            return true
+        }
+        if hasMoved { claim() }
+    }
+
+    /// Moves the bytes from memory to disk, at `location`, and records those that were marked.
+    ///
+    /// Bytes may be written at the same time; such a write does not wait for the sync. After an error the bytes are
+    /// still in memory.
+    ///
+    /// - Parameter replacingMore: Whether bytes at the location are replaced even if they are more.
+    /// - Returns: False if more bytes of the resource are at the location, in which case nothing moves. Closing this
+    ///   partial file and opening that location loses neither.
+    package func move(to location: PartialLocation, replacingMore: Bool = false) throws(DownloadError) -> Bool {
+        guard isInMemory, withState({ !$0.isClosed }) else { return true }
+        do {
+            var opening = try store.beginOpening(location.onDisk)
+            var hasMoved = false
+            // The lock file of a location without bytes is removed again.
+            defer { if !hasMoved { opening.release(on: store.disk) } }
+            if !replacingMore, case .bytes(let representation, let received) = opening.opened.finding,
+                representation.isProvable, received.count > withState({ $0.body?.received.count ?? 0 })
+            {
+                return false
+            }
+            try opening.removeFiles(on: store.disk)
+            while try !move(to: opening, at: location.onDisk) {}
+            hasMoved = true
+            claim()
+        } catch {
+            throw DownloadError(error)
+        }
+        if let marked = withState({ $0.marked }), !marked.isEmpty { try save(marked) }
+        return true
+    }
+
+    /// Writes the bytes to a file and syncs it, then adds those that arrived meanwhile.
+    ///
+    /// - Returns: Whether the bytes moved; false if another representation has begun meanwhile.
+    private func move(
+        to opening: PartialStore.Opening, at location: PartialLocation
+    ) throws(FileFailure) -> Bool {
+        let (body, number) = withState { ($0.body, $0.bodyNumber) }
+        let file = try body.map { body throws(FileFailure) in try makeFile(with: body, opening.names) }
+        do throws(FileFailure) {
+            if let file, store.synchronizes(file) { try store.disk.synchronize(file.handle) }
+            let hasMoved = try withState { state throws(FileFailure) in
+                if state.isClosed { throw state.notBegun }
+                guard state.bodyNumber == number else { return false }
+                if let file, let newer = state.body {
+                    try newer.write(to: file.handle, from: body?.received.upperBound ?? 0, on: store.disk)
+                    replaceBody(by: file, &state)
+                }
+                moved { site in
+                    site = Site(
+                        location: location, names: opening.names, lock: opening.lock,
+                        volume: file?.volume ?? opening.volume, medium: .file)
+                }
+                return true
+            }
+            if hasMoved { return true }
+        } catch {
+            if let file { remove(file, opening.names) }
+            throw error
+        }
+        if let file { remove(file, opening.names) }
+        return false
+    }
+
+    /// Creates a file with the bytes of `body`.
+    private func makeFile(with body: MemoryBody, _ names: PartialNames) throws(FileFailure) -> ClaimedFile {
+        let file = try ClaimedFile.make(names, on: store.disk)
+        do throws(FileFailure) {
+            try file.checkSpace(for: body.representation.length ?? 0, names, on: store.disk)
+            try body.write(to: file.handle, from: 0, on: store.disk)
+            return file
+        } catch {
+            remove(file, names)
+            throw error
+        }
+    }
+
+    private func remove(_ file: ClaimedFile, _ names: PartialNames) {
+        store.disk.close(file.handle)
+        try? store.disk.remove(names.path(file.claim, .partial))
+    }
+
+    /// Records that the bytes are in `file` instead of in memory.
+    private func replaceBody(by file: ClaimedFile, _ state: inout State) {
+        guard var representation = state.body?.representation else { return }
+        if state.isMixed, location.request.account == nil { representation.hasUnverifiedCredentials = true }
+        let isProven = !representation.hasUnverifiedCredentials && !state.isMixed
+        if isProven { CredentialLedger.shared.note(state.provenHeaders, for: file.claim.token) }
+        state.hasSecretBytes = !isProven || !state.provenHeaders.isEmpty
+        (state.representation, state.file, state.body, state.hasSpace) = (representation, file, nil, true)
+        moved { ($0.medium, $0.volume) = (.file, file.volume) }
+    }
+
+    /// Gives the bytes in memory to the ``PartialBodyStore``, as far as they were marked, and returns these.
+    func keep(_ last: State) -> IntervalSet {
+        guard var body = last.body, let marked = last.marked else { return IntervalSet() }
+        body.rollBack(to: marked)
+        guard body.isResumable else { return IntervalSet() }
+        // Bytes that no subscriber wants as a file need not be at the place of one.
+        var location = location.isSpilled ? location : location.spilled(to: store.spillDirectory)
+        location.secretHeaders = last.provenHeaders
+        if location.request.account == nil, last.isMixed { body.representation.hasUnverifiedCredentials = true }
+        return store.bodies?.keep(body, of: location, on: store) == true ? body.received : IntervalSet()
+    }
+}

@@ -1,0 +1,209 @@
+internal import Dispatch
+
+/// The path of a placed file, or the reason why a target received none.
+package typealias PlacementOutcome = Result<String, DownloadError>
+
+/// A closure that is called with the outcome for each target of a placement.
+package typealias PlacementCompletion = @Sendable ([PlacementOutcome]) -> Void
+
+extension PartialFile {
+    /// Places the finished file of `length` bytes at all targets and removes all files of the partial file.
+    ///
+    /// Each target receives the file atomically, and only after the bytes are as durable as the store promises. The
+    /// first target receives the file itself, the others receive clones or copies. The results are the paths of the
+    /// placed files. Errors are reported per target; after an error the partial file is kept unless another target
+    /// received the file.
+    ///
+    /// - Parameter isWanted: A closure that returns whether the file may still be placed. It is called after the bytes
+    ///   are synced, before the first target receives a file. If it returns false, there are no results, and the partial
+    ///   file is kept.
+    package func place(
+        at targets: [PlacementTarget], length: Int64, ifWanted isWanted: () -> Bool = { true }
+    ) -> [PlacementOutcome] {
+        do {
+            if isInMemory { _ = try move(to: location) }
+            guard var placement = try lockFilePlacement(targets, length) else {
+                return placeFile(at: targets, length: length, ifWanted: isWanted)
+            }
+            placement.write()
+            if let file = placement.unsynchronizedFile { placement.synchronized(store.disk.failureOfSync(file)) }
+            guard isWanted() else {
+                placement.withdraw()
+                return []
+            }
+            placement.rename()
+            placement.synchronizeDirectories(with: store.synchronizeDirectoryRetrying)
+            return placement.finish()
+        } catch {
+            return targets.map { _ in .failure(error) }
+        }
+    }
+
+    /// Places the finished file as ``place(at:length:)-([PlacementTarget],_)`` does, without waiting for the disk if
+    /// the store can place several files together.
+    ///
+    /// - Parameters:
+    ///   - isWanted: As above; it is called on any thread.
+    ///   - completion: A closure that is called with the results if the function returns nil, once, on any thread.
+    /// - Returns: The results, or nil if `completion` is called with them, also if another thread waits for the disk.
+    package func place(
+        at targets: [PlacementTarget], length: Int64, ifWanted isWanted: @escaping @Sendable () -> Bool,
+        completion: @escaping PlacementCompletion
+    ) -> [PlacementOutcome]? {
+        switch medium {
+        case .file: return place(at: targets, length: length, ifWanted: isWanted)
+        case .lockedMemory where !store.synchronizes: return place(at: targets, length: length, ifWanted: isWanted)
+        case .lockedMemory:
+            if mayShareSyncs(targets), let placement = try? lockFilePlacement(targets, length), let volume {
+                store.placementGroups.add(placement, on: volume, ifWanted: isWanted, completion)
+                return nil
+            }
+        case .memory: break
+        }
+        DispatchQueue.runBlocking { [self] in
+            completion(place(at: targets, length: length, ifWanted: isWanted))
+        }
+        return nil
+    }
+
+    /// Places the finished file at exactly each of `paths`; see ``place(at:length:)-(_,_)``.
+    package func place(at paths: [String], length: Int64) -> [Result<Void, DownloadError>] {
+        place(at: paths.map { PlacementTarget(path: $0) }, length: length).map { $0.map { _ in } }
+    }
+}
+
+// MARK: - The file
+
+extension PartialFile {
+    private func placeFile(
+        at targets: [PlacementTarget], length: Int64, ifWanted isWanted: () -> Bool = { true }
+    ) -> [PlacementOutcome] {
+        let file: ClaimedFile
+        do {
+            file = try prepare(length)
+        } catch {
+            noteFailure(error)
+            return targets.map { _ in .failure(DownloadError(error)) }
+        }
+        guard isWanted() else {
+            try? store.disk.setPermissions(.ownerOnly, of: file.handle)
+            return []
+        }
+        var placement = Placement(store: store, names: names, file: file)
+        placement.interruptedName = withState { $0.chosenName }
+        placement.willTakeName = { [self] name in record(name, for: file, length: length) }
+        for target in targets { placement.put(at: target) }
+        if placement.isFinished {
+            finish(&placement)
+        } else {
+            placement.synchronizeDirectories(with: store.synchronizeDirectoryRetrying)
+            if (try? file.checkOwnership(names, on: store.disk)) != nil {
+                try? store.disk.setPermissions(.ownerOnly, of: file.handle)
+            }
+        }
+        return placement.results.map { result in result.mapError { DownloadError($0) } }
+    }
+
+    /// Closes the partial file after its file became a destination or is no longer needed.
+    private func finish(_ placement: inout Placement) {
+        // Closes the files first, because syncing directories needs descriptors, which may be exhausted.
+        guard let last = takeAll() else { return }
+        // If a name may be lost in a crash, the checkpoint is kept, because the old name may reappear.
+        if placement.synchronizeOtherDirectories() {
+            clearUp(after: &placement, hasCheckpoint: last.checkpoint != nil)
+        }
+        lock?.release(removing: true)
+    }
+
+    /// Removes the checkpoint, and the partial file unless it became a destination.
+    private func clearUp(after placement: inout Placement, hasCheckpoint: Bool) {
+        // Before the directory is synced, so that one sync covers both changes.
+        if hasCheckpoint { try? store.disk.remove(names.checkpoint) }
+        if !placement.isTaken { try? store.disk.remove(names.path(placement.file.claim, .partial)) }
+        placement.synchronizeOwnDirectory(hasChanged: hasCheckpoint)
+    }
+
+    /// Records the name that the file is about to get, so that the next process recognizes it if this one is killed.
+    ///
+    /// Does nothing without a checkpoint, because the next process would then not know of the file at all.
+    private func record(_ name: String, for file: ClaimedFile, length: Int64) {
+        withState { $0.chosenName = name }
+        // All bytes were received, and are as durable as promised.
+        let received = IntervalSet(0..<length)
+        guard withState({ $0.checkpoint != nil }), let (_, next) = try? nextCheckpoint(received),
+            let live = try? replaceCheckpoint(file, by: next)
+        else { return }
+        install(live, file, received)
+    }
+
+    /// Gives the file its final length and permissions, and makes it durable.
+    private func prepare(_ length: Int64) throws(FileFailure) -> ClaimedFile {
+        let file = try usableFile()
+        try file.checkOwnership(names, on: store.disk)
+        let size = try store.disk.information(of: file.handle).size
+        guard size >= length else {
+            throw FileFailure(
+                .other, errno: 0, operation: "finish", name: file.handle.name,
+                reason: "it has \(size) of \(length) bytes")
+        }
+        // Cuts bytes that an earlier process wrote after its checkpoint, and blocks that were allocated beyond the end.
+        if size > length || length >= BlockAllocation.minimumLength { try store.disk.truncate(file.handle, to: length) }
+        // Some file systems do not support modes.
+        try? store.disk.setPermissions(.ordinary, of: file.handle)
+        // Rule 45: writes without a sync may have failed too, which would not be reported after the rename.
+        if store.synchronizes(file) { try synchronize(file) } else { try store.disk.checkWrites(to: file.handle) }
+        return file
+    }
+}
+
+// MARK: - The lock file
+
+extension PartialFile {
+    /// Whether a placement takes no longer than writing and renaming one short file.
+    ///
+    /// Another directory may be on another, slower volume, and every target but the first receives a copy.
+    private func mayShareSyncs(_ targets: [PlacementTarget]) -> Bool {
+        site.volume == .diskWithSharedSyncs && targets.count == 1
+            && targets.allSatisfy { $0.place.directory.hasSameBytes(as: names.directory) }
+    }
+
+    /// Returns the placement of bytes in memory; nil if they are in a file.
+    func lockFilePlacement(
+        _ targets: [PlacementTarget], _ length: Int64
+    ) throws(DownloadError) -> LockFilePlacement? {
+        let site = site
+        guard site.medium == .lockedMemory else { return nil }
+        guard let body = withState({ $0.body }), body.byteCount >= length, let lock = site.lock,
+            let handle = lock.handle, let volume = site.volume
+        else { throw DownloadError(withState { $0.notBegun }) }
+        let file = ClaimedFile(claim: .new(), handle: handle, information: lock.information, volume: volume)
+        return LockFilePlacement(of: self, body.prefix(length), in: file, at: lock.path, targets)
+    }
+
+    /// Places the bytes as a file whose name no other owner has.
+    func placeMoved(at targets: [PlacementTarget], length: Int64) -> [PlacementOutcome] {
+        do {
+            try moveToFile()
+        } catch {
+            return targets.map { _ in .failure(DownloadError(error)) }
+        }
+        return placeFile(at: targets, length: length)
+    }
+
+    /// Whether something has removed the lock file, and no other owner has created it.
+    var isLockFileMissing: Bool {
+        do throws(FileFailure) {
+            guard let lock else { return false }
+            return try store.disk.information(at: lock.path) == nil
+        } catch {
+            return false
+        }
+    }
+
+    /// Restores the lock file after bytes were written to it, unless it has become a destination.
+    func emptyLockFile(_ file: ClaimedFile) {
+        guard let lock, (try? file.checkOwnership(names, at: lock.path, on: store.disk)) != nil else { return }
+        try? store.disk.truncate(file.handle, to: 0)
+        try? store.disk.setPermissions(.ownerOnly, of: file.handle)
+    }
+}

@@ -1,0 +1,109 @@
+extension PartialFile {
+    /// The state that all calls share.
+    ///
+    /// Every function keeps it consistent, because a mark may arrive at any time.
+    struct State: Sendable {
+        /// The current checkpoint, which marks are written to.
+        struct LiveCheckpoint: Sendable {
+            let handle: OpenFile
+            let generation: UInt64
+            /// The offset of the rollback block in the file.
+            ///
+            /// The mark block follows it.
+            let rollbackOffset: Int64
+            /// The intervals that the checkpoint claims after its rollbacks.
+            var received: IntervalSet
+            /// The number of times that the checkpoint was rolled back.
+            var rollbackCount: UInt64
+            /// The intervals that the checkpoint and its marks claim together.
+            var known: IntervalSet
+            /// The slot that the next mark is written to.
+            var nextSlot = 0
+            /// Whether the checkpoint says that bytes were received with secret headers.
+            let isSecret: Bool
+
+            init(_ checkpoint: Checkpoint, _ handle: OpenFile, rollbackOffset: Int64) {
+                self.handle = handle
+                self.rollbackOffset = rollbackOffset
+                generation = checkpoint.generation
+                received = checkpoint.received
+                rollbackCount = 0
+                known = checkpoint.received
+                isSecret = checkpoint.request.hasSecretHeaders
+            }
+
+            init(_ found: CheckpointFile) {
+                self.init(found.checkpoint, found.handle, rollbackOffset: found.rollbackOffset)
+                received = found.received
+                rollbackCount = found.rollback?.number ?? 0
+                known = found.received
+            }
+        }
+
+        /// The bytes in memory; nil before a representation has begun, and after the bytes moved to ``file``.
+        var body: MemoryBody?
+        /// The number of representations that have begun in memory.
+        var bodyNumber = 0
+        /// The file, once it was found or created.
+        var file: ClaimedFile?
+        /// The representation of the bytes in ``file``.
+        var representation: Representation?
+        /// The checkpoint that describes ``file``, if it has one.
+        var checkpoint: LiveCheckpoint?
+        /// The intervals of the last mark, which may be missing from the next checkpoint.
+        ///
+        /// Of ``body``, they are what is kept.
+        var marked: IntervalSet?
+        /// The number of rollbacks that were decided before the last mark or rollback.
+        var epoch = 0
+        /// The name that the finished file was about to get.
+        var chosenName: String?
+        /// The headers that are sent but never recorded.
+        var secretHeaders: HeaderFields = [:]
+        /// The headers with which the bytes were received, or for which the server has proven them.
+        var provenHeaders: HeaderFields = [:]
+        /// Whether other headers were sent since the bytes were received or proven.
+        ///
+        /// Where only a checksum verifies the file, it may then contain bytes of several users.
+        var isMixed = false
+        /// Whether any of the bytes may have been received with secret headers, which later checkpoints have to record.
+        var hasSecretBytes = false
+        /// Whether a checkpoint of the present bytes, and of those that follow, has to say that they are a user's.
+        var isSecret: Bool { hasSecretBytes || !secretHeaders.isEmpty }
+        var allocation = BlockAllocation()
+        /// Whether the volume was found to have enough space for the missing bytes.
+        var hasSpace = false
+        /// The reason why the file accepts no more bytes.
+        var failure: FileFailure?
+        /// Whether the partial file was closed, discarded, or placed.
+        var isClosed = false
+    }
+}
+
+extension PartialFile.State {
+    /// The file, if it accepts bytes.
+    var usableFile: ClaimedFile {
+        get throws(FileFailure) {
+            if let failure { throw failure }
+            guard let file else { throw notBegun }
+            return file
+        }
+    }
+
+    /// The number of bytes of the representation that were missing when the partial was opened.
+    var missingByteCount: Int64 {
+        max(0, (representation?.length ?? 0) - (checkpoint?.known.count ?? 0))
+    }
+
+    /// The failure to report when there is no file.
+    var notBegun: FileFailure {
+        FileFailure(
+            .other, errno: 0, operation: "use", name: "the partial file",
+            reason: isClosed ? "it is closed" : "it was not started")
+    }
+
+    func close(on disk: any FileSystem) {
+        if let file { disk.close(file.handle) }
+        if let checkpoint { disk.close(checkpoint.handle) }
+    }
+}

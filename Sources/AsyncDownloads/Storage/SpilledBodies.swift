@@ -1,0 +1,126 @@
+/// The in-memory bodies that had to be moved to disk, whose total size and age are limited.
+///
+/// Each directory is listed once, when the first body is moved there. A body that a transfer uses doesn't count.
+final class SpilledBodies: Sendable {
+    private struct Body: Sendable {
+        let location: PartialLocation
+        let byteCount: Int64
+        /// The time of the last write, in seconds since 1970.
+        let date: Int64
+    }
+
+    /// The bodies in one directory.
+    private struct Directory: Sendable {
+        var bodies: [PartialNames: Body] = [:]
+        /// The names of the bodies in the order in which they were written.
+        var order = Heap<PartialNames, UInt64>()
+        var lastNumber: UInt64 = 0
+        var byteCount: Int64 = 0
+        /// The latest date that is certain to have passed, in seconds since 1970, and the time at which it was certain.
+        let lastUse: (date: Int64, time: Duration)
+
+        mutating func insert(_ body: Body, _ names: PartialNames) {
+            remove(names)
+            lastNumber += 1
+            bodies[names] = body
+            order[names] = lastNumber
+            byteCount = byteCount.addingClamped(body.byteCount)
+        }
+
+        mutating func remove(_ names: PartialNames) {
+            guard let body = bodies.removeValue(forKey: names) else { return }
+            order[names] = nil
+            byteCount -= body.byteCount
+        }
+    }
+
+    private let byteLimit: Int64
+    private let age: Duration
+    private let time: any TimeSource
+    private let directories = Mutex<[ByteText: Directory]>([:])
+    private let turns = KeyedLock<ByteText>()
+
+    /// - Parameters:
+    ///   - byteLimit: The maximum number of bytes of all bodies in one directory.
+    ///   - age: The time for which a body is kept.
+    init(byteLimit: Int64, age: Duration, time: any TimeSource) {
+        self.byteLimit = byteLimit
+        self.age = age
+        self.time = time
+    }
+
+    /// Records that a transfer uses the body at `location`.
+    func opened(_ location: PartialLocation, in store: PartialStore) {
+        let names = store.names(of: location)
+        directories.withLock { $0[ByteText(names.directory)]?.remove(names) }
+    }
+
+    /// Records that the body at `location` was closed, and removes the oldest bodies that exceed the limits.
+    func closed(_ location: PartialLocation, byteCount: Int64, in store: PartialStore) {
+        let names = store.names(of: location)
+        let directory = ByteText(names.directory)
+        turns.withLock(directory) {
+            if directories.withLock({ $0[directory] == nil }) {
+                let found = list(names.directory, in: store)
+                directories.withLock { $0[directory] = found }
+            }
+            let excess = directories.withLock { directories -> [(PartialNames, PartialLocation)] in
+                guard var state = directories[directory] else { return [] }
+                // Moved out, because a change of a copy would copy all of it.
+                directories[directory] = nil
+                defer { directories[directory] = state }
+                let date = date(after: state.lastUse)
+                state.insert(Body(location: location.withoutSecrets, byteCount: byteCount, date: date), names)
+                return removeExcess(from: &state, at: date)
+            }
+            for (_, location) in excess {
+                // A body that another process uses is kept.
+                if let partial = try? store.openFile(location) { partial.discard() }
+            }
+        }
+    }
+
+    private func removeExcess(from state: inout Directory, at date: Int64) -> [(PartialNames, PartialLocation)] {
+        var excess: [(PartialNames, PartialLocation)] = []
+        while let oldest = state.order.first?.key, let body = state.bodies[oldest],
+            state.byteCount > byteLimit || body.date < date - age.components.seconds
+        {
+            state.remove(oldest)
+            excess.append((oldest, body.location))
+        }
+        return excess
+    }
+
+    /// Returns the latest date that is certain to have passed.
+    ///
+    /// The system's clock may be wrong for some time, for example before it is synchronized after a start of the
+    /// machine. A clock in the future must not make all bodies old, so the date is that of the last use by an earlier
+    /// process, plus the time since the directory was listed.
+    private func date(after lastUse: (date: Int64, time: Duration)) -> Int64 {
+        min(time.date.secondsSinceEpoch, lastUse.date.addingClamped((time.now - lastUse.time).components.seconds))
+    }
+
+    /// Lists the bodies in a directory, oldest first.
+    private func list(_ path: String, in store: PartialStore) -> Directory {
+        let now = time.date.secondsSinceEpoch
+        let unfinished = (try? store.unfinished(in: path, trustsDestinations: false)) ?? []
+        let bodies = unfinished.compactMap { body -> Body? in
+            guard body.location.isSpilled, let name = body.fileName,
+                let information = try? store.disk.information(at: PartialNames.join(path, name))
+            else { return nil }
+            return Body(
+                location: body.location, byteCount: information.size, date: min(now, information.modificationSeconds))
+        }.sorted { $0.date < $1.date }
+        var directory = Directory(lastUse: (bodies.last?.date ?? now, time.now))
+        for body in bodies { directory.insert(body, store.names(of: body.location)) }
+        return directory
+    }
+}
+
+extension PartialLocation {
+    fileprivate var withoutSecrets: Self {
+        var location = self
+        location.secretHeaders = [:]
+        return location
+    }
+}
