@@ -151,10 +151,13 @@ public final class PartialBodyStore: Sendable {
         return state.withLock { $0.entries[key] != nil }
     }
 
-    /// Removes and returns the body of the same resource, if any.
-    func take(_ location: PartialLocation) -> MemoryBody? {
+    /// Removes and returns the body of the same resource if it has more than `count` bytes.
+    func take(_ location: PartialLocation, ifMoreThan count: Int64 = -1) -> MemoryBody? {
         let key = Key(location)
-        guard let entry = state.withLock({ $0.remove(key) }) else { return nil }
+        let taken = state.withLock { state in
+            (state.entries[key]?.body.received.count ?? -1) > count ? state.remove(key) : nil
+        }
+        guard let entry = taken else { return nil }
         var body = entry.body
         if entry.location.request.url != location.request.url { body.representation.cameFromDifferentURL = true }
         return body

@@ -17,12 +17,17 @@ extension Transfer {
         let key: TransferKey
         /// The limit of this transfer alone.
         let bandwidth: BandwidthLimiter
+        /// The queue of the store's operations.
+        ///
+        /// It has no target, so that it has a thread as long as it has work. Queues that share few threads would all
+        /// wait for a volume that hangs. Its quality-of-service class has other threads than those of URLSession, which
+        /// therefore cannot delay a checkpoint.
         let queue: DispatchQueue
 
         init(key: TransferKey, bandwidth: BandwidthLimiter) {
             self.key = key
             self.bandwidth = bandwidth
-            queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated, target: storeQueue)
+            queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated)
         }
     }
 }

@@ -22,7 +22,9 @@ extension Transfer {
             } catch {
                 return finished(.failure(error))
             }
-            if isLong || mayWait(for: partial) { yieldPermit() }
+            if isLong || partial.waitsForDisk || environment.slowDisks.contains(partial.volume, at: now) {
+                yieldPermit()
+            }
             deliver(&delivery, of: representation)
         }
     }
@@ -53,9 +55,7 @@ extension Transfer {
                 deliver(&delivery, of: representation)
                 queue.resume()
             }
-            // The bytes of a file that was not placed are saved or discarded.
-            let isPlaced = !outcomes.isEmpty && outcomes.allSatisfy { (try? $0.get()) != nil }
-            if isPlaced { Self.storeQueue.async(execute: resume) } else { DispatchQueue.runBlocking(resume) }
+            DispatchQueue.runBlocking(resume)
         }
         if outcomes != nil { queue.resume() } else { yieldPermit() }
         return outcomes

@@ -64,11 +64,9 @@ extension Transfer {
         let gate = Gate()
         let pace = pace(bytes.count, receiver)
         work.queue.async { [self] in
-            waitForDisk { [self] in
-                copy.withUnsafeBytes { take($0, decision, partial, id, isAside: true) }
-                if case .notYet(let paceGate) = pace { paceGate.onOpen { gate.open() } } else { gate.open() }
-                end.release()
-            }
+            copy.withUnsafeBytes { take($0, decision, partial, id, isAside: true) }
+            if case .notYet(let paceGate) = pace { paceGate.onOpen { gate.open() } } else { gate.open() }
+            end.release()
         }
         return .notYet(gate)
     }

@@ -3,32 +3,9 @@ internal import Foundation
 
 /// The store's operations for a transfer, which run in order on the transfer's own queue.
 extension Transfer {
-    /// - Parameter saves: Whether `body` saves the bytes.
-    func onPartial(saves: Bool = false, _ body: @escaping @Sendable (PartialFile) -> Void) {
+    func onPartial(_ body: @escaping @Sendable (PartialFile) -> Void) {
         work.queue.async { [self] in
-            guard let partial = withState({ $0.partial }) else { return }
-            if saves || mayWait(for: partial) {
-                waitForDisk { body(partial) }
-            } else {
-                body(partial)
-            }
-        }
-    }
-
-    /// Whether an operation on the partial may wait for its disk for a long time.
-    func mayWait(for partial: PartialFile) -> Bool {
-        partial.waitsForDisk || environment.slowDisks.contains(partial.volume, at: now)
-    }
-
-    /// Performs the rest of the present operation of the queue on a separate thread.
-    ///
-    /// The transfers share few threads, of which a sync would take one from the others for a long time.
-    func waitForDisk(_ body: @escaping @Sendable () -> Void) {
-        let queue = work.queue
-        queue.suspend()
-        DispatchQueue.runBlocking {
-            body()
-            queue.resume()
+            if let partial = withState({ $0.partial }) { body(partial) }
         }
     }
 
@@ -39,28 +16,27 @@ extension Transfer {
             if let error = refuseDestinations() {
                 return input { $0.opened(.failure(error), at: now) }
             }
-            let (location, former) = update { state, _ in
+            let (location, former, isWanted) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
                 // The bytes of a file are at the place of a subscriber that wants one.
                 if state.location.medium == .memory, let place = fileLocation(state) { state.location = place }
                 var location = state.location
                 location.secretHeaders = credentials
                 location.medium = state.subscribers.wantsFile ? .disk : .memory
-                return (location, state.formerLocation)
+                // Bytes at other locations are not moved only to be removed.
+                guard state.machine.intent != .discard else { return (location, nil, false) }
+                return (location, state.formerLocation ?? environment.keptLocations.take(location), true)
             }
-            let new = Result { () throws(DownloadError) in
-                former == nil ? try environment.store.openNew(location) : nil
+            let start = now
+            let result = Result { () throws(DownloadError) -> PartialFile in
+                if !isWanted, location.medium == .disk { return try environment.store.openFile(location) }
+                if former == nil, let new = try environment.store.openNew(location) { return new }
+                return try environment.store.open(location, continuing: former)
             }
-            switch new {
-            case .success(let partial?): opened(.success(partial))
-            case .failure(let error): opened(.failure(error))
-            case .success(nil):
-                waitForDisk { [self] in
-                    opened(
-                        Result { () throws(DownloadError) in
-                            try environment.store.open(location, continuing: former)
-                        })
-                }
+            // Before the engine's thread begins a representation there.
+            if let volume = (try? result.get())?.volume {
+                environment.slowDisks.record(volume, from: start, to: now)
             }
+            opened(result)
         }
     }
 
@@ -166,7 +142,7 @@ extension Transfer {
         state.isMovingToDisk = true
         decision.effects.append(
             DeferredEffect { [self] in
-                work.queue.async { [self] in waitForDisk { [self] in moveToDisk() } }
+                work.queue.async { [self] in moveToDisk() }
             })
     }
 
@@ -219,7 +195,7 @@ extension Transfer {
     }
 
     func savePartial(_ received: IntervalSet) {
-        onPartial(saves: true) { [self] partial in
+        onPartial { [self] partial in
             do throws(DownloadError) {
                 try partial.save(received)
             } catch {
@@ -230,7 +206,7 @@ extension Transfer {
     }
 
     func closePartial(saving received: IntervalSet?) {
-        onPartial(saves: received?.isEmpty == false) { [self] partial in
+        onPartial { [self] partial in
             if let received, !received.isEmpty {
                 // A mark needs neither a descriptor nor free space, in case the checkpoint fails for lack of one.
                 partial.mark(received)
@@ -254,6 +230,9 @@ extension Transfer {
     private func closed(keeping kept: IntervalSet? = nil) {
         environment.pressureResponder.start()
         update { state, decision in
+            if kept?.isEmpty == false, let location = state.partial?.location, !location.isSpilled {
+                environment.keptLocations.insert(location)
+            }
             state.partial = nil
             decision.actions += state.machine.closed(keeping: kept, at: now)
         }
@@ -277,7 +256,7 @@ extension Transfer {
 extension Transfer {
     func recordPartial(_ received: IntervalSet, exchange id: ExchangeID) {
         updateQuietly { $0.queuedPreparationCount += 1 }
-        onPartial(saves: true) { [self] partial in
+        onPartial { [self] partial in
             let result = Result { () throws(DownloadError) in try partial.save(received) }
             update { state, decision in
                 state.queuedPreparationCount -= 1

@@ -7,8 +7,8 @@ internal import Foundation
 /// an input needs it, a transfer is a lock around the state machine and the subscribers (``ActiveTransfer``). Inputs
 /// come from subscribers, the engine, the store, and the clock, on any thread. Each input is decided under the lock.
 /// Actions run outside the lock in FIFO order: the first thread that finds the queue idle drains it; others only
-/// enqueue. No lock is held when a continuation is resumed or the engine is called. Operations of the store that may
-/// block run on a serial queue that belongs to the transfer.
+/// enqueue. No lock is held when a continuation is resumed or the engine is called. Operations of the store run on a
+/// serial queue that belongs to the transfer, so that a volume that hangs holds up its own transfers only.
 final class Transfer: Sendable {
     struct State {
         var machine: TransferStateMachine
@@ -95,11 +95,6 @@ final class Transfer: Sendable {
         active.state.machine.restore(unfinished)
         stage = Mutex(.active(active))
     }
-
-    // A separate quality-of-service class has separate worker threads, so that busy threads of URLSession cannot delay
-    // a checkpoint.
-    static let storeQueue = DispatchQueue(
-        label: "async-downloads.stores", qos: .userInitiated, attributes: .concurrent)
 
     /// Returns a value that is computed from the state under the lock.
     ///

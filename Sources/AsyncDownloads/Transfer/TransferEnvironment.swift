@@ -13,6 +13,7 @@ final class TransferEnvironment: Sendable {
     let destinations: DestinationReservations
     let names: DirectoryNames
     let slowDisks: SlowDisks
+    let keptLocations = KeptLocations()
     let log: Log
     let suspensionGuard: SuspensionGuard
     let pressureResponder: MemoryPressureResponder

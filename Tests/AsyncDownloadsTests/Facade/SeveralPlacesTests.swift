@@ -63,6 +63,7 @@ struct SeveralPlacesTests {
             try Data().write(to: environment.directory.appending(path: "first"))
             let first = downloader.start(environment.request("/one", to: "first/first.bin"))
             let second = downloader.start(environment.request("/one", to: "second/second.bin"))
+            try await second.progress(reaching: 2_000_000)
             environment.server.release("/one")
             #expect(await EventLog(of: first).error?.code == .destinationUnusable)
             #expect(await EventLog(of: second).file?.byteCount == Self.content.length)

@@ -32,7 +32,7 @@ extension LifecycleRun {
             transfers[resource].end(keepingBytes: true)
         } else if transfer.isLive, isWanted(resource), !transfer.isDelayed {
             let hasEnded = !isLive(resource)
-            if hasEnded, transfer.bodyInMemory != nil, !transfer.isComplete { transfers[resource].takeBodyInMemory() }
+            if hasEnded { transfers[resource].open() }
             check(!hasEnded || transfers[resource].isComplete, "\(resource): ended with bytes missing")
             check(hasEnded || !hasFreePermit || mayBePaced, "\(resource): waits although a permit is available")
             if hasEnded { finish(resource) }
@@ -51,18 +51,12 @@ extension LifecycleRun {
         check(transfer.exchange == nil, "\(resource): started while another exchange has not ended")
         check(!isCoolingDown, "\(resource): started during the host's cool-down")
         check(isWanted(resource) && !transfer.isDelayed, "\(resource): an exchange that no subscriber needs")
-        if let body = transfer.bodyInMemory, new.offset == body.count, new.offset > 0 {
-            transfers[resource].takeBodyInMemory()
-        } else if transfer.location == .memory, transfer.isMemoryUncertain, new.offset == 0 {
-            transfers[resource].bytes = .init()
-        }
-        if transfer.location == .memory { transfers[resource].isMemoryUncertain = false }
+        transfers[resource].open()
         check(
             new.offset == transfers[resource].bytes.count,
             "\(resource): requested from \(new.offset), received \(transfers[resource].bytes.count)")
         history.append("  \(resource): exchange from \(new.offset)")
         transfers[resource].exchange = new.hasEnded ? nil : new
-        transfers[resource].isOpened = true
         transfers[resource].exchangeCount = exchanges.count
         transfers[resource].lastActivity = fixture.time.now
         transfers[resource].isStopped = false
@@ -132,10 +126,12 @@ extension LifecycleRun {
             }
             if let result { check(outcome.agrees(with: result), "\(caller.number) received \(result)") }
         }
-        let expected = transfers.flatMap(\.kept.keys).compactMap { if case .file(let name) = $0 { name } else { nil } }
         let hidden = fixture.directory.names(hiddenOnly: true).filter { $0.hasSuffix(".partial") }
         for name in hidden {
-            check(expected.contains { name.hasPrefix(".\($0).") } || name.hasPrefix(".body."), "\(name) is a leftover")
+            // The first part of a name is the resource.
+            let resource = Int(name.dropFirst().prefix(1))
+            let isKept = resource.map { !transfers[$0].kept.isEmpty } ?? true
+            check(isKept || name.hasPrefix(".body."), "\(name) is a leftover")
         }
     }
 }

@@ -18,8 +18,8 @@ struct ReferenceTransfer {
 
     /// The bytes that ended transfers have kept.
     var kept: [Location: Bytes] = [:]
-    /// Whether the body in memory may have been discarded.
-    var isMemoryUncertain = false
+    /// The location at which bytes were kept last, from which a request continues wherever its own file is.
+    var lastKept: Location?
     var isLive = false
     var location = Location.memory
     /// The destination of the first subscriber, or nil for memory.
@@ -48,15 +48,22 @@ struct ReferenceTransfer {
         isLive = true
         firstDestination = destination
         location = destination.map { .file($0) } ?? .memory
-        bytes = kept[location] ?? Bytes()
+        bytes = mostKept.flatMap { kept[$0] } ?? Bytes()
         (isDelayed, continuesWithoutSubscribers, isOpened) = (false, false, false)
     }
 
-    /// The body in memory from which a file without bytes may continue when it is opened.
-    var bodyInMemory: Bytes? { location != .memory && bytes.count == 0 ? kept[.memory] : nil }
+    /// The location of the most bytes from which the transfer may continue when it is opened.
+    private var mostKept: Location? {
+        [location, .memory, lastKept].compactMap(\.self).filter { kept[$0] != nil }
+            .max { kept[$0]?.count ?? 0 < kept[$1]?.count ?? 0 }
+    }
 
-    mutating func takeBodyInMemory() {
-        bytes = kept.removeValue(forKey: .memory) ?? bytes
+    /// Opens the partial file, which moves the bytes to the location of the transfer.
+    mutating func open() {
+        guard !isOpened, let mostKept else { return isOpened = true }
+        bytes = kept.removeValue(forKey: mostKept) ?? Bytes()
+        kept[location] = nil
+        (lastKept, isOpened) = (nil, true)
     }
 
     /// Records that the exchange is no longer needed.
@@ -69,9 +76,12 @@ struct ReferenceTransfer {
 
     /// Ends the transfer, and keeps or discards its bytes.
     mutating func end(keepingBytes: Bool) {
-        // The partial file may have been opened only to be removed, and have taken over the body in memory.
-        if !keepingBytes, bodyInMemory != nil { isMemoryUncertain = true }
-        kept[location] = keepingBytes && bytes.count > 0 ? bytes : nil
+        if keepingBytes, isOpened, bytes.count > 0 {
+            kept[location] = bytes
+            if location != .memory { lastKept = location }
+        } else if !keepingBytes {
+            kept[location] = nil
+        }
         bytes = Bytes()
         (isLive, isDelayed, continuesWithoutSubscribers) = (false, false, false)
     }

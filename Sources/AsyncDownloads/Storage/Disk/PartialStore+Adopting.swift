@@ -10,7 +10,7 @@ extension PartialStore {
     ///   - opening: The opening of `location`; the partial file owns it if there is a result.
     /// - Returns: The partial file; nil if nothing is continued. Then the bytes are still at the other location.
     func adopt(from source: PartialLocation, at location: PartialLocation, _ opening: Opening) -> PartialFile? {
-        guard source.mayBeOnDisk, holds(source), var old = try? beginOpening(source) else { return nil }
+        guard holds(source), var old = try? beginOpening(source) else { return nil }
         defer { old.release(on: disk) }
         guard let file = old.opened.file, let checkpoint = old.opened.checkpoint?.checkpoint,
             case .bytes(let representation, let received) = old.opened.finding,

@@ -1,37 +1,41 @@
 extension PartialStore {
     /// Opens the partial file at `location`, or creates a new one, and becomes its only owner across all processes.
     ///
-    /// A request continues from wherever the bytes of the resource are: a file from a body that was in memory or had to
-    /// leave it, and a body from one that had to leave memory.
+    /// A request continues from wherever most bytes of the resource are: at the location, in memory, or on disk at
+    /// another location, from which they are moved.
     ///
-    /// - Parameter former: Another location at which bytes of the resource may be, to continue from.
+    /// - Parameter former: Another location at which bytes of the resource may be.
     /// - Throws: ``DownloadError/Code/partialInUse`` while another process owns the partial file, or a disk error.
     ///   Existing files that cannot be used are not an error; ``PartialFile/finding`` reports them.
     package func open(
         _ location: PartialLocation, continuing former: PartialLocation? = nil
     ) throws(DownloadError) -> PartialFile {
-        if location.medium == .memory, former == nil {
-            if let body = bodies?.take(location) { return PartialFile(body, store: self, location: location) }
-            // A body is not written to disk if only its secret headers distinguish it from another user's.
-            guard location.mayBeOnDisk, holds(location) else {
-                return PartialFile(nil, store: self, location: location)
-            }
-            bodies?.spilled.opened(location, in: self)
-            return try openFile(location.onDisk)
-        }
-        if let body = bodies?.take(location) {
-            let partial = PartialFile(body, store: self, location: location)
-            if (try? partial.move(to: location)) == true { return partial }
-            // More bytes are on disk, or the disk has no space yet; the body is kept in memory.
-            partial.close()
-        }
+        let sources = [former, bodies == nil ? nil : location.spilled(to: spillDirectory)].compactMap(\.self)
+        // A body is not written to disk if only its secret headers distinguish it from another user's.
+        let isOnDisk = location.medium == .disk || location.mayBeOnDisk && ([location] + sources).contains(where: holds)
+        guard isOnDisk else { return PartialFile(bodies?.take(location), store: self, location: location) }
+        if location.medium == .memory { bodies?.spilled.opened(location, in: self) }
         do {
             let opening = try beginOpening(location.onDisk)
-            let spilled = bodies == nil ? nil : location.spilled(to: spillDirectory)
-            for source in [former, spilled].compactMap(\.self) where names(of: source) != opening.names {
-                if let adopted = adopt(from: source.onDisk, at: location.onDisk, opening) { return adopted }
+            let adopted = sources.lazy.filter { names(of: $0) != opening.names }
+                .compactMap { adopt(from: $0, at: location.onDisk, opening) }.first
+            let count = adopted?.finding.received.count ?? opening.opened.finding.received.count
+            if let body = bodies?.take(location, ifMoreThan: count) {
+                let partial = PartialFile(body, store: self, location: location)
+                adopted?.close()
+                if adopted == nil { opening.release(on: disk) }
+                if location.medium == .memory { return partial }
+                if (try? partial.move(to: location)) == true { return partial }
+                // The disk has no space yet; the body is kept in memory.
+                partial.close()
+                return self.partial(location, try beginOpening(location))
             }
-            return partial(location.onDisk, opening)
+            if let adopted { return adopted }
+            if location.medium == .memory, opening.opened.checkpoint == nil {
+                opening.release(on: disk)
+                return PartialFile(nil, store: self, location: location)
+            }
+            return self.partial(location.onDisk, opening, medium: location.medium == .memory ? .file : nil)
         } catch {
             throw DownloadError(error)
         }
@@ -63,7 +67,7 @@ extension PartialStore {
         }
     }
 
-    /// Opens the partial file at `location` with its bytes on disk; the file `spared` is not removed, whatever its name is.
+    /// Opens the partial file at `location` on disk, and looks for bytes nowhere else; the file `spared` is not removed, whatever its name is.
     func openFile(
         _ location: PartialLocation, sparing spared: FileInformation? = nil
     ) throws(DownloadError) -> PartialFile {

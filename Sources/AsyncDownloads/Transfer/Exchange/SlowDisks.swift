@@ -25,10 +25,15 @@ final class SlowDisks: Sendable {
 
         func index(of volume: UInt64) -> Int? { volumes.firstIndex { $0.number == volume } }
 
-        private mutating func addedIndex(of volume: UInt64) -> Int {
+        mutating func addedIndex(of volume: UInt64) -> Int {
             if let index = index(of: volume) { return index }
             volumes.append(Volume(number: volume))
             return volumes.count - 1
+        }
+
+        /// Records the duration of a call.
+        mutating func ended(_ index: Int, from start: Duration, to end: Duration) {
+            if end - start >= SlowDisks.longestWrite { volumes[index].slowUntil = end + SlowDisks.memory }
         }
 
         /// Records the start of a call, and returns its identifier and the position of its volume.
@@ -68,9 +73,15 @@ final class SlowDisks: Sendable {
             let end = time.now
             state.withLock { state in
                 state.volumes[call.index].running.remove(call.id)
-                if end - start >= Self.longestWrite { state.volumes[call.index].slowUntil = end + Self.memory }
+                state.ended(call.index, from: start, to: end)
             }
         }
         return body()
+    }
+
+    /// Records a call that has waited for the disk of `volume`.
+    func record(_ volume: UInt64, from start: Duration, to end: Duration) {
+        guard end - start >= Self.longestWrite else { return }
+        state.withLock { state in state.ended(state.addedIndex(of: volume), from: start, to: end) }
     }
 }

@@ -88,21 +88,15 @@ struct PlacementGroupsTests {
         let target = PlacementTarget(path: partial.destination)
         let results = partial.partial.place(
             at: [target], length: 1000,
-            ifWanted: {
-                // The thread of one file asks before it begins.
-                if !isGrouped { isWanted.withLock { $0 = false } }
-                return isWanted.withLock { $0 }
-            },
+            ifWanted: { isWanted.withLock { $0 } },
             completion: { outcomes in
                 #expect(outcomes.isEmpty)
                 hasEnded.withLock { $0 = true }
             })
         #expect(results == nil)
-        if isGrouped {
-            await log.isBlocked()
-            isWanted.withLock { $0 = false }
-            log.unblock()
-        }
+        await log.isBlocked()
+        isWanted.withLock { $0 = false }
+        log.unblock()
         while !hasEnded.withLock({ $0 }) { await Task.yield() }
         #expect(try directory.contents == [partial.lockName])
         #expect(directory.bytes(at: "\(directory.path)/\(partial.lockName)") == [])
