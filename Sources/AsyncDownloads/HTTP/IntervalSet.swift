@@ -11,6 +11,28 @@ package struct IntervalSet: Sendable, Hashable {
         insert(range)
     }
 
+    /// Creates the set of the positions in `ranges`, which may be in any order, overlap, and be empty.
+    ///
+    /// Takes as long as sorting the ranges, and time proportional to their number if they are sorted.
+    package init(_ ranges: some Sequence<Range<Int64>>) {
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) { insert(range) }
+    }
+
+    /// Creates the set of ranges that are encoded as `[lower, upper]` pairs.
+    ///
+    /// The result is nil unless the pairs have the form of ``ranges``: they are ascending, nonempty, and not negative,
+    /// and they don't touch.
+    init?(pairs: [[Int64]]) {
+        var ranges: [Range<Int64>] = []
+        ranges.reserveCapacity(pairs.count)
+        for pair in pairs {
+            guard pair.count == 2, pair[0] >= 0, pair[0] < pair[1] else { return nil }
+            ranges.append(pair[0]..<pair[1])
+        }
+        self.init(ranges)
+        guard self.ranges == ranges else { return nil }
+    }
+
     /// The number of bytes in the set.
     package var count: Int64 { ranges.byteCount }
 
@@ -29,12 +51,13 @@ package struct IntervalSet: Sendable, Hashable {
     /// Adds the bytes of `range`, and merges ranges that overlap or touch.
     package mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
-        if let last = ranges.last, last.upperBound == range.lowerBound {
-            // A sequential download always extends the last range, so this case avoids the search.
-            ranges[ranges.count - 1] = last.lowerBound..<range.upperBound
+        // A sequential download always extends the last range, and sorted ranges are added at the end, without a search.
+        guard let last = ranges.last, range.lowerBound <= last.upperBound else { return ranges.append(range) }
+        if range.lowerBound >= last.lowerBound {
+            ranges[ranges.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
             return
         }
-        let start = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.count
+        let start = partitioningIndex { $0.upperBound >= range.lowerBound }
         var end = start
         var joined = range
         while end < ranges.count, ranges[end].lowerBound <= range.upperBound {
@@ -53,6 +76,16 @@ package struct IntervalSet: Sendable, Hashable {
         }
     }
 
+    /// Removes all ranges but the `count` longest ones; of ranges of equal length, the first ones are kept.
+    mutating func keepLongest(_ count: Int) {
+        guard ranges.count > count else { return }
+        let longest = ranges.sorted { first, second in
+            let (length, other) = (first.upperBound - first.lowerBound, second.upperBound - second.lowerBound)
+            return length == other ? first.lowerBound < second.lowerBound : length > other
+        }
+        ranges = longest.prefix(count).sorted { $0.lowerBound < $1.lowerBound }
+    }
+
     /// Removes every byte of `other`.
     package mutating func subtract(_ other: IntervalSet) {
         ranges = ranges.flatMap { other.gaps(in: $0) }
@@ -67,11 +100,7 @@ package struct IntervalSet: Sendable, Hashable {
 
     /// Returns the first missing range below `length`, or `nil` if no byte is missing.
     package func firstGap(below length: Int64) -> Range<Int64>? {
-        var position: Int64 = 0
-        for range in ranges {
-            if range.lowerBound > position { break }
-            position = range.upperBound
-        }
+        let position = prefixEnd
         guard position < length else { return nil }
         let next = ranges.first { $0.lowerBound > position }?.lowerBound ?? length
         return position..<min(next, length)
@@ -84,7 +113,8 @@ package struct IntervalSet: Sendable, Hashable {
     package func gaps(in range: Range<Int64>) -> [Range<Int64>] {
         var gaps: [Range<Int64>] = []
         var position = range.lowerBound
-        for known in ranges where known.upperBound > position {
+        let start = partitioningIndex { $0.upperBound > position }
+        for known in ranges[start...] {
             if known.lowerBound >= range.upperBound { break }
             if known.lowerBound > position { gaps.append(position..<known.lowerBound) }
             position = known.upperBound
@@ -94,23 +124,35 @@ package struct IntervalSet: Sendable, Hashable {
     }
 
     /// Returns the range of the set that contains `position`, or `nil` if that byte is missing.
-    package func range(containing position: Int64) -> Range<Int64>? { ranges.first { $0.contains(position) } }
+    package func range(containing position: Int64) -> Range<Int64>? {
+        let index = partitioningIndex { $0.upperBound > position }
+        return index < ranges.count && ranges[index].contains(position) ? ranges[index] : nil
+    }
 
     /// Returns the first missing position that is not below `position`.
     package func firstMissing(from position: Int64) -> Int64 { range(containing: position)?.upperBound ?? position }
+
+    /// Returns the index of the first range for which `isLater` is true, or the number of ranges if there is none.
+    ///
+    /// - Parameter isLater: A condition that is true for all ranges after the first one for which it is true.
+    private func partitioningIndex(where isLater: (Range<Int64>) -> Bool) -> Int {
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isLater(ranges[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
 }
 
 extension IntervalSet: Codable {
     /// Decodes an array of `[lower, upper]` pairs, which must be nonempty and ascending and must not touch.
     package init(from decoder: any Decoder) throws {
-        let pairs = try [[Int64]](from: decoder)
-        for pair in pairs {
-            guard pair.count == 2, pair[0] >= 0, pair[0] < pair[1], pair[0] > (ranges.last?.upperBound ?? -1) else {
-                throw DecodingError.dataCorrupted(
-                    .init(codingPath: decoder.codingPath, debugDescription: "not an ascending list of intervals"))
-            }
-            ranges.append(pair[0]..<pair[1])
+        guard let set = try Self(pairs: [[Int64]](from: decoder)) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "not an ascending list of intervals"))
         }
+        self = set
     }
 
     /// Encodes an array of `[lower, upper]` pairs.

@@ -34,6 +34,8 @@ public struct ResumeToken: Sendable, Hashable {
     public let totalByteCount: Int64?
 
     /// The ranges of bytes in the partial file, in ascending order; they aren't empty, and they don't touch.
+    ///
+    /// If the partial file has more than 1,024 ranges, these are the longest ones; the other bytes are received again.
     public var receivedRanges: [Range<Int64>] { received.ranges }
 
     /// The expected digest of the whole file.
@@ -65,9 +67,12 @@ public struct ResumeToken: Sendable, Hashable {
     /// The name of the partial file.
     public let partialName: String
 
-    package let received: IntervalSet
+    package private(set) var received: IntervalSet
 
-    /// The number of bytes that the partial file contains.
+    /// The number of ranges that a token contains at most, so that its size and the time to use it are limited.
+    private static let maximumRangeCount = 1_024
+
+    /// The number of bytes in ``receivedRanges``.
     public var receivedByteCount: Int64 { received.count }
 
     /// Returns the URL of the partial file, which is relative to `directory`.
@@ -113,13 +118,11 @@ public struct ResumeToken: Sendable, Hashable {
         identity: String? = nil, account: String? = nil, partialDirectory: String = "", partialName: String
     ) throws(DownloadError) {
         guard receivedRanges.allSatisfy({ $0.lowerBound >= 0 }) else { throw .unusable("a range starts below 0") }
-        var received = IntervalSet()
-        for range in receivedRanges { received.insert(range) }
         try self.init(
-            url: url, finalURL: finalURL, validator: validator, totalByteCount: totalByteCount, received: received,
-            checksum: checksum, headers: headers, nonsecretHeaders: nonsecretHeaders,
-            hasSecretHeaders: hasSecretHeaders, destinationName: destinationName, identity: identity, account: account,
-            partialDirectory: partialDirectory, partialName: partialName)
+            url: url, finalURL: finalURL, validator: validator, totalByteCount: totalByteCount,
+            received: IntervalSet(receivedRanges), checksum: checksum, headers: headers,
+            nonsecretHeaders: nonsecretHeaders, hasSecretHeaders: hasSecretHeaders, destinationName: destinationName,
+            identity: identity, account: account, partialDirectory: partialDirectory, partialName: partialName)
     }
 
     package init(
@@ -141,6 +144,8 @@ public struct ResumeToken: Sendable, Hashable {
         self.partialDirectory = partialDirectory
         self.partialName = partialName
         if let fault = validationError { throw .unusable(fault) }
+        // After the validation, which concerns all ranges.
+        self.received.keepLongest(Self.maximumRangeCount)
     }
 }
 

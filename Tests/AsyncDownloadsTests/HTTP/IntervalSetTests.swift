@@ -70,6 +70,53 @@ struct IntervalSetTests {
         check(common, first.1.intersection(second.1), limit: 60)
     }
 
+    @Test(arguments: UInt64(0)..<200)
+    func `a set of many ranges is that of inserting one range after another`(seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        let ranges = (0..<Int.random(in: 0...40, using: &generator)).map { _ -> Range<Int64> in
+            let start = Int64.random(in: 0...100, using: &generator)
+            return start..<start + Int64.random(in: 0...12, using: &generator)
+        }
+        var inserted = IntervalSet()
+        for range in ranges { inserted.insert(range) }
+        #expect(IntervalSet(ranges) == inserted)
+        check(inserted, Set(ranges.flatMap { Array($0) }), limit: 120)
+        let count = Int.random(in: 0...5, using: &generator)
+        var longest = inserted
+        longest.keepLongest(count)
+        #expect(longest.ranges.count == min(count, inserted.ranges.count))
+        #expect(longest.ranges == inserted.ranges.filter(longest.ranges.contains))
+        let removed = inserted.ranges.filter { !longest.ranges.contains($0) }
+        #expect((removed.map(\.count).max() ?? 0) <= (longest.ranges.map(\.count).min() ?? .max))
+    }
+
+    /// With a search of all ranges for each one, this test takes minutes.
+    @Test func `a set of 200,000 ranges is created, decoded, and intersected`() throws {
+        let ranges = (0..<Int64(200_000)).map { $0 * 10..<$0 * 10 + 5 }
+        let set = IntervalSet(ranges.reversed())
+        #expect(set.ranges == ranges)
+        #expect(IntervalSet(ranges.map { $0.lowerBound..<$0.upperBound + 7 }).ranges == [0..<2_000_002])
+        let word = try #require(set.word(limit: .max))
+        #expect(IntervalSet(word: Substring(word)) == set)
+        #expect(try JSONDecoder().decode(IntervalSet.self, from: JSONEncoder().encode(set)) == set)
+        var common = set
+        common.formIntersection(IntervalSet(ranges.map { $0.lowerBound + 2..<$0.lowerBound + 9 }))
+        #expect(common.ranges == ranges.map { $0.lowerBound + 2..<$0.upperBound })
+    }
+
+    @Test func `the bounds of the largest ranges do not overflow`() {
+        let all = 0..<Int64.max
+        var set = IntervalSet([all, 5..<9, Int64.max - 1..<Int64.max, 3..<3])
+        #expect(set.ranges == [all] && set.count == .max)
+        set.keepLongest(1)
+        #expect(set.ranges == [all] && set.gaps(in: all).isEmpty && set.firstMissing(from: 7) == .max)
+    }
+
+    @Test(arguments: ["", "0", "0-", "-1-4", "1-x-2", "5-5", "0-5,5-9", "8-9,0-5", "0-5,", "0-9999999999999999999"])
+    func `a word that is not one of a set is rejected`(word: String) {
+        #expect(IntervalSet(word: Substring(word)) == nil)
+    }
+
     @Test func `an interval set is encoded as pairs and decoded from them`() throws {
         var intervals = IntervalSet(0..<10)
         intervals.insert(20..<30)

@@ -112,6 +112,40 @@ struct ResumeTokenTests {
         #expect(throws: DecodingError.self) { try decoded(json) }
     }
 
+    /// 200,000 ranges that don't touch, of which every hundredth is longer than the others.
+    private static let manyRanges = (0..<Int64(200_000)).map { index -> Range<Int64> in
+        let length: Int64 = index.isMultiple(of: 100) ? 500 + index % 300 : 10
+        return index * 1_000..<index * 1_000 + length
+    }
+
+    /// The ranges of a token that was made of ``manyRanges``.
+    private static let longestRanges: [Range<Int64>] = {
+        let byLength = manyRanges.sorted { first, second in
+            (second.count, first.lowerBound) < (first.count, second.lowerBound)
+        }
+        return byLength.prefix(1_024).sorted { $0.lowerBound < $1.lowerBound }
+    }()
+
+    @Test func `a token keeps the 1,024 longest of its ranges`() throws {
+        let text = Self.manyRanges.map { "[\($0.lowerBound),\($0.upperBound)]" }.joined(separator: ",")
+        let json = Self.json.replacingOccurrences(of: "4096", with: "200000000")
+            .replacingOccurrences(of: "[0,512],[1024,2048]", with: text)
+        let token = try decoded(json)
+        #expect(token.receivedRanges == Self.longestRanges)
+        #expect(try decoded(encoded(token)) == token)
+        let created = try ResumeToken(
+            url: .sample("http://a.example/"), receivedRanges: Self.manyRanges.reversed(), partialName: "x")
+        #expect(created.receivedRanges == Self.longestRanges)
+    }
+
+    @Test func `a range that a token would not keep is checked as well`() throws {
+        let ranges = Self.manyRanges + [Int64.max - 1..<Int64.max]
+        let error = #expect(throws: DownloadError.self) {
+            try ResumeToken(url: .sample("http://a.example/"), receivedRanges: ranges, partialName: "x")
+        }
+        #expect(error?.code == .resumeDataUnusable)
+    }
+
     @Test func `a created token is checked like a decoded one`() {
         let url = URL.sample("https://example.com/film")
         for (ranges, name, count) in [([-5..<5], "x", nil), ([0..<5], "a/b", nil), ([0..<5], "x", 4)]

@@ -35,14 +35,11 @@ extension IntervalSet {
 
     /// Parses a word that ``word(limit:)`` returned.
     init?(word: Substring) {
-        self.init()
-        guard word != "-" else { return }
-        for range in word.split(separator: ",", omittingEmptySubsequences: false) {
-            let bounds = range.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int64($0) }
-            guard bounds.count == 2, bounds[0] < bounds[1], bounds[0] > (ranges.last?.upperBound ?? -1) else {
-                return nil
-            }
-            insert(bounds[0]..<bounds[1])
-        }
+        let ranges = word == "-" ? [] : word.split(separator: ",", omittingEmptySubsequences: false)
+        self.init(
+            pairs: ranges.map { range in
+                // What isn't a number makes the pair invalid.
+                range.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) ?? -1 }
+            })
     }
 }
