@@ -1,5 +1,3 @@
-internal import Dispatch
-
 extension Download {
     /// A token with which another process or machine can continue this download.
     ///
@@ -14,17 +12,16 @@ extension Download {
     ///
     /// The partial file is in the directory of the destination, or in ``Downloader/Configuration/partialsDirectory``.
     /// Its name changes when this or another process continues the download. Read this property after
-    /// ``DownloadEvent/paused(receivedByteCount:)``, or after the download has ended.
+    /// ``DownloadEvent/paused(receivedByteCount:)``, or after the download has ended, but before
+    /// ``Downloader/shutdown()``.
     ///
     /// - Throws: A ``DownloadError`` with the code ``DownloadError/Code/resumeDataUnusable`` if a token can't represent
-    ///   what is on disk.
+    ///   what is on disk, and with ``DownloadError/Code/shutDown`` after the shutdown of the downloader.
     public var resumeToken: ResumeToken? {
         get async throws(DownloadError) {
             guard case .transfer(let transfer, _) = source else { return nil }
-            let unfinished: UnfinishedPartial? = await withCheckedContinuation { continuation in
-                DispatchQueue.global().async {
-                    continuation.resume(returning: transfer.environment.store.unfinished(at: transfer.location))
-                }
+            let unfinished = try await transfer.environment.registry.performBlocking { () throws(DownloadError) in
+                transfer.environment.store.unfinished(at: transfer.location)
             }
             guard let unfinished else { return nil }
             return try ResumeToken(unfinished, destination: request.destination)

@@ -44,7 +44,8 @@ extension FreshURL {
 }
 
 extension DownloadError {
-    fileprivate func concerning(_ url: URL) -> Self {
+    /// Returns the same error, with the requested URL.
+    func concerning(_ url: URL) -> Self {
         var error = self
         error.url = url
         return error

@@ -52,8 +52,8 @@ extension Downloader {
     ///     it a modification date proves nothing (RFC 9110, 8.8.2.2). An entity tag doesn't need it.
     /// - Throws: ``DownloadError/Code/invalidRequest`` if `request` is invalid,
     ///   ``DownloadError/Code/resumeDataUnusable`` if the temporary file isn't what was recorded,
-    ///   ``DownloadError/Code/partialInUse`` while `request` is being downloaded, or a storage error. The returned
-    ///   handle reports later errors.
+    ///   ``DownloadError/Code/partialInUse`` while `request` is being downloaded, a storage error, or the error with
+    ///   which ``start(_:)`` refuses the request. The returned handle reports later errors.
     @discardableResult
     public func adopt(
         _ resumeData: ResumeData, as request: DownloadRequest, temporaryFileIn directory: URL? = nil,
@@ -119,24 +119,24 @@ extension Downloader {
         let key = TransferKey(request)
         let isElsewhere = TransferKey(url: source, headers: [:]).url != key.url
         let (store, location) = (environment.store, environment.location(of: request, key))
-        let result: Result<(unfinished: UnfinishedPartial, file: ImportedFile), DownloadError> =
-            await withCheckedContinuation {
-                continuation in
-                DispatchQueue.global().async {
-                    let result = Result { () throws(DownloadError) in
-                        try store.importFile(at: location) { disk throws(DownloadError) in
-                            var file = try open(disk)
-                            if isElsewhere { file.representation.cameFromDifferentURL = true }
-                            return file
-                        }
-                    }
-                    continuation.resume(returning: result)
+        let imported: (unfinished: UnfinishedPartial, file: ImportedFile)
+        do throws(DownloadError) {
+            imported = try await environment.registry.performBlocking { () throws(DownloadError) in
+                try store.importFile(at: location) { disk throws(DownloadError) in
+                    var file = try open(disk)
+                    if isElsewhere { file.representation.cameFromDifferentURL = true }
+                    return file
                 }
             }
-        let (unfinished, file) = try result.concerning(request.url).get()
-        let download = startDownload(request, isRunning: false, continuing: unfinished)
-        if unfinished.representation.isImported, case .transfer(let transfer, _) = download.source {
-            transfer.awaitConfirmation(of: file)
+        } catch {
+            throw error.concerning(request.url)
+        }
+        let download = startDownload(request, isRunning: false, continuing: imported.unfinished)
+        switch download.source {
+        case .transfer(let transfer, _):
+            if imported.unfinished.representation.isImported { transfer.awaitConfirmation(of: imported.file) }
+        case .refused(let error): throw error
+        case .background: preconditionFailure("a downloader without a background session has used one")
         }
         download.resume()
         return download

@@ -33,15 +33,10 @@ extension Downloader {
         let isConfigured =
             configuration.partialsDirectory.map { $0.standardizedFileURL.path == directory.standardizedFileURL.path }
             ?? false
-        let found = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                let result = Result { () throws(DownloadError) in
-                    try store.unfinished(in: path, trustsDestinations: isConfigured)
-                }
-                continuation.resume(returning: result)
-            }
+        let found = try await environment.registry.performBlocking { () throws(DownloadError) in
+            try store.unfinished(in: path, trustsDestinations: isConfigured)
         }
-        return try found.get().compactMap { unfinished in
+        return found.compactMap { unfinished in
             guard var request = DownloadRequest(unfinished, in: environment.containers) else { return nil }
             let recorded = request
             prepare(&request)
@@ -75,14 +70,8 @@ extension Downloader {
         let (store, path) = (environment.store, directory.filePath)
         let limit = HTTPDate(
             secondsSinceEpoch: environment.time.date.secondsSinceEpoch - max(0, age.components.seconds))
-        let removed = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                let result = Result { () throws(DownloadError) in
-                    try store.removeLeftovers(in: path, writtenBefore: limit)
-                }
-                continuation.resume(returning: result)
-            }
+        return try await environment.registry.performBlocking { () throws(DownloadError) in
+            try store.removeLeftovers(in: path, writtenBefore: limit)
         }
-        return try removed.get()
     }
 }

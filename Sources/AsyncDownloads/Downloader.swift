@@ -193,26 +193,28 @@ public final class Downloader: Sendable {
     /// Releases the resources of paused downloads, as the system does under memory pressure (``MemoryPressurePolicy``).
     ///
     /// Bodies in memory are moved to disk. Paused downloads whose handles have been released end. If `discardingBytes`
-    /// is true, the bytes of paused downloads are discarded, in memory as well as on disk.
+    /// is true, the bytes of paused downloads are discarded, in memory as well as on disk. After ``shutdown()``, this
+    /// method has no effect.
     ///
     /// - Returns: The number of bytes that were released from memory.
     @discardableResult
     public func purgePaused(discardingBytes: Bool = false) async -> Int {
         let pressureResponder = environment.pressureResponder
-        return await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                let count = pressureResponder.free(
-                    toDisk: true, discarding: discardingBytes, because: "purging paused downloads")
-                continuation.resume(returning: count)
+        do throws(DownloadError) {
+            return try await registry.performBlocking { () throws(DownloadError) in
+                pressureResponder.free(toDisk: true, discarding: discardingBytes, because: "purging paused downloads")
             }
+        } catch {
+            // The downloader was shut down.
+            return 0
         }
     }
 
     /// Ends all downloads in an orderly way and releases the engine.
     ///
     /// The downloads fail with ``DownloadError/Code/shutDown``, and all bytes are kept. This method returns when
-    /// the files of all downloads are closed. Later requests fail with the same error. The transfers of a background
-    /// session continue.
+    /// the files of all downloads are closed and other operations that use files, such as ``restore(in:prepare:)``, have
+    /// ended. Later requests and operations fail with the same error. The transfers of a background session continue.
     public func shutdown() async {
         await background?.shutDown()
         registry.close()

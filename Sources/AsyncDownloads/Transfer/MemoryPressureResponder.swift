@@ -58,13 +58,15 @@ final class MemoryPressureResponder: Sendable {
     private func respond(_ level: MemoryPressure) {
         whenChanged(level)
         guard level > .normal else { return }
-        free(toDisk: level < .critical, discarding: policy == .discard, because: "memory pressure is \(level)")
+        // After a shutdown, nothing is released.
+        _ = try? registry.perform { () throws(DownloadError) in
+            free(toDisk: level < .critical, discarding: policy == .discard, because: "memory pressure is \(level)")
+        }
     }
 
-    /// Releases memory at once; blocks on the disk.
+    /// Releases memory at once; blocks on the disk, and is therefore an operation of the registry.
     ///
     /// - Returns: The number of bytes that were released from memory.
-    @discardableResult
     func free(toDisk: Bool, discarding: Bool, because reason: String) -> Int {
         let released = store.bodies?.releaseAll(to: toDisk && !discarding ? store : nil) ?? []
         let transfers = registry.transfers

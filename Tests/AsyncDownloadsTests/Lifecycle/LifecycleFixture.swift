@@ -46,8 +46,7 @@ struct LifecycleFixture: Sendable {
     }
 
     private func close() async {
-        disk.reading.open()
-        disk.renaming.open()
+        disk.openAll()
         transport.close()
         await downloader.shutdown()
     }

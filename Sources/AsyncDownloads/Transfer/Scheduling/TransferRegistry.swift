@@ -1,7 +1,11 @@
+internal import Dispatch
 internal import Foundation
 
 /// A registry of unfinished transfers, by key, in which looking up a transfer and inserting a new one is one atomic
 /// step.
+///
+/// It also counts the operations that use the files of the downloader outside of a transfer, so that a shutdown can
+/// wait for everything that has files open.
 ///
 /// Locks are acquired in one order only: the registry's, then a transfer's, then the one of the reservations. No lock
 /// is held while effects are performed.
@@ -22,11 +26,11 @@ final class TransferRegistry: Sendable {
         var lastNumber = 0
         var isShutDown = false
         var waiters: [CheckedContinuation<Void, Never>] = []
-        /// The number of transfers that were removed and whose removal is being reported.
-        var removalCount = 0
+        /// The number of operations in progress that ``drained()`` waits for in addition to the transfers.
+        var operationCount = 0
 
         var isEmpty: Bool { byKey.isEmpty && finishing.isEmpty }
-        var isDrained: Bool { isEmpty && removalCount == 0 }
+        var isDrained: Bool { isEmpty && operationCount == 0 }
 
         /// Frees the key of a transfer, which continues to finish.
         mutating func free(_ transfer: Transfer) {
@@ -105,16 +109,10 @@ final class TransferRegistry: Sendable {
     func remove(_ transfer: Transfer, _ removed: () -> Void) {
         state.withLock { state in
             state.finishing[ObjectIdentifier(transfer)] = nil
-            state.removalCount += 1
+            state.operationCount += 1
         }
         removed()
-        let waiters = state.withLock { state in
-            state.removalCount -= 1
-            var waiters: [CheckedContinuation<Void, Never>] = []
-            if state.isDrained { swap(&waiters, &state.waiters) }
-            return waiters
-        }
-        for waiter in waiters { waiter.resume() }
+        endOperation()
     }
 
     /// All transfers that have not finished, in the order in which they were started.
@@ -131,12 +129,47 @@ final class TransferRegistry: Sendable {
     /// Whether every transfer has finished.
     var isEmpty: Bool { state.withLock(\.isEmpty) }
 
-    /// Refuses all further requests.
+    /// Refuses all further requests and operations.
     func close() {
         state.withLock { $0.isShutDown = true }
     }
 
-    /// Waits until every transfer has finished.
+    /// Performs an operation that uses files of the downloader outside of a transfer; ``drained()`` waits for its end.
+    ///
+    /// - Throws: The error of the operation, or ``DownloadError/Code/shutDown`` without performing it.
+    func perform<Value>(_ operation: () throws(DownloadError) -> Value) throws(DownloadError) -> Value {
+        let isRefused = state.withLock { state in
+            if !state.isShutDown { state.operationCount += 1 }
+            return state.isShutDown
+        }
+        if isRefused { throw DownloadError(.shutDown) }
+        defer { endOperation() }
+        return try operation()
+    }
+
+    /// Performs an operation as ``perform(_:)`` does, on a separate thread because it may wait for a disk.
+    func performBlocking<Value: Sendable>(
+        _ operation: @escaping @Sendable () throws(DownloadError) -> Value
+    ) async throws(DownloadError) -> Value {
+        let result: Result<Value, DownloadError> = await withCheckedContinuation { continuation in
+            DispatchQueue.runBlocking { [self] in
+                continuation.resume(returning: Result { () throws(DownloadError) in try perform(operation) })
+            }
+        }
+        return try result.get()
+    }
+
+    private func endOperation() {
+        let waiters = state.withLock { state in
+            state.operationCount -= 1
+            var waiters: [CheckedContinuation<Void, Never>] = []
+            if state.isDrained { swap(&waiters, &state.waiters) }
+            return waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until every transfer has finished and every operation has ended.
     func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
