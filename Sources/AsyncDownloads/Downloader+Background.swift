@@ -55,7 +55,7 @@ extension Downloader {
     ///   ``DownloadError/Code/unsupported`` on a platform without background sessions.
     public func restored() async throws(DownloadError) -> [RestoredDownload] {
         guard let background else { return [] }
-        return try await background.session.get().restored().map { item in
+        return try await background.openSession.get().restored().map { item in
             RestoredDownload(
                 download: Download(request: item.request, source: .background(item.transfer, item.subscriber)),
                 condition: RestoredDownload.Condition(item.condition))
@@ -125,6 +125,8 @@ extension Downloader {
                 temporaryFileIn: directory ?? Self.directoryOfBackgroundFile(resumeData.temporaryFileName))
         } else {
             adopted = start(download.request)
+            // Otherwise, nothing would be left of the download.
+            if case .refused(let error) = adopted.source { throw error }
         }
         await transfer.session.remove(transfer)
         return adopted
@@ -172,7 +174,7 @@ extension Downloader {
     @discardableResult
     public func removeDamagedJournal() async throws(DownloadError) -> Bool {
         guard let background else { return false }
-        return try await background.session.get().removeDamagedJournal()
+        return try await background.openSession.get().removeDamagedJournal()
     }
 }
 
@@ -255,7 +257,7 @@ extension BackgroundClient {
 
     /// Starts a download, or returns a handle with the error of the request or of the session.
     func start(_ request: DownloadRequest, isRunning: Bool) -> Download {
-        let started = session.flatMap { $0.start(request, isRunning: isRunning) }
+        let started = openSession.flatMap { $0.start(request, isRunning: isRunning) }
         switch started.concerning(request.url) {
         case .success(let joined):
             return Download(
@@ -268,6 +270,6 @@ extension BackgroundClient {
 
     /// Pauses or resumes every download that has a handle.
     func setAllPaused(_ isPaused: Bool) {
-        openSession?.setAllPaused(isPaused)
+        if case .success(let session) = openSession { session.setAllPaused(isPaused) }
     }
 }

@@ -65,8 +65,8 @@ extension Downloader {
 extension BackgroundClient {
     /// Returns a new handle for each unfinished download of this process whose request is accepted by `isIncluded`.
     fileprivate func downloads(where isIncluded: (DownloadRequest) -> Bool) -> [Download] {
-        guard let openSession else { return [] }
-        return openSession.presentTransfers.flatMap { transfer in
+        guard case .success(let session) = openSession else { return [] }
+        return session.presentTransfers.flatMap { transfer in
             transfer.addHandles(where: isIncluded).map { Download($0, source: .background(transfer, $0.subscriber)) }
         }
     }

@@ -255,11 +255,18 @@ struct BackgroundSessionTests {
         await life.downloader.shutdown()
         #expect(await download.failure?.code == .shutDown)
         #expect(await life.downloader.start(app.request(2)).failure?.code == .shutDown)
+        let errors = [
+            await #expect(throws: DownloadError.self) { _ = try await life.downloader.restored() },
+            await #expect(throws: DownloadError.self) { _ = try await life.downloader.removeDamagedJournal() },
+        ]
+        #expect(errors.map { $0?.code } == [.shutDown, .shutDown])
         #expect(app.tasks.count == 1)
         do {
             _ = Downloader(configuration: .background(identifier: "app"), backgroundSessions: life.sessions)
         }
         let next = Downloader(configuration: .background(identifier: "app"), backgroundSessions: life.sessions)
+        // The session belongs to the next downloader.
+        #expect(await life.downloader.start(app.request(2)).failure?.code == .shutDown)
         try app.finishAll()
         try await life.deliver()
         let restored = try await next.restored()

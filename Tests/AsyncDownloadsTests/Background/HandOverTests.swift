@@ -106,7 +106,36 @@ struct HandOverTests {
         }
     }
 
+    @Test func `a download stays in the background if this process has shut its downloader down`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            let app = try BackgroundApp()
+            let (life, background) = try await startInBackground(environment, app, resumeData: nil)
+            await environment.downloader.shutdown()
+            let call = Task { () async throws -> Download in try await environment.downloader.adopt(background) }
+            let error = await #expect(throws: DownloadError.self) { try await deliver(life, until: call) }
+            #expect(error?.code == .shutDown)
+            #expect(background.state == .paused && app.journal?.isEmpty == false)
+        }
+    }
+
     // MARK: From this process to the background
+
+    @Test func `bytes are not imported after a shutdown`() async throws {
+        let app = try BackgroundApp()
+        let life = app.launch()
+        let download = life.downloader.startDownload(app.request(1), isRunning: false)
+        try await life.settle()
+        guard case .background(let transfer, _) = download.source else {
+            Issue.record("the download is not in the background")
+            return
+        }
+        await life.downloader.shutdown()
+        try await transfer.session.importBase(for: transfer) { _ throws(DownloadError) in
+            Issue.record("the file was opened")
+            throw DownloadError(.storageFailure)
+        }
+        #expect(await download.failure?.code == .shutDown)
+    }
 
     /// Receives `count` bytes in this process, and returns their token.
     private func token(_ environment: TestEnvironment) async throws -> ResumeToken {

@@ -169,6 +169,11 @@ final class BackgroundSession: Sendable {
     /// The resources that have had a handle in this process, and whose handles haven't all ended.
     var presentTransfers: [BackgroundTransfer] { transfers.withLock { Array($0.values) } }
 
+    /// Whether the handles of the resource haven't all ended.
+    func isPresent(_ transfer: BackgroundTransfer) -> Bool {
+        transfers.withLock { $0[transfer.key] === transfer }
+    }
+
     /// Pauses or resumes every download that has a handle in this process.
     func setAllPaused(_ isPaused: Bool) {
         for transfer in presentTransfers {

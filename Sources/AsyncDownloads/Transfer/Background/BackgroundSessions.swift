@@ -92,7 +92,7 @@ package final class BackgroundSessions: Sendable {
 
 /// The right of one downloader to use a background session, until it is released.
 final class BackgroundClient: Sendable {
-    /// The session, or the error that every request fails with.
+    /// The session that was claimed, or the error of the claim.
     let session: Result<BackgroundSession, DownloadError>
     private let sessions: BackgroundSessions
     private let isOpen = Mutex(true)
@@ -102,12 +102,14 @@ final class BackgroundClient: Sendable {
         session = settings.options.validationError.map { .failure($0) } ?? sessions.claim(identifier, settings)
     }
 
-    /// The session while it belongs to this client.
-    var openSession: BackgroundSession? { isOpen.withLock { $0 } ? try? session.get() : nil }
+    /// The session while it belongs to this client, or the error that every request fails with.
+    var openSession: Result<BackgroundSession, DownloadError> {
+        isOpen.withLock { $0 } ? session : .failure(DownloadError(.shutDown))
+    }
 
     /// Ends the handles and makes the session available; the system's tasks continue.
     func shutDown() async {
-        guard case .success(let session) = session, close() else { return }
+        guard close(), case .success(let session) = session else { return }
         await session.shutDown()
         sessions.release(session.identifier)
     }

@@ -104,14 +104,16 @@ extension BackgroundSession {
         return try result.get()
     }
 
-    /// Imports the bytes of another downloader for a download that is paused.
+    /// Imports the bytes of another downloader for a download that is paused, unless it has ended meanwhile.
     func importBase(
         for transfer: BackgroundTransfer,
         _ open: @escaping @Sendable (any FileSystem) throws(DownloadError) -> ImportedFile
     ) async throws(DownloadError) {
         let result: Result<Void, DownloadError> = await withCheckedContinuation { continuation in
-            submit { worker in
+            submit { [self] worker in
                 let result = Result { () throws(DownloadError) in
+                    // A shutdown waits for earlier commands only, so a later one must not open the file.
+                    guard isPresent(transfer) else { return }
                     try worker.importBase(try open(worker.environment.disk), for: transfer)
                 }
                 continuation.resume(returning: result)
