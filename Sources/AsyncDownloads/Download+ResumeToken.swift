@@ -11,7 +11,7 @@ extension Download {
     /// complete, for a download into memory, and while bytes that came from another URL are unverified.
     ///
     /// The partial file is in the directory of the destination, or in ``Downloader/Configuration/partialsDirectory``.
-    /// Its name changes when this or another process continues the download. Read this property after
+    /// Its name may change when this or another process continues the download. Read this property after
     /// ``DownloadEvent/paused(receivedByteCount:)``, or after the download has ended, but before
     /// ``Downloader/shutdown()``.
     ///

@@ -1,6 +1,8 @@
 /// A checkpoint file as read from disk.
 struct CheckpointFile: Sendable {
     let handle: OpenFile
+    /// The path of the file, which differs from ``PartialNames/checkpoint`` if another user has taken that name.
+    var path: String
     let checkpoint: Checkpoint
     /// The last rollback of the checkpoint, or nil if it was never rolled back.
     let rollback: CheckpointRollback?
@@ -53,7 +55,7 @@ struct CheckpointFile: Sendable {
             }
             return .success(
                 CheckpointFile(
-                    handle: handle, checkpoint: checkpoint, rollback: rollback,
+                    handle: handle, path: path, checkpoint: checkpoint, rollback: rollback,
                     marks: CheckpointMark.all(in: bytes.dropFirst(end + Checkpoint.blockSize)),
                     rollbackOffset: Int64(end)))
         } catch let error as Checkpoint.Unreadable {

@@ -41,6 +41,24 @@ struct FileOwner: Sendable {
         return information.owner == new.owner && writable & ~new.permissions == 0
     }
 
+    /// Runs `body` with `path`, and again with another path if something that is not this user's file has the first one.
+    ///
+    /// In a directory that several users share, each of them can create something at a known name, and nobody else can
+    /// remove it.
+    ///
+    /// - Parameter other: A path with a random name, which nobody else can know.
+    func unlessOccupied<Value>(
+        _ path: String, else other: @autoclosure () -> String, _ body: (String) throws(FileFailure) -> Value
+    ) throws(FileFailure) -> Value {
+        do {
+            return try body(path)
+        } catch let error where [.exists, .denied, .unusablePath].contains(error.kind) {
+            guard let information = try disk.information(at: path) else { throw error }
+            if information.kind == .regular, try isOwn(information) { throw error }
+            return try body(other())
+        }
+    }
+
     /// Returns information about a file that is created in the directory and removed again.
     private func newFile() throws(FileFailure) -> FileInformation {
         let path = names.path(.new(), .temporary)

@@ -3,6 +3,7 @@
 /// It is the first file to be created and the last to be removed, so if it is new, no other files exist. Where a file
 /// system does not support locks, or only pretends to, the names of the partial files determine the owner
 /// (``PartialFile``). The same applies if the lock file belongs to another user, who could hold the lock indefinitely.
+/// Otherwise, the lock is exclusive, and the partial file has a constant name, so that no directory has to be listed.
 final class PartialLock: Sendable {
     /// Whether ``acquire(_:on:)`` created the lock file.
     let isNew: Bool
@@ -15,6 +16,11 @@ final class PartialLock: Sendable {
     /// Whether the lock file is held; false if the partial is used without a lock.
     var isHeld: Bool { handle != nil }
 
+    /// Whether the lock keeps every other process out: the file is held, on a local volume that supports locks.
+    ///
+    /// A network file system may only pretend to lock a file.
+    let isExclusive: Bool
+
     /// The lock file; nil if the partial is used without a lock, or after the lock was released.
     var handle: OpenFile? { file.withLock { $0 } }
 
@@ -25,9 +31,11 @@ final class PartialLock: Sendable {
     private let disk: any FileSystem
 
     private init(
-        isNew: Bool, _ information: FileInformation, path: String, file: OpenFile?, disk: any FileSystem
+        isNew: Bool = false, isExclusive: Bool = false, _ information: FileInformation, path: String,
+        file: OpenFile? = nil, disk: any FileSystem
     ) {
         self.isNew = isNew
+        self.isExclusive = isExclusive
         self.information = information
         self.path = path
         self.file = Mutex(file)
@@ -77,18 +85,18 @@ final class PartialLock: Sendable {
             let information = try disk.information(of: file)
             guard information.kind == .regular else {
                 disk.close(file)
-                return PartialLock(isNew: false, information, path: path, file: nil, disk: disk)
+                return PartialLock(information, path: path, disk: disk)
             }
             if !isNew, try !owner.isOwn(information) {
                 disk.close(file)
-                return PartialLock(isNew: false, information, path: path, file: nil, disk: disk)
+                return PartialLock(information, path: path, disk: disk)
             }
-            guard try isLocked(file, on: disk) else {
-                throw FileFailure(.inUse, errno: 0, operation: "lock", name: file.name, reason: "another owner has it")
-            }
+            let isLocked = try lock(file, on: disk)
             if try disk.information(at: path)?.isSameFile(as: information) == true {
                 if !isNew, information.size > 0 { empty(file, information, on: disk) }
-                return PartialLock(isNew: isNew, information, path: path, file: file, disk: disk)
+                let isExclusive = isLocked && disk.volumeKind(of: file) != .other
+                return PartialLock(
+                    isNew: isNew, isExclusive: isExclusive, information, path: path, file: file, disk: disk)
             }
             disk.close(file)
             return nil
@@ -113,15 +121,17 @@ final class PartialLock: Sendable {
     ) throws(FileFailure) -> PartialLock {
         guard let information = try disk.information(at: path) else { throw error }
         if information.kind == .regular, try owner.isOwn(information) { throw error }
-        return PartialLock(isNew: false, information, path: path, file: nil, disk: disk)
+        return PartialLock(information, path: path, disk: disk)
     }
 
-    private static func isLocked(_ file: OpenFile, on disk: any FileSystem) throws(FileFailure) -> Bool {
+    /// Locks the file, and returns whether its file system supports that; throws if another owner has it.
+    private static func lock(_ file: OpenFile, on disk: any FileSystem) throws(FileFailure) -> Bool {
         do {
-            return try disk.lock(file)
+            if try disk.lock(file) { return true }
         } catch let error where error.kind == .unsupported {
-            return true
+            return false
         }
+        throw FileFailure(.inUse, errno: 0, operation: "lock", name: file.name, reason: "another owner has it")
     }
 
     /// Creates or opens the file; returns nil if another process removes it between the two steps.

@@ -1,14 +1,16 @@
 /// The names of the hidden files of one partial.
 ///
-///     .NAME.FINGERPRINT.lock                  is locked by the process that owns the partial; becomes a small file
-///     .NAME.FINGERPRINT.checkpoint            describes what the partial file contains
-///     .NAME.FINGERPRINT-TOKEN-OWNER.partial   contains the bytes
-///     .NAME.FINGERPRINT-TOKEN-OWNER.temp      is a new checkpoint before its rename
-///     .NAME.FINGERPRINT-TOKEN-OWNER.copy      is a finished file before its rename
+///     .NAME.FINGERPRINT.lock                    is locked by the process that owns the partial; becomes a small file
+///     .NAME.FINGERPRINT.checkpoint              describes what the partial file contains
+///     .NAME.FINGERPRINT-TOKEN-OWNER.checkpoint  is the checkpoint if something of another user has its usual name
+///     .NAME.FINGERPRINT-TOKEN-OWNER.partial     contains the bytes
+///     .NAME.FINGERPRINT-TOKEN-OWNER.temp        is a new checkpoint before its rename
+///     .NAME.FINGERPRINT-TOKEN-OWNER.copy        is a finished file before its rename
 ///
 /// FINGERPRINT distinguishes requests for files of the same name, including those of different users and accounts. It
 /// proves nothing: the checkpoint contains the request itself. TOKEN is random and identifies one file of one
-/// representation. OWNER is random and identifies the process that has claimed the file (see ``PartialFile``).
+/// representation. OWNER identifies the process that has claimed the file (see ``PartialFile``). It is zero if only one
+/// process can use the file, so that the name follows from the token. Otherwise it is random.
 ///
 /// A file belongs to the package only if its whole name matches one of these patterns.
 struct PartialNames: Sendable, Hashable {
@@ -40,8 +42,11 @@ struct PartialNames: Sendable, Hashable {
         Self.join(directory ?? self.directory, "\(stem)-\(claim.token)-\(claim.owner)\(suffix.rawValue)")
     }
 
-    /// Returns whether the name is that of a partial file, temporary checkpoint, or copy of this location.
+    /// Returns whether the name is one with a token and an owner of this location.
     func isOwn(_ name: String) -> Bool { file(name) != nil }
+
+    /// Returns whether the name is that of a checkpoint that does not have its usual name.
+    func isDisplacedCheckpoint(_ name: String) -> Bool { file(name)?.suffix == .checkpoint }
 
     /// Reads the name of a partial file of this location; returns nil for any other name.
     func claim(from name: String) -> Claim? {
@@ -63,7 +68,7 @@ struct PartialNames: Sendable, Hashable {
     }
 
     /// The suffix of checkpoint files.
-    static let checkpointSuffix = ".checkpoint"
+    static let checkpointSuffix = Suffix.checkpoint.rawValue
     /// The suffix of lock files.
     static let lockSuffix = ".lock"
 
@@ -128,6 +133,14 @@ struct HiddenName: Sendable, Hashable {
     /// Whether it is the name of a partial file.
     var isPartial: Bool { if case .file(_, .partial) = kind { true } else { false } }
 
+    /// Whether it is the name of a checkpoint.
+    var isCheckpoint: Bool {
+        switch kind {
+        case .checkpoint, .file(_, .checkpoint): true
+        case .lock, .file: false
+        }
+    }
+
     /// Parses a name; nil if it does not match a pattern as a whole.
     init?(_ name: String) {
         guard name.utf8.first == UInt8(ascii: "."), let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else {
@@ -136,14 +149,18 @@ struct HiddenName: Sendable, Hashable {
         let (front, suffix) = (name[..<dot], String(name[dot...]))
         switch suffix {
         case PartialNames.lockSuffix: (stem, kind) = (String(front), .lock)
-        case PartialNames.checkpointSuffix: (stem, kind) = (String(front), .checkpoint)
         default:
             guard let suffix = PartialNames.Suffix(rawValue: suffix) else { return nil }
             let parts = front.split(separator: "-", omittingEmptySubsequences: false)
-            guard parts.count >= 3, parts.suffix(2).allSatisfy({ PartialNames.isToken($0) }) else { return nil }
-            let length = parts[parts.count - 1].utf8.count + parts[parts.count - 2].utf8.count + 2
-            stem = String(decoding: front.utf8.dropLast(length), as: UTF8.self)
-            kind = .file(.init(token: String(parts[parts.count - 2]), owner: String(parts[parts.count - 1])), suffix)
+            if parts.count >= 3, parts.suffix(2).allSatisfy({ PartialNames.isToken($0) }) {
+                let length = 2 * PartialNames.tokenLength + 2
+                stem = String(decoding: front.utf8.dropLast(length), as: UTF8.self)
+                kind = .file(
+                    .init(token: String(parts[parts.count - 2]), owner: String(parts[parts.count - 1])), suffix)
+            } else {
+                guard suffix == .checkpoint else { return nil }
+                (stem, kind) = (String(front), .checkpoint)
+            }
         }
         // `.NAME.FINGERPRINT`, in which NAME has at least one byte.
         guard stem.utf8.count >= PartialNames.tokenLength + 3,
@@ -154,11 +171,12 @@ struct HiddenName: Sendable, Hashable {
 }
 
 extension PartialNames {
-    /// The suffixes of files with a random part in their names.
+    /// The suffixes of files with a token and an owner in their names.
     enum Suffix: String, CaseIterable {
         case partial = ".partial"
         case temporary = ".temp"
         case copy = ".copy"
+        case checkpoint = ".checkpoint"
     }
 
     /// The identity of one file of one representation, and of the process that has claimed it.
@@ -169,23 +187,43 @@ extension PartialNames {
         let owner: String
 
         /// Returns the claim of a new file.
-        static func new() -> Self { Self(token: random(), owner: random()) }
+        ///
+        /// - Parameter isExclusive: Whether no other process can use the file.
+        static func new(isExclusive: Bool = false) -> Self {
+            Self(token: random(), owner: isExclusive ? exclusiveOwner : random())
+        }
 
         /// Returns the claim of the same file for a new owner.
         func taken() -> Self { Self(token: token, owner: Self.random()) }
 
-        private static func random() -> String { hexadecimal(UInt64.random(in: .min ... .max)) }
+        /// The claim of the same file for a process that no other process can take it from.
+        var exclusive: Self { Self(token: token, owner: Self.exclusiveOwner) }
+
+        /// Whether the names of the files follow from the token.
+        var isExclusive: Bool { owner == Self.exclusiveOwner }
+
+        private static let exclusiveOwner = hexadecimal(UInt64(0))
+
+        private static func random() -> String { hexadecimal(UInt64.random(in: 1 ... .max)) }
 
         init(token: String, owner: String) {
             self.token = token
             self.owner = owner
         }
+
+        /// Creates the claim of the file with `token` for a process that no other process can take it from.
+        ///
+        /// A token from a file is checked, because it becomes a part of a path.
+        init?(exclusive token: String) {
+            guard PartialNames.isToken(token) else { return nil }
+            self.init(token: token, owner: Self.exclusiveOwner)
+        }
     }
 }
 
 extension PartialNames {
-    /// The longest part of a file name for the download's name; the rest has 60 bytes, and file systems accept 255.
-    private static let baseLimit = 195
+    /// The longest part of a file name for the download's name; the rest has 63 bytes, and file systems accept 255.
+    private static let baseLimit = 192
 
     private static func shortened(_ name: String) -> String {
         // Most names are short and contain nothing that has to be replaced.

@@ -3,8 +3,7 @@ struct PartialOpener {
     let store: PartialStore
     let location: PartialLocation
     let names: PartialNames
-    /// Whether files may exist; false if the lock file is new, which avoids listing the directory for small downloads.
-    let mayHoldFiles: Bool
+    let lock: PartialLock
     /// A file that must not be removed because its bytes are about to be imported.
     let spared: FileInformation?
 
@@ -21,34 +20,55 @@ struct PartialOpener {
 
     /// Opens the partial.
     ///
+    /// The directory is listed only if something is unusual: there is no usable checkpoint although files may exist, its
+    /// file does not have the name that follows from the token, or the lock is not exclusive.
+    ///
     /// - Throws: A failure of the disk, or ``FileFailure/Kind/inUse`` if another process claims the file first.
     func run() throws(FileFailure) -> Opened {
-        switch try CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner) {
-        case nil:
-            if mayHoldFiles { try removeFiles() }
-            return Opened(finding: .nothing)
-        case .failure(let unreadable):
-            try removeUnlessOfAnotherUser(names.checkpoint)
-            let reason: RestartReason = unreadable == .corrupt ? .checkpointCorrupt : .checkpointVersion
-            return Opened(finding: .unusable(reason, discarded: try removeFiles()))
-        case .success(let found):
-            do {
-                return try use(found)
-            } catch {
-                disk.close(found.handle)
-                throw error
-            }
+        let usual = try CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner)
+        if case .success(let found)? = usual { return try use(found) }
+        // A new lock file means that no files exist.
+        if usual == nil, lock.isNew { return Opened(finding: .nothing) }
+        let listed = try disk.names(in: names.directory)
+        let displaced = try CheckpointFile.readDisplaced(among: listed, ownedBy: owner)
+        do {
+            if usual != nil { try removeUnlessOfAnotherUser(names.checkpoint) }
+        } catch {
+            if let displaced { disk.close(displaced.handle) }
+            throw error
         }
+        if let displaced { return try use(withUsualName(displaced)) }
+        let byteCount = try removeFiles(among: listed)
+        guard case .failure(let unreadable)? = usual else { return Opened(finding: .nothing) }
+        let reason: RestartReason = unreadable == .corrupt ? .checkpointCorrupt : .checkpointVersion
+        return Opened(finding: .unusable(reason, discarded: byteCount))
     }
 
     private var disk: any FileSystem { store.disk }
 
     private var owner: FileOwner { FileOwner(disk: disk, names: names) }
 
+    /// Gives the checkpoint its usual name, unless another user still has it.
+    private func withUsualName(_ displaced: CheckpointFile) -> CheckpointFile {
+        var found = displaced
+        if (try? disk.rename(found.path, toUnused: names.checkpoint)) != nil { found.path = names.checkpoint }
+        return found
+    }
+
     private func use(_ found: CheckpointFile) throws(FileFailure) -> Opened {
+        do {
+            return try useOpen(found)
+        } catch {
+            disk.close(found.handle)
+            throw error
+        }
+    }
+
+    private func useOpen(_ found: CheckpointFile) throws(FileFailure) -> Opened {
         let record = found.checkpoint
         if let reason = mismatch(with: record) { return try discard(found, reason) }
-        guard let file = try openPartial(record) else {
+        let list = { () throws(FileFailure) in try disk.names(in: names.directory) }
+        guard let file = try found.openPartial(ownedBy: owner, listing: list) else {
             return try discard(found, becameDestination(record) ? nil : .partialMissing)
         }
         let proven: Proven
@@ -65,9 +85,7 @@ struct PartialOpener {
             disk.close(file.handle)
             throw error
         }
-        // Leftovers are not a reason to fail. The file that the bytes were imported from may be among them; it is kept
-        // until a server has confirmed the bytes.
-        _ = try? removeFiles(except: claimed, keepsOthers: record.representation.isImported)
+        removeLeftovers(besides: claimed, found, wasRenamed: file.claim != claimed.claim)
         var representation = record.representation
         if record.request.url != location.request.url { representation.cameFromDifferentURL = true }
         let isSecret = record.request.hasSecretHeaders || !location.secretHeaders.isEmpty
@@ -123,31 +141,6 @@ struct PartialOpener {
         return nil
     }
 
-    /// Opens the file that the checkpoint names, after verifying its identity.
-    private func openPartial(_ record: Checkpoint) throws(FileFailure) -> ClaimedFile? {
-        for name in try disk.names(in: names.directory) {
-            guard let claim = names.claim(from: name), claim.token == record.token else { continue }
-            let handle: OpenFile
-            do {
-                handle = try disk.open(names.path(claim, .partial), .existing)
-            } catch let error where error.kind == .missing || error.kind == .unusablePath {
-                continue
-            }
-            do {
-                let information = try disk.information(of: handle)
-                if information.inode == record.inode, try owner.isPrivate(information) {
-                    return ClaimedFile(
-                        claim: claim, handle: handle, information: information, volume: disk.volumeKind(of: handle))
-                }
-            } catch {
-                disk.close(handle)
-                throw error
-            }
-            disk.close(handle)
-        }
-        return nil
-    }
-
     /// Whether the file was already placed and the process ended before it removed the checkpoint.
     private func becameDestination(_ record: Checkpoint) -> Bool {
         let destination = record.request.destination
@@ -159,40 +152,82 @@ struct PartialOpener {
     }
 
     /// Claims the file by a rename, even from a running owner; only one process can succeed (see ``PartialFile``).
+    ///
+    /// A file with the name that follows from its token belongs to the process with the exclusive lock.
     private func claim(_ file: ClaimedFile) throws(FileFailure) -> ClaimedFile {
+        if lock.isExclusive, file.claim.isExclusive { return file }
         var claimed = file
-        claimed.claim = file.claim.taken()
+        claimed.claim = try rename(file)
         let path = names.path(claimed.claim, .partial)
-        do {
-            try disk.rename(names.path(file.claim, .partial), to: path)
-        } catch let error where error.kind == .missing {
-            throw .takenOver(file.handle)
-        }
         guard try disk.information(at: path)?.isSameFile(as: file.information) == true else {
             throw .takenOver(file.handle)
         }
         return claimed
     }
 
+    /// Gives the file the name of a new owner, and returns its claim.
+    private func rename(_ file: ClaimedFile) throws(FileFailure) -> PartialNames.Claim {
+        let path = names.path(file.claim, .partial)
+        do {
+            if lock.isExclusive {
+                let claim = file.claim.exclusive
+                do {
+                    try disk.rename(path, toUnused: names.path(claim, .partial))
+                    return claim
+                } catch let error where error.kind == .exists {
+                    // Something of another user has the name.
+                }
+            }
+            let claim = file.claim.taken()
+            try disk.rename(path, to: names.path(claim, .partial))
+            return claim
+        } catch let error where error.kind == .missing {
+            throw .takenOver(file.handle)
+        }
+    }
+
     /// Removes the checkpoint, then the files, so that after a crash no checkpoint describes other bytes.
     ///
     /// If `reason` is nil, no bytes were lost.
     private func discard(_ found: CheckpointFile, _ reason: RestartReason?) throws(FileFailure) -> Opened {
-        try disk.remove(names.checkpoint)
+        try disk.remove(found.path)
         try removeFiles()
         disk.close(found.handle)
         guard let reason else { return Opened(finding: .nothing) }
         return Opened(finding: .unusable(reason, discarded: found.received.count))
     }
 
+    /// Removes files that earlier processes left beside a usable checkpoint and its file; a failure is ignored.
+    ///
+    /// The names of the files that a process with an exclusive lock leaves are known, except that of a copy whose import
+    /// did not end. It is left to ``PartialStore/removeLeftovers(in:writtenBefore:)``, because finding it requires a listing.
+    private func removeLeftovers(besides file: ClaimedFile, _ found: CheckpointFile, wasRenamed: Bool) {
+        if lock.isExclusive, !wasRenamed, found.path == names.checkpoint {
+            for suffix in [PartialNames.Suffix.temporary, .copy] { try? disk.remove(names.path(file.claim, suffix)) }
+            return
+        }
+        // The file that the bytes were imported from may be among them; it is kept until a server has confirmed the
+        // bytes.
+        _ = try? removeFiles(
+            except: [names.path(file.claim, .partial), found.path],
+            keepsOthers: found.checkpoint.representation.isImported)
+    }
+
     /// Removes files of earlier processes that no checkpoint names, and returns the number of bytes in them.
+    ///
+    /// - Parameter listed: The names in the directory, if they are known.
     @discardableResult
-    private func removeFiles(except file: ClaimedFile? = nil, keepsOthers: Bool = false) throws(FileFailure) -> Int64 {
-        let kept = file.map { names.path($0.claim, .partial) }
+    private func removeFiles(
+        among listed: [String]? = nil, except kept: Set<String> = [], keepsOthers: Bool = false
+    ) throws(FileFailure) -> Int64 {
+        var own: [String]
+        if let listed { own = listed } else { own = try disk.names(in: names.directory) }
+        own = own.filter(names.isOwn)
         var bytes: Int64 = 0
-        for name in try disk.names(in: names.directory) where names.isOwn(name) {
+        // Checkpoints first, so that after a crash none of them describes a missing file.
+        for name in own.filter(names.isDisplacedCheckpoint) + own.filter({ !names.isDisplacedCheckpoint($0) }) {
             let path = PartialNames.join(names.directory, name)
-            guard path != kept else { continue }
+            guard !kept.contains(path) else { continue }
             if names.claim(from: name) != nil, let information = try disk.information(at: path) {
                 if spared?.isSameFile(as: information) == true || keepsOthers { continue }
                 bytes = bytes.addingClamped(information.size)

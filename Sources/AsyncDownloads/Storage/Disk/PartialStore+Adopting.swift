@@ -52,13 +52,18 @@ extension PartialStore {
     ) throws(FileFailure) -> Opening {
         let names = opening.names
         var new = file
-        if source == nil { new = try .copy(of: file.handle, length: checkpoint.received.upperBound, names, on: disk) }
+        if source == nil {
+            new = try .copy(
+                of: file.handle, length: checkpoint.received.upperBound, names, isExclusive: opening.lock.isExclusive,
+                on: disk)
+        }
         var next = checkpoint
         (next.token, next.inode) = (new.claim.token, new.information.inode)
         next.session = synchronizes(new) ? nil : session(of: new)
         var written: CheckpointFile?
         do throws(FileFailure) {
-            let found = try replaceCheckpoint(names, new, by: next)
+            let current = opening.opened.checkpoint?.path
+            let found = try replaceCheckpoint(names, new, at: current, by: next)
             written = found
             if synchronizes(new) { try disk.synchronizeDirectory(names.directory) }
             if let source {
@@ -71,7 +76,7 @@ extension PartialStore {
             return adopted
         } catch {
             if let written {
-                try? disk.remove(names.checkpoint)
+                try? disk.remove(written.path)
                 disk.close(written.handle)
             }
             if source == nil {

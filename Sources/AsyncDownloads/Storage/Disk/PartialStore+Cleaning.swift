@@ -14,7 +14,7 @@ extension PartialStore {
         }
         let hidden = names.compactMap { name in HiddenName(name).map { (name: name, parts: $0) } }
         // Stems are compared by bytes: two spellings of one text belong to two locations.
-        let locations = Dictionary(grouping: hidden) { Array($0.parts.stem.utf8) }
+        let locations = Dictionary(grouping: hidden) { ByteText($0.parts.stem) }
         var removed = RemovedLeftovers()
         for files in locations.values {
             guard let stem = files.first?.parts.stem else { continue }
@@ -67,19 +67,12 @@ private struct LeftoverRemoval {
         var isEmpty = lock.isNew
         defer { lock.release(removing: isEmpty) }
         guard lock.isHeld else { return removed }
-        guard let found = try? Kept(names, disk, owner) else { return removed }
+        guard let kept = try? kept(owner) else { return removed }
         isEmpty = true
-        for (name, kind) in files {
-            switch kind {
-            case .lock: continue
-            case .checkpoint where found.isUsable, .file where found.isOtherVersion,
-                .checkpoint where found.isOtherVersion:
+        for (name, kind) in files where kind != .lock {
+            if kept.contains(name, kind) {
                 isEmpty = false
                 continue
-            case .file(let claim, .partial) where claim.token == found.token:
-                isEmpty = false
-                continue
-            case .checkpoint, .file: break
             }
             let path = PartialNames.join(names.directory, name)
             guard let information = isOld(name, owner), (try? disk.remove(path)) != nil else {
@@ -101,25 +94,45 @@ private struct LeftoverRemoval {
         return information
     }
 
-    /// The files that the checkpoint of the location names.
-    private struct Kept {
-        var isUsable = false
-        var isOtherVersion = false
-        var token: String?
+    /// The files that are kept whatever their age is.
+    private enum Kept {
+        case nothing
+        /// The checkpoint with that name, and the partial file with that token.
+        case unfinished(checkpoint: String, token: String)
+        /// All files, because the checkpoint has another format.
+        case everything
 
-        init(_ names: PartialNames, _ disk: any FileSystem, _ owner: FileOwner) throws(FileFailure) {
-            switch try CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner) {
-            case nil, .failure(.corrupt): break
-            case .failure(.otherVersion): isOtherVersion = true
-            case .success(let found):
-                defer { disk.close(found.handle) }
-                let record = found.checkpoint
-                for name in try disk.names(in: names.directory) where names.claim(from: name)?.token == record.token {
-                    let path = PartialNames.join(names.directory, name)
-                    guard try disk.information(at: path)?.inode == record.inode else { continue }
-                    (isUsable, token) = (true, record.token)
-                }
+        func contains(_ name: String, _ kind: HiddenName.Kind) -> Bool {
+            switch (self, kind) {
+            case (.nothing, _): false
+            case (.everything, _): true
+            case (.unfinished(_, let token), .file(let claim, .partial)): claim.token == token
+            case (.unfinished(let checkpoint, _), _): name.hasSameBytes(as: checkpoint)
             }
         }
+    }
+
+    /// Determines the files that the location's checkpoint names.
+    ///
+    /// The directory was listed before the lock was acquired. It is listed again only if something unusual is there,
+    /// because another owner may have renamed files since.
+    private func kept(_ owner: FileOwner) throws(FileFailure) -> Kept {
+        let list = { () throws(FileFailure) in try disk.names(in: names.directory) }
+        let listed = files.map(\.name)
+        let found: CheckpointFile?
+        switch try CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner) {
+        case .success(let usual)?: found = usual
+        case .failure(.otherVersion)?: return .everything
+        case .failure(.corrupt)?: found = try CheckpointFile.readDisplaced(among: list(), ownedBy: owner)
+        case nil: found = try CheckpointFile.readDisplaced(among: listed, ownedBy: owner)
+        }
+        guard let found else { return .nothing }
+        defer { disk.close(found.handle) }
+        var file = try found.openPartial(ownedBy: owner) { listed }
+        if file == nil { file = try found.openPartial(ownedBy: owner, listing: list) }
+        guard let file else { return .nothing }
+        disk.close(file.handle)
+        return .unfinished(
+            checkpoint: PartialNames.lastComponent(of: found.path), token: found.checkpoint.token)
     }
 }

@@ -9,7 +9,7 @@ extension PartialStore {
             let handle = try disk.open(path, .reading)
             defer { disk.close(handle) }
             let file = ClaimedFile(
-                claim: .new(), handle: handle, information: try disk.information(of: handle),
+                claim: .new(isExclusive: true), handle: handle, information: try disk.information(of: handle),
                 volume: disk.volumeKind(of: handle))
             var placement = Placement(store: self, names: names(of: location), file: file, isTaken: true)
             for target in targets where !target.isExactly(path) { placement.put(at: target) }

@@ -54,7 +54,8 @@ extension PartialFile {
     func importBytes(_ imported: ImportedFile) throws(DownloadError) {
         do throws(FileFailure) {
             let file = try ClaimedFile.copy(
-                of: imported.handle, length: imported.received.upperBound, names, on: store.disk)
+                of: imported.handle, length: imported.received.upperBound, names,
+                isExclusive: lock?.isExclusive == true, on: store.disk)
             let old: State
             do throws(FileFailure) {
                 old = try install(file, imported)

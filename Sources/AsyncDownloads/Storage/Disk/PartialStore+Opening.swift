@@ -96,7 +96,7 @@ extension PartialStore {
         /// Removes the checkpoint, then the file that it describes.
         mutating func removeFiles(on disk: any FileSystem) throws(FileFailure) {
             if let checkpoint = opened.checkpoint {
-                try disk.remove(names.checkpoint)
+                try disk.remove(checkpoint.path)
                 disk.close(checkpoint.handle)
                 opened.checkpoint = nil
             }
@@ -128,7 +128,7 @@ extension PartialStore {
     ) throws(FileFailure) -> Opening {
         do {
             let opener = PartialOpener(
-                store: self, location: location, names: names, mayHoldFiles: !lock.isNew, spared: spared)
+                store: self, location: location, names: names, lock: lock, spared: spared)
             return Opening(
                 names: names, lock: lock, volume: lock.handle.map { disk.volumeKind(of: $0) }, opened: try opener.run())
         } catch {

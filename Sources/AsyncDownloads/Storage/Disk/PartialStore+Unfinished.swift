@@ -17,17 +17,18 @@ extension PartialStore {
         } catch {
             throw DownloadError(error)
         }
-        let hidden = names.map { (name: $0, parts: HiddenName($0)) }
-        var partials: [String: [(token: String, name: String)]] = [:]
-        for (name, parts) in hidden {
-            guard let parts, case .file(let claim, .partial) = parts.kind else { continue }
-            partials[parts.stem, default: []].append((claim.token, name))
-        }
+        let hidden = names.compactMap { name in HiddenName(name).map { (name: name, parts: $0) } }
+        // Stems are compared by bytes: two spellings of one text belong to two locations.
+        let locations = Dictionary(grouping: hidden) { ByteText($0.parts.stem) }
         let trustsAbsolute = trustsDestinations && isPrivate(directory)
+        var seen: Set<ByteText> = []
         return hidden.compactMap { _, parts in
-            guard let parts, parts.kind == .checkpoint,
-                let unfinished = unfinished(parts.stem, in: directory, among: partials[parts.stem] ?? [])
-            else { return nil }
+            let stem = ByteText(parts.stem)
+            guard parts.isCheckpoint, seen.insert(stem).inserted else { return nil }
+            let files = locations[stem, default: []].map(\.name)
+            guard let unfinished = unfinished(PartialNames(directory: directory, stem: parts.stem), { files }) else {
+                return nil
+            }
             let request = unfinished.location.request
             let isAllowed =
                 switch RecordedDestination(text: request.destination) {
@@ -66,35 +67,37 @@ extension PartialStore {
     /// Returns the partial file at `location` on disk without owning it, or nil if it does not exist or cannot be read.
     package func unfinished(at location: PartialLocation) -> UnfinishedPartial? {
         let names = names(of: location)
-        guard let others = try? disk.names(in: names.directory) else { return nil }
-        let partials = others.compactMap { name in names.claim(from: name).map { (token: $0.token, name: name) } }
-        return unfinished(names.stem, in: names.directory, among: partials)
+        guard holds(location) else { return nil }
+        return unfinished(names) { () throws(FileFailure) in try disk.names(in: names.directory) }
     }
 
     /// Reads a checkpoint without owning it; nil if it cannot be read or its bytes no longer exist.
+    ///
+    /// - Parameter list: Returns the names in the directory, or at least those of the location.
     private func unfinished(
-        _ stem: String, in directory: String, among partials: [(token: String, name: String)]
+        _ names: PartialNames, _ list: () throws(FileFailure) -> [String]
     ) -> UnfinishedPartial? {
-        let names = PartialNames(directory: directory, stem: stem)
         let owner = FileOwner(disk: disk, names: names)
-        guard let found = try? CheckpointFile.read(names.checkpoint, on: disk, ownedBy: owner),
-            case .success(let file) = found
+        guard let found = try? checkpoint(owner, list) else { return nil }
+        defer { disk.close(found.handle) }
+        let record = found.checkpoint
+        let location = PartialLocation(
+            directory: names.directory, baseName: record.baseName, request: record.request)
+        guard self.names(of: location).stem == names.stem,
+            let file = try? found.openPartial(ownedBy: owner, listing: list)
         else { return nil }
         defer { disk.close(file.handle) }
-        let record = file.checkpoint
-        let location = PartialLocation(directory: directory, baseName: record.baseName, request: record.request)
-        guard self.names(of: location).stem == stem,
-            let name = partials.first(where: { $0.token == record.token })?.name,
-            let handle = try? disk.open(PartialNames.join(directory, name), .existing)
-        else { return nil }
-        defer { disk.close(handle) }
-        guard let information = try? disk.information(of: handle), information.inode == record.inode,
-            (try? owner.isPrivate(information)) == true
-        else { return nil }
-        let session = session(device: information.device, disk.volumeKind(of: handle))
-        let mark = file.mark(of: information, session: session)?.mark
+        let mark = found.mark(of: file.information, session: session(of: file))?.mark
         return UnfinishedPartial(
-            location: location, representation: record.representation, received: mark?.received ?? file.received,
-            fileName: name)
+            location: location, representation: record.representation, received: mark?.received ?? found.received,
+            fileName: file.handle.name)
+    }
+
+    private func checkpoint(
+        _ owner: FileOwner, _ list: () throws(FileFailure) -> [String]
+    ) throws(FileFailure) -> CheckpointFile? {
+        let usual = try CheckpointFile.read(owner.names.checkpoint, on: disk, ownedBy: owner)
+        if case .success(let found)? = usual { return found }
+        return try CheckpointFile.readDisplaced(among: list(), ownedBy: owner)
     }
 }

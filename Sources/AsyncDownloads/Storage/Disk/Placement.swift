@@ -190,8 +190,12 @@ struct Placement: Sendable {
     /// Creates a synced copy in the directory, and returns its path.
     private func makeCopy(in directory: String) throws(FileFailure) -> String {
         removeCopies(in: directory)
-        let path = names.path(file.claim, .copy, in: directory)
-        let copy = try disk.duplicate(file.handle, to: path)
+        let other = names.path(file.claim.taken(), .copy, in: directory)
+        let (copy, path) = try FileOwner(disk: disk, directory: directory).unlessOccupied(
+            names.path(file.claim, .copy, in: directory), else: other
+        ) { path throws(FileFailure) in
+            (try disk.duplicate(file.handle, to: path), path)
+        }
         defer { disk.close(copy) }
         do {
             // Some file systems do not support modes.
@@ -206,6 +210,10 @@ struct Placement: Sendable {
 
     /// Removes copies of this file that earlier processes did not finish.
     private func removeCopies(in directory: String) {
+        if file.claim.isExclusive {
+            try? disk.remove(names.path(file.claim, .copy, in: directory))
+            return
+        }
         guard let found = try? disk.names(in: directory) else { return }
         for name in found where names.isCopy(name, of: file.claim.token) {
             try? disk.remove(PartialNames.join(directory, name))

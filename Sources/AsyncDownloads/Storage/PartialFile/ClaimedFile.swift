@@ -12,8 +12,12 @@ struct ClaimedFile: Sendable {
 
 extension ClaimedFile {
     /// Creates an empty file with a new name.
-    static func make(_ names: PartialNames, on disk: any FileSystem) throws(FileFailure) -> ClaimedFile {
-        let claim = PartialNames.Claim.new()
+    ///
+    /// - Parameter isExclusive: Whether no other process can use the file.
+    static func make(
+        _ names: PartialNames, isExclusive: Bool, on disk: any FileSystem
+    ) throws(FileFailure) -> ClaimedFile {
+        let claim = PartialNames.Claim.new(isExclusive: isExclusive)
         let path = names.path(claim, .partial)
         let handle = try disk.open(path, .new)
         do {
@@ -29,9 +33,9 @@ extension ClaimedFile {
 
     /// Creates a synced copy of a file of at least `length` bytes under a new name.
     static func copy(
-        of source: OpenFile, length: Int64, _ names: PartialNames, on disk: any FileSystem
+        of source: OpenFile, length: Int64, _ names: PartialNames, isExclusive: Bool, on disk: any FileSystem
     ) throws(FileFailure) -> ClaimedFile {
-        let claim = PartialNames.Claim.new()
+        let claim = PartialNames.Claim.new(isExclusive: isExclusive)
         let path = names.path(claim, .partial)
         let handle = try disk.duplicate(source, to: path)
         do throws(FileFailure) {

@@ -54,7 +54,7 @@ extension PartialFile {
     /// Removes the checkpoint and the file of `last` from disk.
     private func remove(_ last: State) {
         // The checkpoint first: without its file it would later be reported as a loss.
-        if last.checkpoint != nil { try? store.disk.remove(names.checkpoint) }
+        if let checkpoint = last.checkpoint { try? store.disk.remove(checkpoint.path) }
         if let file = last.file { try? store.disk.remove(names.path(file.claim, .partial)) }
     }
 }

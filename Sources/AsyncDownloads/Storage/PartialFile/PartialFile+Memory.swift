@@ -56,7 +56,7 @@ extension PartialFile {
         // They are few and are not synced, so a write waits no longer than if it had to create the file itself.
         let hasMoved = try withState { state throws(FileFailure) in
             guard let body = state.body, medium != .memory else { return false }
-            let file = try makeFile(with: body, names)
+            let file = try makeFile(with: body, names, lock)
             replaceBody(by: file, &state)
             return true
         }
@@ -101,7 +101,7 @@ extension PartialFile {
         to opening: PartialStore.Opening, at location: PartialLocation
     ) throws(FileFailure) -> Bool {
         let (body, number) = withState { ($0.body, $0.bodyNumber) }
-        let file = try body.map { body throws(FileFailure) in try makeFile(with: body, opening.names) }
+        let file = try body.map { body throws(FileFailure) in try makeFile(with: body, opening.names, opening.lock) }
         do throws(FileFailure) {
             if let file, store.synchronizes(file) { try store.disk.synchronize(file.handle) }
             let hasMoved = try withState { state throws(FileFailure) in
@@ -128,8 +128,10 @@ extension PartialFile {
     }
 
     /// Creates a file with the bytes of `body`.
-    private func makeFile(with body: MemoryBody, _ names: PartialNames) throws(FileFailure) -> ClaimedFile {
-        let file = try ClaimedFile.make(names, on: store.disk)
+    private func makeFile(
+        with body: MemoryBody, _ names: PartialNames, _ lock: PartialLock?
+    ) throws(FileFailure) -> ClaimedFile {
+        let file = try ClaimedFile.make(names, isExclusive: lock?.isExclusive == true, on: store.disk)
         do throws(FileFailure) {
             try file.checkSpace(for: body.representation.length ?? 0, names, on: store.disk)
             try body.write(to: file.handle, from: 0, on: store.disk)

@@ -110,17 +110,17 @@ extension PartialFile {
         guard let last = takeAll() else { return }
         // If a name may be lost in a crash, the checkpoint is kept, because the old name may reappear.
         if placement.synchronizeOtherDirectories() {
-            clearUp(after: &placement, hasCheckpoint: last.checkpoint != nil)
+            clearUp(after: &placement, checkpoint: last.checkpoint?.path)
         }
         lock?.release(removing: true)
     }
 
     /// Removes the checkpoint, and the partial file unless it became a destination.
-    private func clearUp(after placement: inout Placement, hasCheckpoint: Bool) {
+    private func clearUp(after placement: inout Placement, checkpoint: String?) {
         // Before the directory is synced, so that one sync covers both changes.
-        if hasCheckpoint { try? store.disk.remove(names.checkpoint) }
+        if let checkpoint { try? store.disk.remove(checkpoint) }
         if !placement.isTaken { try? store.disk.remove(names.path(placement.file.claim, .partial)) }
-        placement.synchronizeOwnDirectory(hasChanged: hasCheckpoint)
+        placement.synchronizeOwnDirectory(hasChanged: checkpoint != nil)
     }
 
     /// Records the name that the file is about to get, so that the next process recognizes it if this one is killed.
@@ -176,7 +176,8 @@ extension PartialFile {
         guard let body = withState({ $0.body }), body.byteCount >= length, let lock = site.lock,
             let handle = lock.handle, let volume = site.volume
         else { throw DownloadError(withState { $0.notBegun }) }
-        let file = ClaimedFile(claim: .new(), handle: handle, information: lock.information, volume: volume)
+        let file = ClaimedFile(
+            claim: .new(isExclusive: true), handle: handle, information: lock.information, volume: volume)
         return LockFilePlacement(of: self, body.prefix(length), in: file, at: lock.path, targets)
     }
 

@@ -8,20 +8,20 @@ extension PartialFile {
     /// - Parameter epoch: The number of rollbacks that were decided, including this one; nil if no mark or other
     ///   rollback is on its way.
     package func rollBack(to received: IntervalSet, epoch: Int? = nil) throws(DownloadError) {
-        let hasCheckpoint = withState { state in
+        let checkpoint = withState { state in
             // A mark of the same epoch was decided after the rollback, and contains none of its bytes.
             if epoch != state.epoch {
                 // Otherwise the next save would write the last mark again.
                 state.marked = state.body == nil ? nil : received
                 state.epoch = max(epoch ?? 0, state.epoch)
             }
-            return state.checkpoint != nil
+            return state.checkpoint
         }
-        guard hasCheckpoint else { return }
+        guard let checkpoint else { return }
         do throws(DownloadError) {
             guard received.isEmpty else { return try save(received) }
             do {
-                try store.disk.remove(names.checkpoint)
+                try store.disk.remove(checkpoint.path)
                 if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
             } catch {
                 throw DownloadError(error)
@@ -67,9 +67,9 @@ extension PartialFile {
 
     /// Removes the current checkpoint, durably if the disk still works.
     func removeCheckpoint() {
-        guard withState({ $0.checkpoint != nil }) else { return }
+        guard let checkpoint = withState({ $0.checkpoint }) else { return }
         do throws(FileFailure) {
-            try store.disk.remove(names.checkpoint)
+            try store.disk.remove(checkpoint.path)
             if store.synchronizes { try store.disk.synchronizeDirectory(names.directory) }
         } catch {
             // Neither a rollback nor a removal was possible, so the disk accepts no changes at all.

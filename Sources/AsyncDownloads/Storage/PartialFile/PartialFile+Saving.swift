@@ -61,14 +61,14 @@ extension PartialFile {
     func claim() {
         guard let (file, first) = try? nextCheckpoint(IntervalSet()), first.generation == 1,
             first.representation.isWorthClaiming,
-            let block = try? first.encoded(), let handle = try? store.disk.open(names.checkpoint, .new)
+            let block = try? first.encoded(), let new = try? store.naming(names, file).makeFile()
         else { return }
         do {
-            try store.disk.write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
-            install(State.LiveCheckpoint(first, handle, rollbackOffset: Int64(block.count)), file, IntervalSet())
+            try store.disk.write(block + Checkpoint.emptyBlocks, to: new.handle, at: 0)
+            install(State.LiveCheckpoint(first, new, rollbackOffset: Int64(block.count)), file, IntervalSet())
         } catch {
-            store.disk.close(handle)
-            try? store.disk.remove(names.checkpoint)
+            store.disk.close(new.handle)
+            try? store.disk.remove(new.path)
         }
     }
 
@@ -118,7 +118,8 @@ extension PartialFile {
         _ file: ClaimedFile, by next: Checkpoint
     ) throws(FileFailure) -> State.LiveCheckpoint {
         do {
-            return State.LiveCheckpoint(try store.replaceCheckpoint(names, file, by: next))
+            let current = withState { $0.checkpoint?.path }
+            return State.LiveCheckpoint(try store.replaceCheckpoint(names, file, at: current, by: next))
         } catch {
             // If another owner removed the file, the rename fails with the same error.
             if error.kind == .missing { try file.checkOwnership(names, on: store.disk) }
@@ -185,8 +186,10 @@ extension PartialStore {
     /// Writes the checkpoint to a temporary file and renames it over the old one, as durably as the store promises.
     ///
     /// The directory isn't synced.
+    ///
+    /// - Parameter current: The path of the old checkpoint, or nil if there is none.
     func replaceCheckpoint(
-        _ names: PartialNames, _ file: ClaimedFile, by next: Checkpoint
+        _ names: PartialNames, _ file: ClaimedFile, at current: String?, by next: Checkpoint
     ) throws(FileFailure) -> CheckpointFile {
         let block: [UInt8]
         do {
@@ -195,32 +198,24 @@ extension PartialStore {
             throw FileFailure(
                 .other, errno: 0, operation: "encode", name: "the checkpoint", reason: String(describing: error))
         }
-        let path = names.path(file.claim, .temporary)
-        // A remainder of an earlier failure; no other process gives a file this name.
-        try disk.remove(path)
-        let handle = try disk.open(path, .new)
+        var new = try naming(names, file).makeTemporaryFile()
         do {
             // With the blocks after the record, so that a rollback or a mark need not extend the file.
-            try disk.write(block + Checkpoint.emptyBlocks, to: handle, at: 0)
-            if synchronizes(file) { try disk.synchronize(handle) }
-            try disk.rename(path, to: names.checkpoint)
+            try disk.write(block + Checkpoint.emptyBlocks, to: new.handle, at: 0)
+            if synchronizes(file) { try disk.synchronize(new.handle) }
+            new.path = try naming(names, file).install(new.path, over: current)
         } catch {
-            disk.close(handle)
-            try? disk.remove(path)
+            disk.close(new.handle)
+            try? disk.remove(new.path)
             throw error
         }
         return CheckpointFile(
-            handle: handle, checkpoint: next, rollback: nil, marks: [], rollbackOffset: Int64(block.count))
+            handle: new.handle, path: new.path, checkpoint: next, rollback: nil, marks: [],
+            rollbackOffset: Int64(block.count))
     }
-}
 
-extension FileSystem {
-    /// Writes all of `bytes` at `offset`.
-    func write(_ bytes: [UInt8], to file: OpenFile, at offset: Int64) throws(FileFailure) {
-        let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(FileFailure) in try write(buffer, to: file, at: offset) }
-        }
-        try result.get()
+    fileprivate func naming(_ names: PartialNames, _ file: ClaimedFile) -> CheckpointNaming {
+        CheckpointNaming(owner: FileOwner(disk: disk, names: names), claim: file.claim)
     }
 }
 

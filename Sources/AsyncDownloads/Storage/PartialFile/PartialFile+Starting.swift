@@ -21,7 +21,7 @@ extension PartialFile {
 
     private func replaceFile(_ representation: Representation) throws(FileFailure) {
         try removeCheckpointAndFile()
-        let file = try ClaimedFile.make(names, on: store.disk)
+        let file = try ClaimedFile.make(names, isExclusive: lock?.isExclusive == true, on: store.disk)
         do throws(FileFailure) {
             try file.checkSpace(for: representation.length ?? 0, names, on: store.disk)
             try withState { state throws(FileFailure) in
@@ -52,8 +52,8 @@ extension PartialFile {
             return (state.checkpoint, state.file)
         }
         if let file { try file.checkOwnership(names, on: store.disk) }
-        if checkpoint != nil {
-            try store.disk.remove(names.checkpoint)
+        if let checkpoint {
+            try store.disk.remove(checkpoint.path)
             releaseCheckpoint()
         }
         if let file {

@@ -6,6 +6,7 @@ extension PartialFile {
         /// The current checkpoint, which marks are written to.
         struct LiveCheckpoint: Sendable {
             let handle: OpenFile
+            let path: String
             let generation: UInt64
             /// The offset of the rollback block in the file.
             ///
@@ -22,8 +23,8 @@ extension PartialFile {
             /// Whether the checkpoint says that bytes were received with secret headers.
             let isSecret: Bool
 
-            init(_ checkpoint: Checkpoint, _ handle: OpenFile, rollbackOffset: Int64) {
-                self.handle = handle
+            init(_ checkpoint: Checkpoint, _ file: CheckpointNaming.NewFile, rollbackOffset: Int64) {
+                (handle, path) = file
                 self.rollbackOffset = rollbackOffset
                 generation = checkpoint.generation
                 received = checkpoint.received
@@ -33,7 +34,7 @@ extension PartialFile {
             }
 
             init(_ found: CheckpointFile) {
-                self.init(found.checkpoint, found.handle, rollbackOffset: found.rollbackOffset)
+                self.init(found.checkpoint, (found.handle, found.path), rollbackOffset: found.rollbackOffset)
                 received = found.received
                 rollbackCount = found.rollback?.number ?? 0
                 known = found.received

@@ -15,7 +15,8 @@ internal import Dispatch
 ///
 /// ## Ownership
 ///
-/// The lock file keeps other processes out. Where locks do not work, as on some network file systems, bytes of two
+/// The lock file keeps other processes out. If the lock is exclusive (``PartialLock/isExclusive``), the file's name
+/// follows from the token in the checkpoint. Where locks do not work, as on some network file systems, bytes of two
 /// owners are still never combined:
 ///
 /// - Each new file has a random name, so two processes that start a download write two files.

@@ -47,7 +47,8 @@ struct OwnershipTests {
     func `rule 50: where locks do not work, the last process to open the partial owns it`(
         locks: PretendingFileSystem.Locks
     ) throws {
-        let store = PartialStore(disk: PretendingFileSystem(locks: locks), durability: .powerLoss, bootID: "boot")
+        let store = PartialStore(
+            disk: PretendingFileSystem(locks: locks, volume: .other), durability: .powerLoss, bootID: "boot")
         let first = try store.open(directory.location)
         try first.begin(SampleObject.first.representation)
         try first.write(.first, 0..<300)
@@ -68,7 +69,7 @@ struct OwnershipTests {
     }
 
     @Test func `a mark detects the loss of ownership`() throws {
-        let store = PartialStore(disk: PretendingFileSystem(locks: .pretended), durability: .powerLoss, bootID: "boot")
+        let store = PartialStore(disk: PretendingFileSystem(locks: .missing), durability: .powerLoss, bootID: "boot")
         let first = try store.open(directory.location)
         try first.begin(SampleObject.first.representation)
         try first.write(.first, 0..<300)

@@ -70,8 +70,22 @@ struct PartialNamesTests {
         #expect(names.claim(from: PartialNames.lastComponent(of: names.path(claim, .partial))) == claim)
         #expect(claim.taken().token == claim.token)
         #expect(claim.taken().owner != claim.owner)
+        #expect(claim.exclusive == PartialNames.Claim(exclusive: claim.token))
+        #expect(claim.exclusive.isExclusive && !claim.isExclusive && !claim.exclusive.taken().isExclusive)
+        #expect(PartialNames.Claim(exclusive: "../victim") == nil)
         for name in ["\(names.stem)-1-2.partial", "\(names.stem).checkpoint", ".other-\(claim.token).partial"] {
             #expect(names.claim(from: name) == nil)
+        }
+    }
+
+    @Test func `a displaced checkpoint has the stem of its location`() throws {
+        let names = PartialNames(.sample(in: "/d"))
+        let displaced = PartialNames.lastComponent(of: names.path(.new(), .checkpoint))
+        #expect(names.isDisplacedCheckpoint(displaced))
+        #expect(!names.isDisplacedCheckpoint("\(names.stem).checkpoint"))
+        for name in [displaced, "\(names.stem).checkpoint"] {
+            let hidden = try #require(HiddenName(name))
+            #expect(hidden.stem == names.stem && hidden.isCheckpoint && !hidden.isPartial)
         }
     }
 

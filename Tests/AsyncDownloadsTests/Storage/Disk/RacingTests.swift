@@ -6,7 +6,8 @@ import Testing
 
 /// Tests with two downloaders that compete for one file (rule 50).
 ///
-/// Each has its own store, on a real disk on which every attempt to lock a file succeeds.
+/// Each has its own store, on a real disk without locks, or on a pretended network volume on which every attempt to lock
+/// a file succeeds.
 @Suite("Two downloaders without a lock", .endsWhenHung, .serialized)
 struct RacingTests {
     /// A race with random parameters.
@@ -26,6 +27,11 @@ struct RacingTests {
             changes = Bool.random(using: &generator)
             engine = Engine.allCases.randomElement(using: &generator) ?? .preferred
             durability = Bool.random(using: &generator) ? .powerLoss : .processCrash
+        }
+
+        var files: PretendingFileSystem {
+            seed.isMultiple(of: 3)
+                ? PretendingFileSystem(locks: .pretended, volume: .other) : PretendingFileSystem(locks: .missing)
         }
 
         var testDescription: String { "seed \(seed), \(engine), after \(lag), \(changes ? "changed" : "the same")" }
@@ -50,7 +56,7 @@ struct RacingTests {
                 Downloader(
                     configuration: environment.downloader.configuration, transport: race.engine.makeTransport(),
                     store: PartialStore(
-                        disk: PretendingFileSystem(locks: .pretended), durability: race.durability, bootID: "boot"),
+                        disk: race.files, durability: race.durability, bootID: "boot"),
                     time: SystemTimeSource())
             }
             let first = downloaders[0].start(environment.request("/one"))

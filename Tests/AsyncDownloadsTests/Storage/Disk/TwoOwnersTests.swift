@@ -3,7 +3,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Tests with two processes at one location without locks: the second starts at each moment of the first (rule 50).
+/// Tests with two processes at one location, which no lock separates: the second starts at each moment of the first.
 @Suite("Two owners without a lock", .serialized, .endsWhenHung)
 struct TwoOwnersTests {
     static let first = StorageScript(
@@ -23,10 +23,32 @@ struct TwoOwnersTests {
         case discards
     }
 
-    @Test(arguments: Second.allCases, [false, true])
+    /// The reason why both processes use the location, and the kind of partial.
+    struct Setting: Sendable, CustomTestStringConvertible {
+        let locks: SimulatedFileSystem.Locks
+        let isBuffered: Bool
+
+        /// All settings.
+        ///
+        /// A process without a lock takes the file from the other one. If both acquire the lock, because something has
+        /// removed the lock file of the first one, they use the same names.
+        static let all = [SimulatedFileSystem.Locks.missing, .firstOnly, .pretended].flatMap { locks in
+            [false, true].map { Setting(locks: locks, isBuffered: $0) }
+        }
+
+        var testDescription: String { "locks are \(locks)\(isBuffered ? ", buffered" : "")" }
+
+        /// The codes of the errors that the first process may report.
+        var codes: Set<DownloadError.Code> {
+            locks == .pretended ? [.partialInUse, .destinationUnusable] : [.partialInUse]
+        }
+    }
+
+    @Test(arguments: Second.allCases, Setting.all)
     func `rule 50: two owners never mix their bytes, and claim only bytes that exist`(
-        second: Second, isBuffered: Bool
+        second: Second, setting: Setting
     ) async throws {
+        let isBuffered = setting.isBuffered
         let options = StoreOptions(durability: .powerLoss, isBuffered: isBuffered)
         var seen = 0
         for change in 0... {
@@ -35,7 +57,7 @@ struct TwoOwnersTests {
             let disk = SimulatedFileSystem(CrashTests.freshDisk())
             disk.behave(
                 .init(
-                    locks: false,
+                    locks: setting.locks,
                     interruption: (
                         change,
                         {
@@ -49,7 +71,8 @@ struct TwoOwnersTests {
             var run = StorageRun(Self.first, options, disk: disk)
             let errors = run.runOn { _ in }
             for error in errors {
-                #expect((error as? DownloadError)?.code == .partialInUse, "at change \(change)")
+                let code = try #require(error as? DownloadError).code
+                #expect(setting.codes.contains(code), "at change \(change)")
             }
             // Both processes run on the same boot, so all marks are valid.
             for state in disk.history { try check(state.after(.process), boot: "boot", "at change \(change)") }

@@ -12,10 +12,20 @@ final class SimulatedFileSystem: FileSystem {
         var kind: FileFailure.Kind
     }
 
+    enum Locks: Sendable {
+        case working
+        /// Every attempt succeeds, as if each process had another lock file.
+        case pretended
+        /// The first attempt succeeds and the others are not supported, as if they were made on a network volume that the
+        /// first machine serves.
+        case firstOnly
+        /// The file system does not support locks.
+        case missing
+    }
+
     /// The behavior of the file system.
     struct Behavior: Sendable {
-        /// Whether locks work; if not, every attempt succeeds.
-        var locks = true
+        var locks = Locks.working
         var volume = VolumeKind.disk
         /// Whether the state is recorded after each change.
         var remembers = true
@@ -29,6 +39,7 @@ final class SimulatedFileSystem: FileSystem {
         var history: [SimulatedDisk] = []
         var changes = 0
         var faults = 0
+        var lockAttempts = 0
         var behavior: Behavior
     }
 
@@ -99,8 +110,13 @@ final class SimulatedFileSystem: FileSystem {
     }
 
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool {
-        state.withLock { state in
-            guard state.behavior.locks, let node = state.disk.openFiles[file.number] else { return true }
+        try state.withLock { state throws(FileFailure) in
+            state.lockAttempts += 1
+            let isSupported = state.behavior.locks != .firstOnly || state.lockAttempts == 1
+            guard isSupported, state.behavior.locks != .missing else {
+                throw Self.failure(.unsupported, "lock", file.name)
+            }
+            guard state.behavior.locks == .working, let node = state.disk.openFiles[file.number] else { return true }
             if let owner = state.disk.locks[node] { return owner == file.number }
             state.disk.locks[node] = file.number
             return true
