@@ -38,9 +38,9 @@ extension PartialStore {
 
     /// Removes a file whose bytes were copied and confirmed, if it is temporary and its path still refers to it.
     package func removeImported(_ file: ImportedFile) {
-        guard file.isTemporary, (try? disk.information(at: file.path))??.isSameFile(as: file.information) == true else {
-            return
-        }
+        // Another download may continue the file meanwhile, at the same path.
+        guard file.isTemporary, (try? disk.information(at: file.path))??.isUnchanged(since: file.information) == true
+        else { return }
         // A file that cannot be removed only takes space.
         try? disk.remove(file.path)
     }

@@ -219,6 +219,16 @@ extension PartialStore {
     }
 }
 
+extension FileSystem {
+    /// Writes all of `bytes` at `offset`.
+    func write(_ bytes: [UInt8], to file: OpenFile, at offset: Int64) throws(FileFailure) {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(FileFailure) in try write(buffer, to: file, at: offset) }
+        }
+        try result.get()
+    }
+}
+
 extension Representation {
     /// Whether an early checkpoint is worth an additional file: the bytes can be continued, and there are many.
     fileprivate var isWorthClaiming: Bool { isProvable && (length ?? .max) >= BlockAllocation.minimumLength }

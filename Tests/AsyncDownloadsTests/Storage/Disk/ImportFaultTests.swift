@@ -77,6 +77,15 @@ struct ImportFaultTests {
         #expect(system.disk.bytes(at: Self.path) == nil)
     }
 
+    @Test func `boundary 6: an imported file that another download continues is kept`() throws {
+        let system = SimulatedFileSystem(try disk(keeping: 0))
+        try adopt(on: system)
+        let file = try importedFile(on: system)
+        try system.write([1], to: file.handle, at: Self.brought)
+        store(system).removeImported(file)
+        #expect(system.disk.bytes(at: Self.path) != nil)
+    }
+
     @Test(arguments: [700, 800])
     func `a file is not imported if the partial has as many bytes`(kept: Int64) throws {
         let system = SimulatedFileSystem(try disk(keeping: kept))
