@@ -36,7 +36,7 @@ extension PartialStore {
         return UnfinishedPartial(location: location, representation: file.representation, received: file.received)
     }
 
-    /// Removes a file whose bytes were copied and confirmed, if it is temporary and its path still refers to it.
+    /// Removes a file whose bytes were copied and confirmed, if it is temporary and unchanged.
     package func removeImported(_ file: ImportedFile) {
         // Another download may continue the file meanwhile, at the same path.
         guard file.isTemporary, (try? disk.information(at: file.path))??.isUnchanged(since: file.information) == true
