@@ -134,7 +134,7 @@ let package = Package(
         .testTarget(
             name: "BatchTests",
             dependencies: [
-                "batch", "LoopbackServer", "TestSupport",
+                "batch", "LoopbackServer", "TestSupport", "progress",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Testing
 
-/// A run of the built executable in a separate process.
+/// A run of a built executable in a separate process.
 final class CommandRun: Sendable {
     /// The members of a `failed` event.
     struct Failure {
@@ -45,27 +45,30 @@ final class CommandRun: Sendable {
 
     /// Starts the executable.
     ///
-    /// A run with downloads gets a long `--timeout` unless the arguments contain one, because a test server on a busy
+    /// A run of `batch` with downloads gets a long `--timeout` unless the arguments contain one, because a test server on a busy
     /// machine may be silent for longer than a user would wait.
     ///
     /// - Parameters:
     ///   - arguments: The arguments of the command.
+    ///   - command: The name of the executable.
     ///   - folder: The working directory, which is also the directory for temporary files.
     ///   - input: The standard input, which must fit the buffer of a pipe.
     ///   - output: The file for standard output, instead of ``lines`` and ``End/output``.
     ///   - limit: The arguments for the shell's `ulimit`, if the process has to have a resource limit.
     init(
-        _ arguments: [String], in folder: Folder, input: String = "", output: FileHandle? = nil, limit: String? = nil
+        _ arguments: [String], of command: String = "batch", in folder: Folder, input: String = "",
+        output: FileHandle? = nil, limit: String? = nil
     ) throws {
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
-        let downloads = arguments.contains { $0.hasPrefix("http:") || $0 == "-i" }
+        let downloads = command == "batch" && arguments.contains { $0.hasPrefix("http:") || $0 == "-i" }
         let arguments = arguments + (downloads && !arguments.contains("--timeout") ? ["--timeout", "900"] : [])
-        process.executableURL = try Self.executable
+        let executable = try Self.executable(command)
+        process.executableURL = executable
         process.arguments = arguments
         if let limit {
             process.executableURL = URL(filePath: "/bin/sh")
             let script = "ulimit \(limit) && exec \"$0\" \"$@\""
-            process.arguments = ["-c", script, try Self.executable.path] + arguments
+            process.arguments = ["-c", script, executable.path] + arguments
         }
         process.currentDirectoryURL = folder.url
         process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.url.path]) { $1 }
@@ -146,15 +149,13 @@ final class CommandRun: Sendable {
         }
     }
 
-    /// The URL of the executable, which is in the same directory as the test bundle.
-    private static var executable: URL {
-        get throws {
-            let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-            let tests = bundle ?? URL(fileURLWithPath: CommandLine.arguments[0])
-            let executable = tests.deletingLastPathComponent().appending(path: "batch")
-            try #require(
-                FileManager.default.isExecutableFile(atPath: executable.path), "\(executable.path) is not executable")
-            return executable
-        }
+    /// Returns the URL of an executable, which is in the same directory as the test bundle.
+    private static func executable(_ name: String) throws -> URL {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        let tests = bundle ?? URL(fileURLWithPath: CommandLine.arguments[0])
+        let executable = tests.deletingLastPathComponent().appending(path: name)
+        try #require(
+            FileManager.default.isExecutableFile(atPath: executable.path), "\(executable.path) is not executable")
+        return executable
     }
 }
