@@ -7,7 +7,7 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     package struct Generation: Sendable, Hashable, Codable {
         /// The number of the generation, from which the identifier of the system's session follows.
         package let number: Int
-        package var options: BackgroundOptions
+        package var options = BackgroundOptions()
     }
 
     /// The number of changes in this process, which is not a part of the value.
@@ -50,13 +50,13 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
 
     /// Creates a journal from its recorded values.
     init(
-        identifier: String, token: String, generations: [Generation], records: [BackgroundRecord], lastNumber: Int?
+        identifier: String, token: String, generations: [Generation], records: [BackgroundRecord], lastNumber: Int
     ) {
         self.identifier = identifier
         self.token = token
         self.generations = generations
         self.records = records.sorted { $0.id < $1.id }
-        self.lastNumber = max(lastNumber ?? 0, records.map(\.id).max() ?? 0)
+        self.lastNumber = max(lastNumber, records.map(\.id).max() ?? 0)
     }
 
     /// The generation in which new tasks are started.

@@ -46,7 +46,8 @@ extension BackgroundRecord {
         try container.read(.base, into: &base)
         try container.read(.abandonedAt, into: &abandonedAt)
         let earlier = try decoder.container(keyedBy: EarlierKeys.self)
-        let failures = try earlier.decodeIfPresent(Int.self, forKey: .retryCount) ?? 0
+        var failures = 0
+        try earlier.read(.retryCount, into: &failures)
         retries = RetryBudget(seed: UInt64(id.magnitude), retriesUsed: failures)
         retries.found(receivedByteCount)
         try container.read(.retries, into: &retries)
@@ -133,21 +134,24 @@ extension RecordedError {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try container.decode(String.self, forKey: .code)
-        detail = try container.decodeIfPresent(String.self, forKey: .detail) ?? ""
-        statusCode = try container.decodeIfPresent(Int.self, forKey: .statusCode)
-        isRetryable = try container.decodeIfPresent(Bool.self, forKey: .isRetryable) ?? false
+        try container.read(.detail, into: &detail)
+        try container.read(.statusCode, into: &statusCode)
+        try container.read(.isRetryable, into: &isRetryable)
     }
 }
 
 extension BackgroundJournal {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
+        var records: [BackgroundRecord] = []
+        try container.read(.records, into: &records)
+        var lastNumber = 0
+        try container.read(.lastNumber, into: &lastNumber)
         self.init(
             identifier: try container.decode(String.self, forKey: .identifier),
             token: try container.decode(String.self, forKey: .token),
             generations: try container.decode([Generation].self, forKey: .generations),
-            records: try container.decodeIfPresent([BackgroundRecord].self, forKey: .records) ?? [],
-            lastNumber: try container.decodeIfPresent(Int.self, forKey: .lastNumber))
+            records: records, lastNumber: lastNumber)
         guard !generations.isEmpty else {
             throw DecodingError.dataCorruptedError(
                 forKey: .generations, in: container, debugDescription: "a journal has at least one generation")
@@ -164,6 +168,6 @@ extension BackgroundJournal.Generation {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         number = try container.decode(Int.self, forKey: .number)
-        options = try container.decodeIfPresent(BackgroundOptions.self, forKey: .options) ?? BackgroundOptions()
+        try container.read(.options, into: &options)
     }
 }

@@ -250,9 +250,9 @@ package struct BackgroundBodyInfo: Sendable, Hashable, Codable {
 /// An error as the journal records it, for a caller in a later process.
 package struct RecordedError: Sendable, Hashable, Codable, Error {
     package var code: String
-    package var detail: String
+    package var detail = ""
     package var statusCode: Int?
-    package var isRetryable: Bool
+    package var isRetryable = false
 
     /// Creates the record of an error.
     package init(_ error: DownloadError) {
