@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// The subscribers of one transfer, and what they demand together.
 ///
 /// Each change updates the demands. Its cost depends on the number of different limits and policies, which is small,
@@ -132,30 +130,8 @@ struct SubscriberSet: Sendable {
         return stream
     }
 
-    /// Returns the next delivery of a stream, or `nil` if `continuation` is resumed with it later.
-    mutating func nextDelivery(
-        of id: SubscriberID, _ stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>,
-        _ effects: inout [DeferredEffect]
-    ) -> EventBuffer.Delivery? {
-        // An unknown subscriber and an unknown stream are at their end.
-        update(id) { $0.nextDelivery(of: stream, continuation, &effects) } ?? .some(.success(nil))
-    }
-
     /// Creates the identifier of a consumer that awaits an outcome.
     mutating func newWaiter() -> WaiterID { waiterNumbers.next() }
-
-    /// Adds a consumer that awaits the outcome of a subscriber.
-    ///
-    /// - Returns: The answer; nil if the task of the consumer is canceled, also if there is an outcome. Its cancellation
-    ///   handler was called already, and has found no consumer.
-    mutating func wait(
-        _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (Outcome) -> Void
-    ) -> WaitAnswer? {
-        if Task.isCancelled { return nil }
-        if let outcome = self[id]?.outcome { return .now(outcome) }
-        _ = update(id) { $0.waiters.insert(resume, id: waiter) }
-        return .later
-    }
 
     /// Continues the identifiers of consumers that were created before there was a set.
     mutating func continueNumbers(of waiters: SerialNumbers<WaiterID>) {
@@ -249,24 +225,6 @@ struct SubscriberSet: Sendable {
         return effects
     }
 
-    /// Ends every subscriber without an outcome.
-    mutating func end(_ ending: TransferEnding) -> [DeferredEffect] {
-        var effects: [DeferredEffect] = []
-        for (id, subscriber) in Array(active) {
-            let outcome: Outcome
-            switch ending {
-            case .finished(let results):
-                outcome = results[id] ?? .failure(DownloadError(.storageFailure, "the file was not placed"))
-            case .failed(let error):
-                outcome = .failure(error)
-            case .abandoned, .discarded:
-                outcome = .failure(DownloadError(.cancelled))
-            }
-            effects += end(id, outcome.concerning(subscriber.request.url))
-        }
-        return effects
-    }
-
     /// Removes and returns the timers of all deadlines.
     mutating func takeDeadlineTimers() -> [any ScheduledAction] {
         var timers: [any ScheduledAction] = []
@@ -300,12 +258,5 @@ extension SubscriberSet {
             idleTimeout = terms.idleTimeout
             retryPolicy = terms.retryPolicy
         }
-    }
-}
-
-extension Result where Failure == DownloadError {
-    /// Returns the same result, with the requested URL in the error.
-    func concerning(_ url: URL) -> Self {
-        mapError { $0.concerning(url) }
     }
 }
