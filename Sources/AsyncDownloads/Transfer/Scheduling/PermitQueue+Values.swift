@@ -67,33 +67,4 @@ extension PermitQueue {
         /// The position among requests of the same host and rank.
         var order: Position { Position(rank: 0, place: place, number: number) }
     }
-
-    /// The requests of one host that wait or run; there is no value for a host without requests.
-    struct Host: Sendable {
-        let name: String
-        var limit: HostLimit
-        var runningCount = 0
-        /// The waiting requests, by their ranks in descending order.
-        var lines = [SlotHeap<Request>](repeating: SlotHeap(), count: ranks.count)
-        /// The number of consecutive times that the host reached its limit while its oldest request was still waiting.
-        var passedOver = 0
-
-        var isIdle: Bool { runningCount == 0 && !isInDemand }
-        /// Whether a request waits.
-        var isInDemand: Bool { !lines.allSatisfy(\.isEmpty) }
-        var isBelowLimit: Bool { runningCount < limit.concurrency.count }
-
-        init(name: String, limit: HostLimit) {
-            self.name = name
-            self.limit = limit
-        }
-
-        private static let ranks = [DownloadRequest.Priority.high, .normal, .low].map(\.rank)
-
-        /// Returns the index in ``lines`` of the requests with this rank.
-        static func line(_ rank: Int8) -> Int {
-            guard let index = ranks.firstIndex(of: rank) else { preconditionFailure("no priority has rank \(rank)") }
-            return index
-        }
-    }
 }

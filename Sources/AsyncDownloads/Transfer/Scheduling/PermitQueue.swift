@@ -15,11 +15,8 @@
 struct PermitQueue: Sendable {
     private let limit: Int
     private let openLimit: Int
-    private let settings: HostLimit.Settings
     private var requests = SlotTable<Request>()
-    private var hosts = SlotTable<Host>()
-    private var hostSlots: [String: Int32] = [:]
-    private var idleLimits = IdleHostLimits()
+    private var hosts: Hosts
     /// The hosts below their limits to which no request may be sent at present, with the time until then.
     private var pausedHosts = Heap<Int32, Duration>()
     /// The first requests in line by priority and by age, one for each host below its limit.
@@ -44,12 +41,12 @@ struct PermitQueue: Sendable {
     private var hasRoom: Bool { holderCount < limit && holderCount + finishingCount < openLimit }
 
     /// Returns the number of requests that have a permit for the host.
-    func runningCount(_ host: String) -> Int { hostSlots[host].map { hosts[$0].runningCount } ?? 0 }
+    func runningCount(_ host: String) -> Int { hosts[host]?.runningCount ?? 0 }
 
     /// Returns whether a request waits for the host, or, when all permits are in use, for any host.
     func isWaiting(for host: String) -> Bool {
         if !hasRoom, waitingCount > 0 { return true }
-        return hostSlots[host].map { slot in hosts[slot].lines.contains { !$0.isEmpty } } ?? false
+        return hosts[host]?.isInDemand ?? false
     }
 
     /// The earliest time at which ``grant(at:)`` may grant a permit without another change of the queue.
@@ -62,7 +59,7 @@ struct PermitQueue: Sendable {
     init(limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings) {
         self.limit = max(1, limit)
         self.openLimit = max(self.limit, openLimit ?? 0)
-        self.settings = settings
+        hosts = Hosts(settings)
     }
 
     /// Returns the stage of a request, or nil for a ticket that is not in the queue.
@@ -74,7 +71,7 @@ struct PermitQueue: Sendable {
     /// ticket.
     mutating func enqueue(host: String, priority: DownloadRequest.Priority, place: Ticket? = nil) -> Ticket {
         lastNumber += 1
-        let host = slot(of: host)
+        let host = hosts.slot(of: host)
         let slot = requests.insert(
             Request(number: lastNumber, place: place?.number ?? lastNumber, host: host, rank: priority.rank))
         lineUp(slot)
@@ -95,14 +92,14 @@ struct PermitQueue: Sendable {
     mutating func move(_ ticket: Ticket, to name: String, at now: Duration) -> Bool {
         guard let request = request(ticket), request.stage == .running else { return false }
         guard hosts[request.host].name != name else { return true }
-        let host = slot(of: name)
+        let host = hosts.slot(of: name)
         guard hosts[host].isBelowLimit, hosts[host].limit.nextTime(at: now) == nil else {
             hostChanged(host)
             release(ticket)
             return false
         }
         // First, because a host without requests is removed.
-        enterHost(host, at: now)
+        hosts.update(host) { $0.enter(at: now) }
         leaveHost(request)
         requests.update(ticket.slot) { ($0.host, $0.isReserved, $0.isAccepted) = (host, true, false) }
         hostChanged(host)
@@ -186,8 +183,8 @@ struct PermitQueue: Sendable {
         holderCount += 1
         turn.granted()
         leaveLine(slot)
-        enterHost(host, at: now)
         hosts.update(host) { host in
+            host.enter(at: now)
             if isOldest {
                 host.passedOver = 0
             } else if !host.isBelowLimit {
@@ -225,7 +222,7 @@ extension PermitQueue {
     ///
     /// The result is nil if the host permits no request now.
     mutating func beginExtra(host name: String, at now: Duration) -> Int? {
-        let host = slot(of: name)
+        let host = hosts.slot(of: name)
         defer { hostChanged(host) }
         return hosts.update(host) { host in
             guard host.limit.nextTime(at: now) == nil else { return nil }
@@ -241,7 +238,7 @@ extension PermitQueue {
     mutating func answered(
         _ number: Int, host name: String, _ answer: HostLimit.Answer, ticket: Ticket?, at now: Duration
     ) -> Bool {
-        let host = slot(of: name)
+        let host = hosts.slot(of: name)
         hosts.update(host) { host in
             host.limit.answered(
                 number, answer, isExtra: ticket == nil, runningCount: host.runningCount, at: now)
@@ -260,19 +257,8 @@ extension PermitQueue {
         hostChanged(host)
     }
 
-    private mutating func enterHost(_ host: Int32, at now: Duration) {
-        hosts.update(host) { host in
-            host.runningCount += 1
-            host.limit.reserve(at: now)
-        }
-    }
-
     private mutating func leaveHost(_ request: Request) {
-        hosts.update(request.host) { host in
-            host.runningCount -= 1
-            if request.isReserved { host.limit.withdraw() }
-            if request.isAccepted { host.limit.succeeded(isInDemand: host.isInDemand) }
-        }
+        hosts.update(request.host) { $0.leave(request) }
         hostChanged(request.host)
     }
 }
@@ -280,14 +266,6 @@ extension PermitQueue {
 // MARK: - Lines
 
 extension PermitQueue {
-    /// Returns the slot of the host with this name, which is added if necessary.
-    private mutating func slot(of name: String) -> Int32 {
-        if let slot = hostSlots[name] { return slot }
-        let slot = hosts.insert(Host(name: name, limit: idleLimits.take(name) ?? HostLimit(settings)))
-        hostSlots[name] = slot
-        return slot
-    }
-
     private func mostUrgent(of host: Int32) -> Int32? {
         hosts[host].lines.lazy.compactMap(\.first).first
     }
@@ -314,9 +292,6 @@ extension PermitQueue {
         let mayRun = host.isBelowLimit && pausedHosts[slot] == nil
         urgentHeads[slot] = mayRun ? mostUrgent(of: slot).map { requests[$0].position } : nil
         oldestHeads[slot] = mayRun ? oldest(of: slot).map { requests[$0].order } : nil
-        guard host.isIdle else { return }
-        hostSlots[host.name] = nil
-        idleLimits.keep(host.limit, of: host.name)
-        hosts.remove(at: slot)
+        if host.isIdle { hosts.remove(at: slot) }
     }
 }
