@@ -105,6 +105,7 @@ struct QueuedPreparationTests {
         while exchange.isHeldBack { await Task.yield() }
         try await waiting.finish(exchange)
     }
+
     @Test func `bytes of a later exchange are written after the record that they are unverified`() async throws {
         let (engine, disk, time) = (SteppedTransport(), AuditingFileSystem(), ManualTimeSource())
         let directory = try TemporaryDirectory()
@@ -122,7 +123,8 @@ struct QueuedPreparationTests {
         first.answer(Self.object)
         first.deliver(2000)
         first.end(.failed(DownloadError(.connectionLost)))
-        while download.state != .retrying { await Task.yield() }
+        // The state is visible before the timer of the retry is scheduled.
+        while download.state != .retrying || !downloader.liveTransfers.allSatisfy(\.isIdle) { await Task.yield() }
         time.advance(by: .seconds(60))
         // Another node has other entity tags, and sends a range only without the condition.
         let other = SteppedObject(content: Self.object.content, tag: "\"2\"")

@@ -45,8 +45,9 @@ struct WaitingTests {
         while downloads.contains(where: { $0.state != .retrying }) { await Task.yield() }
         while disk.openCount > 0 { await Task.yield() }
         #expect(disk.largestOpenCount <= 64, "the ones with a permit, and those being closed")
-        // A transfer sets its timer after it has closed its file.
-        while time.pendingCount < 1000 { await Task.yield() }
+        // A transfer sets the timer of its retry after it has closed its file, and then is idle. The number of timers doesn't show
+        // that: the ones that watch the exchanges are pending, too.
+        while !downloader.liveTransfers.allSatisfy(\.isIdle) { await Task.yield() }
         // The second round of retries finds the partial files again.
         time.advance(by: .seconds(60))
         while transport.count.withLock({ $0 }) < 2000 { await Task.yield() }
