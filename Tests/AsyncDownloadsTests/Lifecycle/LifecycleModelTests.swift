@@ -6,11 +6,11 @@ import Testing
 /// Random sequences of commands for several downloads of several resources, compared with a model.
 @Suite(.endsWhenHung(minutes: 12))
 struct LifecycleModelTests {
-    @Test(arguments: 0..<8 as Range<UInt64>)
+    @Test(arguments: Seeds.first(64, inGroupsOf: 8))
     func `every subscriber observes what the life cycle model predicts`(
-        _ share: UInt64
+        _ seeds: Range<UInt64>
     ) async throws {
-        for seed in share * 25..<(share + 1) * 25 {
+        for seed in seeds {
             let policies: [AbandonmentPolicy] = [.pause, .pause, .finish, .discard]
             let policy = policies[Int(seed % 4)]
             try await LifecycleFixture.with(configure: { LifecycleRun.configure(&$0, policy) }) {

@@ -6,10 +6,10 @@ import Testing
 /// Random sequences of commands for downloads that share a transfer over several connections.
 @Suite(.endsWhenHung(minutes: 12))
 struct SeveralExchangesModelTests {
-    @Test(arguments: 0..<4 as Range<UInt64>)
-    func `rules 53 to 56: what has to hold for one connection holds for several`(_ share: UInt64) async throws {
+    @Test(arguments: Seeds.first(24, inGroupsOf: 8))
+    func `rules 53 to 56: what has to hold for one connection holds for several`(_ seeds: Range<UInt64>) async throws {
         var largestCount = 0
-        for seed in share * 15..<(share + 1) * 15 {
+        for seed in seeds {
             try await LifecycleFixture.with(configure: { LifecycleRun.configure(&$0, .pause) }) {
                 fixture async throws in
                 let run = SeveralExchangesRun(fixture, seed: seed)
