@@ -146,10 +146,11 @@ struct SimulatedHost {
         case .fixedWindow(let count, let period, let offset):
             let index = Int((now + offset) / period)
             let start = period * index - offset
-            return accept(accepted.count { $0 >= start } < count, waiting: start + period - now, at: now)
+            let isFree = firstAccepted(ofLast: count).map { $0 < start } ?? true
+            return accept(isFree, waiting: start + period - now, at: now)
         case .slidingWindow(let count, let period):
-            let recent = accepted.filter { $0 > now - period }
-            return accept(recent.count < count, waiting: (recent.first ?? now) + period - now, at: now)
+            let first = firstAccepted(ofLast: count)
+            return accept(first.map { $0 <= now - period } ?? true, waiting: (first ?? now) + period - now, at: now)
         case .bucket(let count, let rate):
             supply = min(Double(count), supply + (now - supplied) / .seconds(1) * Double(rate))
             supplied = now
@@ -159,6 +160,11 @@ struct SimulatedHost {
         case .connections(let count):
             return current < count ? .accepted : .refused(retryAfter: .seconds(1))
         }
+    }
+
+    /// Returns when the first of the last `count` accepted requests arrived, or nil if fewer were accepted.
+    private func firstAccepted(ofLast count: Int) -> Duration? {
+        accepted.count < count ? nil : accepted[accepted.count - count]
     }
 
     private mutating func accept(_ isAccepted: Bool, waiting: Duration, at now: Duration) -> HostLimit.Answer {
