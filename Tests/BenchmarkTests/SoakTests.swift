@@ -6,9 +6,8 @@ internal import Testing
 /// Tests of whole soak runs.
 @Suite(.endsWhenHung(minutes: 12)) struct SoakTests {
     @Test(arguments: Engine.allCases)
-    func `thousands of random downloads end once each and leak nothing`(_ engine: Engine) async throws {
-        // URLSession on Linux is slower by a factor of five.
-        let count = engine == .urlSession ? 1000 : 3000
+    func `a thousand random downloads end once each and leak nothing`(_ engine: Engine) async throws {
+        let count = 1000
         let run = try await BenchmarkProcess<SoakReport>(
             "soak", ["--engine", engine.rawValue, "--downloads", "\(count)"])
         let report = run.report

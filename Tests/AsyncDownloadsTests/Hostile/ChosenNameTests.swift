@@ -150,7 +150,7 @@ struct ChosenNameTests {
         let files = CallCountingFileSystem()
         let store = PartialStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
         let names = DirectoryNames()
-        let count = 2000
+        let count = 200
         for run in 0..<2 {
             for number in 0..<count {
                 var location = directory.location
@@ -172,7 +172,7 @@ struct ChosenNameTests {
 
     @Test func `boundary 9: a second run finds its files among many with the same name at constant cost`() throws {
         let directory = try TemporaryDirectory()
-        let count = 1000
+        let count = 200
         for run in 0..<2 {
             let files = CallCountingFileSystem()
             let store = PartialStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
