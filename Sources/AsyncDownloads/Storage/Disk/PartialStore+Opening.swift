@@ -17,8 +17,10 @@ extension PartialStore {
         if location.medium == .memory { bodies?.spilled.opened(location, in: self) }
         do {
             let opening = try beginOpening(location.onDisk)
-            let adopted = sources.lazy.filter { names(of: $0) != opening.names }
-                .compactMap { adopt(from: $0, at: location.onDisk, opening) }.first
+            var adopted: PartialFile?
+            for source in sources where adopted == nil && names(of: source) != opening.names {
+                adopted = adopt(from: source, at: location.onDisk, opening)
+            }
             let count = adopted?.finding.received.count ?? opening.opened.finding.received.count
             if let body = bodies?.take(location, ifMoreThan: count) {
                 let partial = PartialFile(body, store: self, location: location)

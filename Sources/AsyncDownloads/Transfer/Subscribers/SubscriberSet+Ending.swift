@@ -23,10 +23,6 @@ extension SubscriberSet {
 extension Result where Failure == DownloadError {
     /// Returns the same result, with the requested URL in the error.
     func concerning(_ url: URL) -> Self {
-        mapError { error in
-            var error = error
-            error.url = url
-            return error
-        }
+        mapError { $0.concerning(url) }
     }
 }
