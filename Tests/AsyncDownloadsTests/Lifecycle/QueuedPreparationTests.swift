@@ -23,18 +23,19 @@ struct QueuedPreparationTests {
         init() async throws {
             directory = try TemporaryDirectory()
             var configuration = Downloader.Configuration()
-            configuration.durability = .processCrash
+            configuration.durability = .powerLoss
             configuration.memoryPressure = .none
             configuration.idleTimeout = nil
             configuration.partialBodies = PartialBodyStore(byteLimit: 1 << 20)
             configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
-            let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            let store = PartialStore(disk: disk, durability: .powerLoss, bootID: POSIXFileSystem.bootID())
             downloader = Downloader(
                 configuration: configuration, transport: engine, store: store, time: ManualTimeSource())
             let url = try #require(URL(string: "https://origin.example/one"))
             inMemory = downloader.start(DownloadRequest(from: url))
             let first = await engine.exchange(0)
             first.answer(QueuedPreparationTests.object)
+            // The move waits for its sync.
             disk.pace.shut()
             let file = URL(fileURLWithPath: "\(directory.path)/file.bin")
             inFile = downloader.start(DownloadRequest(from: url, to: file))
