@@ -183,28 +183,30 @@ public final class PartialBodyStore: Sendable {
         // The body may have been taken and stored again while an earlier one of the same resource is written.
         moves.withLock(key) {
             guard let entry = state.withLock({ $0.entries[key] }), entry.number == number else { return nil }
-            let partial = spill(entry, to: store)
+            let isOnDisk = spill(entry, to: store)
             let isTaken = state.withLock { state in
                 guard state.entries[key]?.number == number else { return true }
                 state.remove(key)
                 return false
             }
-            if isTaken { partial?.discard() } else { partial?.close() }
-            return isTaken ? nil : partial != nil
+            guard isTaken else { return isOnDisk }
+            if isOnDisk { try? store.openFile(entry.location).discard() }
+            return nil
         }
     }
 
-    /// Writes a body to disk; nil if it must not or cannot be there.
-    private func spill(_ entry: Entry, to store: PartialStore) -> PartialFile? {
+    /// Writes a body to disk, and returns whether it, or more of the resource, is there.
+    private func spill(_ entry: Entry, to store: PartialStore) -> Bool {
         // The body may contain bytes of another user than that of the location.
         let isUnverified = entry.body.representation.hasUnverifiedCredentials && entry.location.request.account == nil
-        guard entry.location.mayBeOnDisk, !isUnverified else { return nil }
+        guard entry.location.mayBeOnDisk, !isUnverified else { return false }
         let partial = PartialFile(entry.body, store: store, location: entry.location)
-        guard (try? partial.move(to: entry.location, replacingMore: true)) == true else {
+        guard let hasMoved = try? partial.move(to: entry.location) else {
             partial.discard()
-            return nil
+            return false
         }
-        return partial
+        if hasMoved { partial.close() } else { partial.discard() }
+        return true
     }
 }
 

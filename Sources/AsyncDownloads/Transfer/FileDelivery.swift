@@ -156,7 +156,7 @@ struct FileDelivery {
         guard placedPath == nil, failure == nil else { return }
         // Bytes that are no longer needed are kept only if they may be correct, that is, if reading them failed.
         let isOver = isDiscarded || results.values.contains { (try? $0.get()) != nil || $0.code == .checksumMismatch }
-        if isOver { partial.discard() } else { partial.close() }
+        if isOver { partial.discard() } else { _ = keep() }
     }
 
     private mutating func check(_ wanted: Checksum, isServers: Bool) throws(DownloadError) {

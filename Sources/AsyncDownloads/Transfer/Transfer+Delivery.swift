@@ -89,6 +89,9 @@ extension Transfer {
 
     private func finished(_ result: Result<[SubscriberID: Subscriber.Outcome], DownloadError>) {
         update { state, decision in
+            if case .success(let results) = result, results.values.contains(where: \.keepsBytes) {
+                environment.keptLocations.insert(state.partial?.location)
+            }
             state.partial = nil
             decision.actions += state.machine.finished(result, at: now)
             // The transfer restarts, so deadlines that passed in the meantime apply again.
@@ -98,5 +101,13 @@ extension Transfer {
                 decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }
         }
+    }
+}
+
+extension Subscriber.Outcome {
+    /// Whether the bytes are kept because the file could not be placed.
+    fileprivate var keepsBytes: Bool {
+        if case .failure(let error) = self { return error.retainedByteCount > 0 }
+        return false
     }
 }

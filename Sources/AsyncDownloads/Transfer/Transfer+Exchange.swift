@@ -35,7 +35,7 @@ extension Transfer {
             let allowsGaps = partial.allowsGaps
             update { state, decision in
                 state.machine.allowsGaps = allowsGaps
-                let relocates = relocates(after: result, &state, &decision)
+                let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
                 decision.actions += state.machine.partialStarted(result, relocates: relocates, exchange: id, at: now)
             }
         }
@@ -153,7 +153,8 @@ extension Transfer {
 
     private func writeFailed(_ error: DownloadError, _ id: ExchangeID) {
         update { state, decision in
-            let relocates = relocates(after: .failure(error), &state, &decision)
+            let isAccepted = state.machine.isReceiving(id)
+            let relocates = isAccepted && relocates(after: .failure(error), &state, &decision)
             decision.actions += state.machine.writeFailed(error, relocates: relocates, exchange: id, at: now)
         }
     }

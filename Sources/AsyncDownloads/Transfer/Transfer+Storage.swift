@@ -16,22 +16,22 @@ extension Transfer {
             if let error = refuseDestinations() {
                 return input { $0.opened(.failure(error), at: now) }
             }
-            let (location, former, isWanted) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
-                // The bytes of a file are at the place of a subscriber that wants one.
-                if state.location.medium == .memory, let place = fileLocation(state) { state.location = place }
+            let (location, former, isDiscarded) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
+                let isDiscarded = state.machine.opensToDiscard
+                if !isDiscarded { placeBytes(&state) }
                 var location = state.location
                 location.secretHeaders = credentials
-                location.medium = state.subscribers.wantsFile ? .disk : .memory
-                // Bytes at other locations are not moved only to be removed.
-                guard state.machine.intent != .discard else { return (location, nil, false) }
-                return (location, state.formerLocation ?? environment.keptLocations.take(location), true)
+                location.medium = location.isSpilled && !state.subscribers.wantsFile ? .memory : .disk
+                return (location, state.formerLocation, isDiscarded)
             }
-            let start = now
+            let (store, start) = (environment.store, now)
             let result = Result { () throws(DownloadError) -> PartialFile in
-                if !isWanted, location.medium == .disk { return try environment.store.openFile(location) }
-                if former == nil, let new = try environment.store.openNew(location) { return new }
-                return try environment.store.open(location, continuing: former)
+                if isDiscarded { return try store.openToDiscard(location, and: former) }
+                if former == nil, let new = try store.openNew(location) { return new }
+                return try store.open(location, continuing: former)
             }
+            // Bytes that could not be moved are there for a later request.
+            if let former, (try? result.get()) != nil, store.holds(former) { environment.keptLocations.insert(former) }
             // Before the engine's thread begins a representation there.
             if let volume = (try? result.get())?.volume {
                 environment.slowDisks.record(volume, from: start, to: now)
@@ -55,6 +55,19 @@ extension Transfer {
         if isDigestDue { digestOnQueue() }
     }
 
+    /// Determines where the bytes are to be when the partial file is opened.
+    private func placeBytes(_ state: inout State) {
+        // The bytes of a file are at the place of a subscriber that wants one.
+        if state.location.medium == .memory, let place = fileLocation(state) { state.location = place.of(state.location) }
+        guard state.formerLocation == nil, let kept = environment.keptLocations.take(state.location) else { return }
+        if state.location.medium == .disk {
+            state.formerLocation = kept
+        } else if environment.store.holds(kept) {
+            // The bytes of a file stay where they are, because they may be too many for memory.
+            state.location = kept.of(state.location)
+        }
+    }
+
     /// Returns the location of a file that a subscriber wants; nil if none does.
     private func fileLocation(_ state: State) -> PartialLocation? {
         let requests = state.subscribers.active.map(\.subscriber.request)
@@ -72,20 +85,31 @@ extension Transfer {
     ) -> Bool {
         guard case .failure(let error) = result, error.isOfLocation, state.machine.intent == .run else { return false }
         let directory = ByteText(state.location.directory)
-        let locations = state.subscribers.active.map { id, subscriber in
-            (id: id, location: environment.location(of: subscriber.request, TransferKey(subscriber.request)))
-        }
-        guard let next = locations.first(where: { ByteText($0.location.directory) != directory })?.location else {
-            return false
-        }
-        for (id, location) in locations where ByteText(location.directory) == directory {
+        // A late failure of the former location says nothing about the present one.
+        if let partial = state.partial, ByteText(partial.location.directory) != directory { return false }
+        let next = state.subscribers.active.lazy.map { self.location(of: $0.subscriber) }
+            .first { ByteText($0.directory) != directory }
+        guard let next else { return false }
+        detach(from: directory, error, &state, &decision)
+        // The first failure of several leads to the location with the bytes.
+        if state.formerLocation == nil { state.formerLocation = state.location }
+        state.location = next.of(state.location)
+        return true
+    }
+
+    private func location(of subscriber: Subscriber) -> PartialLocation {
+        environment.location(of: subscriber.request, TransferKey(subscriber.request))
+    }
+
+    /// Ends the subscribers whose files would be in a directory that has failed.
+    private func detach(
+        from directory: ByteText, _ error: DownloadError, _ state: inout State, _ decision: inout Decision
+    ) {
+        for (id, subscriber) in state.subscribers.active
+        where subscriber.request.destination != .memory && ByteText(location(of: subscriber).directory) == directory {
             // This isn't a cancellation: the bytes are kept.
             detach(id, error, policy: .pause, &state, &decision, at: now)
         }
-        // The first failure of several leads to the location with the bytes.
-        if state.formerLocation == nil { state.formerLocation = state.location }
-        state.location = next
-        return true
     }
 
     /// Gives the partial the secret headers that are sent when its turn comes.
@@ -136,7 +160,7 @@ extension Transfer {
     /// The size of a body in memory is limited by what its subscribers accept; that of a file is not. A move includes a
     /// sync, so it is performed on the transfer's queue, and so are the writes that arrive in the meantime.
     func moveToDiskIfWanted(_ state: inout State, _ decision: inout Decision) {
-        guard state.subscribers.wantsFile, !state.isMovingToDisk, state.partial?.isInMemory == true,
+        guard fileLocation(state) != nil, !state.isMovingToDisk, state.partial?.isInMemory == true,
             state.machine.phase != .finishing
         else { return }
         state.isMovingToDisk = true
@@ -147,7 +171,7 @@ extension Transfer {
     }
 
     private func moveToDisk() {
-        let (partial, place) = withState { ($0.partial, fileLocation($0)) }
+        let (partial, place) = withState { ($0.partial, fileLocation($0)?.of($0.location)) }
         guard let partial, var place else { return updateQuietly { $0.isMovingToDisk = false } }
         place.secretHeaders = partial.location.secretHeaders
         let result = Result { () throws(DownloadError) in try partial.move(to: place) }
@@ -156,15 +180,15 @@ extension Transfer {
             state.isMovingToDisk = false
             state.machine.allowsGaps = allowsGaps
             switch result {
-            case .success(let hasMoved):
-                state.location = place
-                // More bytes are there, which the transfer finds when it opens them.
-                if !hasMoved { decision.actions += state.machine.relocate(at: now) }
-            case .failure(let error):
+            case .success(true): state.location = place
+            case .failure(let error) where error.isOfLocation:
                 environment.log.notice("a body stays in memory: \(error)")
-                for (id, subscriber) in state.subscribers.active where subscriber.request.destination != .memory {
-                    detach(id, error, policy: .pause, &state, &decision, at: now)
-                }
+                detach(from: ByteText(place.directory), error, &state, &decision)
+                moveToDiskIfWanted(&state, &decision)
+            case .success(false), .failure:
+                // More bytes are there, or another owner: opening the location continues from them, or waits.
+                state.location = place
+                decision.actions += state.machine.relocate(at: now)
             }
         }
     }
@@ -188,7 +212,7 @@ extension Transfer {
                 state.queuedPreparationCount -= 1
                 state.digests = TransferDigests()
                 state.machine.allowsGaps = allowsGaps
-                let relocates = relocates(after: result, &state, &decision)
+                let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
                 decision.actions += state.machine.partialStarted(result, relocates: relocates, exchange: id, at: now)
             }
         }
@@ -222,6 +246,9 @@ extension Transfer {
 
     func discardPartial() {
         onPartial { [self] partial in
+            // The bytes of a file are not too many for a request of the file.
+            let isKept = withState { $0.machine.failsForSize } && !partial.isInMemory && !partial.location.isSpilled
+            if isKept { return closed(keeping: partial.close()) }
             partial.discard()
             closed()
         }
@@ -230,9 +257,7 @@ extension Transfer {
     private func closed(keeping kept: IntervalSet? = nil) {
         environment.pressureResponder.start()
         update { state, decision in
-            if kept?.isEmpty == false, let location = state.partial?.location, !location.isSpilled {
-                environment.keptLocations.insert(location)
-            }
+            if kept?.isEmpty == false { environment.keptLocations.insert(state.partial?.location) }
             state.partial = nil
             decision.actions += state.machine.closed(keeping: kept, at: now)
         }
@@ -260,7 +285,7 @@ extension Transfer {
             let result = Result { () throws(DownloadError) in try partial.save(received) }
             update { state, decision in
                 state.queuedPreparationCount -= 1
-                let relocates = relocates(after: result, &state, &decision)
+                let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
                 decision.actions += state.machine.prepared(result, relocates: relocates, exchange: id, at: now)
             }
         }
@@ -283,5 +308,14 @@ extension DownloadError {
     /// Whether it says that no file can be written at a location.
     fileprivate var isOfLocation: Bool {
         [.diskFull, .destinationUnusable, .permissionDenied, .storageFailure].contains(code)
+    }
+}
+
+extension PartialLocation {
+    /// Returns the location for the request of `other`, to which the bytes belong.
+    fileprivate func of(_ other: PartialLocation) -> Self {
+        var location = self
+        (location.request.url, location.request.checksum) = (other.request.url, other.request.checksum)
+        return location
     }
 }

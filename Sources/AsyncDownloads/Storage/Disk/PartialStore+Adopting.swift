@@ -11,14 +11,23 @@ extension PartialStore {
     /// - Returns: The partial file; nil if nothing is continued. Then the bytes are still at the other location.
     func adopt(from source: PartialLocation, at location: PartialLocation, _ opening: Opening) -> PartialFile? {
         guard holds(source), var old = try? beginOpening(source) else { return nil }
+        if old.opened.hasVoidMarks {
+            // Closing it records that the marks are void.
+            partial(source, old, medium: .file).close()
+            return nil
+        }
         defer { old.release(on: disk) }
         guard let file = old.opened.file, let checkpoint = old.opened.checkpoint?.checkpoint,
-            case .bytes(let representation, let received) = old.opened.finding,
+            case .bytes(var representation, let received) = old.opened.finding,
             received.count > opening.opened.finding.received.count
         else { return nil }
+        // The bytes are those of the source's request.
+        if let own = location.request.checksum, let other = checkpoint.request.checksum, own != other { return nil }
+        if checkpoint.request.url != location.request.url { representation.cameFromDifferentURL = true }
         let isCopy = old.lock.volume != opening.lock.volume
         var next = checkpoint
         (next.baseName, next.received, next.chosenName) = (location.baseName, received, nil)
+        next.representation = representation
         (next.generation, next.request) = (checkpoint.generation + 1, location.request)
         next.request.hasSecretHeaders = checkpoint.request.hasSecretHeaders || !location.secretHeaders.isEmpty
         var adopted: Opening?
@@ -37,9 +46,7 @@ extension PartialStore {
             CredentialLedger.shared.note(location.secretHeaders, for: copy.claim.token)
         }
         try? old.removeFiles(on: disk)
-        var former = opening
-        former.opened.checkpoint = nil
-        try? former.removeFiles(on: disk)
+        opening.removeFormer(replaced: true, on: disk)
         return partial(location, adopted)
     }
 
@@ -71,13 +78,12 @@ extension PartialStore {
                 if synchronizes(new) { try? disk.synchronizeDirectory(names.directory) }
             }
             var adopted = opening
-            if let former = opening.opened.checkpoint { disk.close(former.handle) }
             adopted.opened = PartialOpener.Opened(finding: .nothing, file: new, checkpoint: found)
             return adopted
         } catch {
             if let written {
-                try? disk.remove(written.path)
                 disk.close(written.handle)
+                restoreCheckpoint(of: opening, replacing: written)
             }
             if source == nil {
                 disk.close(new.handle)
@@ -85,6 +91,19 @@ extension PartialStore {
             }
             throw error
         }
+    }
+}
+
+extension PartialStore {
+    /// Writes the checkpoint again that was at the location before `written`, or removes `written`.
+    func restoreCheckpoint(of opening: Opening, replacing written: CheckpointFile) {
+        guard let file = opening.opened.file, let former = opening.opened.checkpoint?.checkpoint,
+            let restored = try? replaceCheckpoint(opening.names, file, at: written.path, by: former)
+        else {
+            try? disk.remove(written.path)
+            return
+        }
+        disk.close(restored.handle)
     }
 }
 

@@ -14,9 +14,9 @@ extension PartialStore {
         // A body is not written to disk if only its secret headers distinguish it from another user's.
         let isOnDisk = location.medium == .disk || location.mayBeOnDisk && ([location] + sources).contains(where: holds)
         guard isOnDisk else { return PartialFile(bodies?.take(location), store: self, location: location) }
-        if location.medium == .memory { bodies?.spilled.opened(location, in: self) }
         do {
             let opening = try beginOpening(location.onDisk)
+            if opening.opened.hasVoidMarks { return partial(location.onDisk, opening, medium: .file) }
             var adopted: PartialFile?
             for source in sources where adopted == nil && names(of: source) != opening.names {
                 adopted = adopt(from: source, at: location.onDisk, opening)
@@ -37,10 +37,32 @@ extension PartialStore {
                 opening.release(on: disk)
                 return PartialFile(nil, store: self, location: location)
             }
+            if location.isSpilled { bodies?.spilled.opened(location, in: self) }
             return self.partial(location.onDisk, opening, medium: location.medium == .memory ? .file : nil)
         } catch {
+            // The body is being written to disk, and can still be taken.
+            if location.medium == .memory, error.kind == .inUse, let body = bodies?.take(location) {
+                return PartialFile(body, store: self, location: location)
+            }
             throw DownloadError(error)
         }
+    }
+
+    /// Opens the partial file at `location` to remove it, and removes the bytes of the resource in memory and at `former`.
+    package func openToDiscard(
+        _ location: PartialLocation, and former: PartialLocation?
+    ) throws(DownloadError) -> PartialFile {
+        _ = bodies?.take(location)
+        let others = [former, bodies == nil ? nil : location.spilled(to: spillDirectory)].compactMap(\.self)
+        for other in others where names(of: other) != names(of: location) && holds(other) {
+            bodies?.spilled.opened(other, in: self)
+            try? openFile(other.onDisk).discard()
+        }
+        if location.medium == .memory, !holds(location) {
+            return PartialFile(nil, store: self, location: location)
+        }
+        bodies?.spilled.opened(location, in: self)
+        return try openFile(location.onDisk)
     }
 
     /// Opens a new partial file at `location` if nothing of an earlier one may exist; otherwise returns nil.
@@ -93,6 +115,18 @@ extension PartialStore {
             if let file = opened.file { disk.close(file.handle) }
             if let checkpoint = opened.checkpoint { disk.close(checkpoint.handle) }
             lock.release(removing: opened.checkpoint == nil)
+        }
+
+        /// Removes the file that was at the location before another one, and its checkpoint unless that was replaced.
+        func removeFormer(replaced: Bool, on disk: any FileSystem) {
+            if let checkpoint = opened.checkpoint {
+                if !replaced { try? disk.remove(checkpoint.path) }
+                disk.close(checkpoint.handle)
+            }
+            if let file = opened.file {
+                try? disk.remove(names.path(file.claim, .partial))
+                disk.close(file.handle)
+            }
         }
 
         /// Removes the checkpoint, then the file that it describes.

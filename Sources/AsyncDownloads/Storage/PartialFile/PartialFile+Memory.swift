@@ -63,10 +63,10 @@ extension PartialFile {
         if hasMoved { claim() }
     }
 
-    /// Moves the bytes from memory to disk, at `location`, and records those that were marked.
+    /// Moves the bytes from memory to disk, at `location`, with a checkpoint of those that were marked.
     ///
     /// Bytes may be written at the same time; such a write does not wait for the sync. After an error the bytes are
-    /// still in memory.
+    /// still in memory, and those at the location are unchanged.
     ///
     /// - Parameter replacingMore: Whether bytes at the location are replaced even if they are more.
     /// - Returns: False if more bytes of the resource are at the location, in which case nothing moves. Closing this
@@ -74,57 +74,109 @@ extension PartialFile {
     package func move(to location: PartialLocation, replacingMore: Bool = false) throws(DownloadError) -> Bool {
         guard isInMemory, withState({ !$0.isClosed }) else { return true }
         do {
-            var opening = try store.beginOpening(location.onDisk)
+            let location = location.onDisk
+            let opening = try store.beginOpening(location)
+            if opening.opened.hasVoidMarks {
+                // Closing it records that the marks are void.
+                store.partial(location, opening, medium: .file).close()
+                return false
+            }
             var hasMoved = false
-            // The lock file of a location without bytes is removed again.
             defer { if !hasMoved { opening.release(on: store.disk) } }
             if !replacingMore, case .bytes(let representation, let received) = opening.opened.finding,
                 representation.isProvable, received.count > withState({ $0.body?.received.count ?? 0 })
             {
                 return false
             }
-            try opening.removeFiles(on: store.disk)
-            while try !move(to: opening, at: location.onDisk) {}
+            while try !move(to: opening, at: location) {}
             hasMoved = true
             claim()
+            return true
         } catch {
             throw DownloadError(error)
         }
-        if let marked = withState({ $0.marked }), !marked.isEmpty { try save(marked) }
-        return true
     }
 
-    /// Writes the bytes to a file and syncs it, then adds those that arrived meanwhile.
+    /// Writes the bytes to a file and syncs it, writes its checkpoint, and then adds the bytes that arrived meanwhile.
     ///
     /// - Returns: Whether the bytes moved; false if another representation has begun meanwhile.
     private func move(
         to opening: PartialStore.Opening, at location: PartialLocation
     ) throws(FileFailure) -> Bool {
-        let (body, number) = withState { ($0.body, $0.bodyNumber) }
-        let file = try body.map { body throws(FileFailure) in try makeFile(with: body, opening.names, opening.lock) }
+        let last = withState { $0 }
+        guard let body = last.body else { return try occupy(opening, at: location) }
+        let file = try makeFile(with: body, opening.names, opening.lock)
+        var written: CheckpointFile?
         do throws(FileFailure) {
-            if let file, store.synchronizes(file) { try store.disk.synchronize(file.handle) }
+            if store.synchronizes(file) { try store.disk.synchronize(file.handle) }
+            if let next = checkpoint(of: last, file, at: location, after: opening.opened.checkpoint) {
+                let current = opening.opened.checkpoint?.path
+                written = try store.replaceCheckpoint(opening.names, file, at: current, by: next)
+                if store.synchronizes(file) { try store.disk.synchronizeDirectory(opening.names.directory) }
+            }
+            let live = written.map { State.LiveCheckpoint($0) }
             let hasMoved = try withState { state throws(FileFailure) in
                 if state.isClosed { throw state.notBegun }
-                guard state.bodyNumber == number else { return false }
-                if let file, let newer = state.body {
-                    try newer.write(to: file.handle, from: body?.received.upperBound ?? 0, on: store.disk)
-                    replaceBody(by: file, &state)
-                }
+                guard state.bodyNumber == last.bodyNumber, let newer = state.body else { return false }
+                // Bytes that were rolled back may have been replaced in their place.
+                let copied = min(body.received.upperBound, last.marked?.prefixEnd ?? 0)
+                try newer.write(to: file.handle, from: copied, on: store.disk)
+                replaceBody(by: file, &state)
+                if let live { _ = state.install(live, file, live.received, store) }
                 moved { site in
                     site = Site(
-                        location: location, names: opening.names, lock: opening.lock,
-                        volume: file?.volume ?? opening.volume, medium: .file)
+                        location: location, names: opening.names, lock: opening.lock, volume: file.volume, medium: .file)
                 }
                 return true
             }
-            if hasMoved { return true }
+            if hasMoved {
+                opening.removeFormer(replaced: written != nil, on: store.disk)
+                return true
+            }
         } catch {
-            if let file { remove(file, opening.names) }
+            undo(file, written, opening)
             throw error
         }
-        if let file { remove(file, opening.names) }
+        undo(file, written, opening)
         return false
+    }
+
+    /// Uses the location for bytes that are still to come.
+    private func occupy(_ opening: PartialStore.Opening, at location: PartialLocation) throws(FileFailure) -> Bool {
+        let hasMoved = try withState { state throws(FileFailure) in
+            if state.isClosed { throw state.notBegun }
+            guard state.body == nil else { return false }
+            moved { site in
+                site = Site(
+                    location: location, names: opening.names, lock: opening.lock, volume: opening.volume, medium: .file)
+            }
+            return true
+        }
+        if hasMoved { opening.removeFormer(replaced: false, on: store.disk) }
+        return hasMoved
+    }
+
+    private func undo(_ file: ClaimedFile, _ written: CheckpointFile?, _ opening: PartialStore.Opening) {
+        if let written {
+            store.disk.close(written.handle)
+            store.restoreCheckpoint(of: opening, replacing: written)
+        }
+        remove(file, opening.names)
+    }
+
+    /// Returns the checkpoint of the marked bytes of `state`; nil if there are none.
+    private func checkpoint(
+        of state: State, _ file: ClaimedFile, at location: PartialLocation, after former: CheckpointFile?
+    ) -> Checkpoint? {
+        guard let representation = state.body?.representation, let marked = state.marked, !marked.isEmpty else {
+            return nil
+        }
+        var request = location.request
+        request.hasSecretHeaders = state.isMixed || !state.provenHeaders.isEmpty || !state.secretHeaders.isEmpty
+        return Checkpoint(
+            generation: (former?.checkpoint.generation ?? 0) + 1, baseName: location.baseName, request: request,
+            representation: representation, received: marked, token: file.claim.token,
+            inode: file.information.inode, session: store.synchronizes(file) ? nil : store.session(of: file))
     }
 
     /// Creates a file with the bytes of `body`.

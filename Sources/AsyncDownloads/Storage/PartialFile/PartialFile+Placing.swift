@@ -21,7 +21,7 @@ extension PartialFile {
         at targets: [PlacementTarget], length: Int64, ifWanted isWanted: () -> Bool = { true }
     ) -> [PlacementOutcome] {
         do {
-            if isInMemory { _ = try move(to: location) }
+            if isInMemory { _ = try move(to: location, replacingMore: true) }
             guard var placement = try lockFilePlacement(targets, length) else {
                 return placeFile(at: targets, length: length, ifWanted: isWanted)
             }

@@ -129,14 +129,7 @@ extension PartialFile {
 
     /// Directs marks to the new checkpoint, starting with the last mark if it knows of more bytes.
     func install(_ live: State.LiveCheckpoint, _ file: ClaimedFile, _ received: IntervalSet) {
-        let unused = withState { state -> State.LiveCheckpoint? in
-            // A closed partial no longer accepts a checkpoint.
-            guard !state.isClosed else { return live }
-            let old = state.checkpoint
-            state.checkpoint = live
-            if let marked = state.marked, marked.count > received.count { state.writeMark(of: file, store) }
-            return old
-        }
+        let unused = withState { $0.install(live, file, received, store) }
         if let unused { store.disk.close(unused.handle) }
     }
 
@@ -146,6 +139,18 @@ extension PartialFile.State {
     /// Stops accepting bytes if another owner has the file, or its directory is gone.
     fileprivate mutating func note(_ failure: FileFailure) {
         if failure.kind == .inUse || failure.kind == .missing { self.failure = failure }
+    }
+
+    /// Directs marks to the new checkpoint, and returns the checkpoint that is no longer used.
+    mutating func install(
+        _ live: LiveCheckpoint, _ file: ClaimedFile, _ received: IntervalSet, _ store: PartialStore
+    ) -> LiveCheckpoint? {
+        // A closed partial file no longer accepts a checkpoint.
+        guard !isClosed else { return live }
+        let old = checkpoint
+        checkpoint = live
+        if let marked, marked.count > received.count { writeMark(of: file, store) }
+        return old
     }
 
     /// Returns whether a mark is newer than those before it, and enters its epoch.

@@ -1,4 +1,4 @@
-/// The locations at which transfers of this process left bytes on disk, so that a request of the same resource with
+/// The locations at which transfers of this process left the bytes of files, so that a request of the same resource with
 /// another destination continues from them.
 ///
 /// A location depends on the destination. Without this record, a request into memory would not find the bytes of a
@@ -6,30 +6,35 @@
 final class KeptLocations: Sendable {
     private struct State {
         var locations: [PartialBodyStore.Key: PartialLocation] = [:]
-        /// The keys of ``locations``, oldest first, with keys of former entries.
-        var order: [PartialBodyStore.Key] = []
+        /// The keys of ``locations``, in the order in which they were last recorded.
+        var order = Heap<PartialBodyStore.Key, UInt64>()
+        var lastNumber: UInt64 = 0
     }
 
     private static let capacity = 10_000
 
     private let state = Mutex(State())
 
-    /// Records that bytes are at `location`.
-    func insert(_ location: PartialLocation) {
+    /// Records that bytes are at `location`; a body in memory or one that had to leave it is found without a record.
+    func insert(_ location: PartialLocation?) {
+        guard let location, !location.isSpilled else { return }
         let key = PartialBodyStore.Key(location)
         state.withLock { state in
-            state.locations[key] = location
-            state.order.append(key)
-            guard state.order.count > 2 * Self.capacity else { return }
-            for key in state.order.prefix(Self.capacity) { state.locations[key] = nil }
-            state.order.removeFirst(Self.capacity)
+            state.lastNumber += 1
+            state.locations[key] = location.onDisk
+            state.order[key] = state.lastNumber
+            guard state.locations.count > Self.capacity, let oldest = state.order.first?.key else { return }
+            (state.locations[oldest], state.order[oldest]) = (nil, nil)
         }
     }
 
     /// Removes and returns the location of bytes of the same resource.
     func take(_ location: PartialLocation) -> PartialLocation? {
         state.withLock { state in
-            state.locations.isEmpty ? nil : state.locations.removeValue(forKey: PartialBodyStore.Key(location))
+            guard !state.locations.isEmpty else { return nil }
+            let key = PartialBodyStore.Key(location)
+            state.order[key] = nil
+            return state.locations.removeValue(forKey: key)
         }
     }
 }

@@ -203,6 +203,30 @@ extension TransferStateMachine {
     /// Returns whether the exchange is an extra one.
     func isExtra(_ id: ExchangeID) -> Bool { exchanges[id]?.isExtra ?? false }
 
+    /// Returns whether the exchange receives bytes that are written.
+    func isReceiving(_ id: ExchangeID) -> Bool {
+        guard case .exchanging = state else { return false }
+        return exchanges[id]?.isReceiving == true
+    }
+
+    /// Returns whether the exchange waits for the store.
+    func isHeldBack(_ id: ExchangeID) -> Bool {
+        guard case .exchanging = state else { return false }
+        return exchanges[id]?.isHeldBack == true
+    }
+
+    /// Whether the partial file is opened to be removed.
+    var opensToDiscard: Bool {
+        if case .opening(.purging) = state { return true }
+        return intent == .discard
+    }
+
+    /// Whether the transfer fails because the file has more bytes than its subscribers accept.
+    var failsForSize: Bool {
+        if case .closing(.failing(let error)) = state { return error.code == .bodyTooLarge && intent != .discard }
+        return false
+    }
+
     /// Returns whether bytes of the exchange are being written.
     func isWriting(_ id: ExchangeID) -> Bool { exchanges[id]?.isWriting ?? false }
 }
@@ -227,8 +251,17 @@ extension TransferStateMachine {
 
     /// Closes the partial file and opens it again, because the bytes are at another location.
     mutating func relocate(at now: Duration) -> [TransferAction] {
-        guard case .exchanging = state, intent == .run else { return [] }
-        return drain(.relocate, at: now)
+        guard intent == .run, isPartialOpen else { return [] }
+        switch state {
+        case .exchanging: return drain(.relocate, at: now)
+        case .draining(.advance), .draining(.retry):
+            state = .draining(.relocate)
+            return []
+        case .refreshing: return [.cancelRefresh] + close(.keeping, at: now)
+        case .backingOff: return close(.keeping, at: now)
+        // Another opening follows, or nothing.
+        case .ready, .waiting, .opening, .draining, .closing, .paused, .finishing, .ended: return []
+        }
     }
 
     /// Restores a transfer that an earlier process left or that was imported, as paused.
