@@ -58,7 +58,9 @@ extension Transfer {
     /// Determines where the bytes are to be when the partial file is opened.
     private func placeBytes(_ state: inout State) {
         // The bytes of a file are at the place of a subscriber that wants one.
-        if state.location.medium == .memory, let place = fileLocation(state) { state.location = place.of(state.location) }
+        if state.location.medium == .memory, let place = fileLocation(state) {
+            state.location = place.of(state.location)
+        }
         guard state.formerLocation == nil, let kept = environment.keptLocations.take(state.location) else { return }
         if state.location.medium == .disk {
             state.formerLocation = kept

@@ -125,7 +125,8 @@ extension PartialFile {
                 if let live { _ = state.install(live, file, live.received, store) }
                 moved { site in
                     site = Site(
-                        location: location, names: opening.names, lock: opening.lock, volume: file.volume, medium: .file)
+                        location: location, names: opening.names, lock: opening.lock, volume: file.volume, medium: .file
+                    )
                 }
                 return true
             }
