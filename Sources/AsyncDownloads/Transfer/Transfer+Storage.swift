@@ -55,65 +55,6 @@ extension Transfer {
         if isDigestDue { digestOnQueue() }
     }
 
-    /// Determines where the bytes are to be when the partial file is opened.
-    private func placeBytes(_ state: inout State) {
-        // The bytes of a file are at the place of a subscriber that wants one.
-        if state.location.medium == .memory, let place = fileLocation(state) {
-            state.location = place.of(state.location)
-        }
-        guard state.formerLocation == nil, let kept = environment.keptLocations.take(state.location) else { return }
-        if state.location.medium == .disk {
-            state.formerLocation = kept
-        } else if environment.store.holds(kept) {
-            // The bytes of a file stay where they are, because they may be too many for memory.
-            state.location = kept.of(state.location)
-        }
-    }
-
-    /// Returns the location of a file that a subscriber wants; nil if none does.
-    private func fileLocation(_ state: State) -> PartialLocation? {
-        let requests = state.subscribers.active.map(\.subscriber.request)
-        let last = state.subscribers.lastDetached.map { [$0.request] } ?? []
-        let request = (requests.isEmpty ? last : requests).first { $0.destination != .memory }
-        return request.map { environment.location(of: $0, TransferKey($0)) }
-    }
-
-    /// Whether the transfer can continue at another location after a failure of the disk.
-    ///
-    /// The subscribers whose file was to be at the present location end with the error. The bytes continue at the
-    /// location of another subscriber.
-    func relocates(
-        after result: Result<Void, DownloadError>, _ state: inout State, _ decision: inout Decision
-    ) -> Bool {
-        guard case .failure(let error) = result, error.isOfLocation, state.machine.intent == .run else { return false }
-        let directory = ByteText(state.location.directory)
-        // A late failure of the former location says nothing about the present one.
-        if let partial = state.partial, ByteText(partial.location.directory) != directory { return false }
-        let next = state.subscribers.active.lazy.map { self.location(of: $0.subscriber) }
-            .first { ByteText($0.directory) != directory }
-        guard let next else { return false }
-        detach(from: directory, error, &state, &decision)
-        // The first failure of several leads to the location with the bytes.
-        if state.formerLocation == nil { state.formerLocation = state.location }
-        state.location = next.of(state.location)
-        return true
-    }
-
-    private func location(of subscriber: Subscriber) -> PartialLocation {
-        environment.location(of: subscriber.request, TransferKey(subscriber.request))
-    }
-
-    /// Ends the subscribers whose files would be in a directory that has failed.
-    private func detach(
-        from directory: ByteText, _ error: DownloadError, _ state: inout State, _ decision: inout Decision
-    ) {
-        for (id, subscriber) in state.subscribers.active
-        where subscriber.request.destination != .memory && ByteText(location(of: subscriber).directory) == directory {
-            // This isn't a cancellation: the bytes are kept.
-            detach(id, error, policy: .pause, &state, &decision, at: now)
-        }
-    }
-
     /// Gives the partial the secret headers that are sent when its turn comes.
     func useCredentials() {
         onPartial { [self] partial in partial.useCredentials(withState { $0.machine.credentials }) }
@@ -155,44 +96,6 @@ extension Transfer {
             if state.subscribers.isEmpty { decision.actions += state.machine.stop(.abandon, at: now) }
         }
         return withState { $0.machine.intent == .abandon } ? error : nil
-    }
-
-    /// Moves the bytes to disk if they are in memory and a subscriber wants a file.
-    ///
-    /// The size of a body in memory is limited by what its subscribers accept; that of a file is not. A move includes a
-    /// sync, so it is performed on the transfer's queue, and so are the writes that arrive in the meantime.
-    func moveToDiskIfWanted(_ state: inout State, _ decision: inout Decision) {
-        guard fileLocation(state) != nil, !state.isMovingToDisk, state.partial?.isInMemory == true,
-            state.machine.phase != .finishing
-        else { return }
-        state.isMovingToDisk = true
-        decision.effects.append(
-            DeferredEffect { [self] in
-                work.queue.async { [self] in moveToDisk() }
-            })
-    }
-
-    private func moveToDisk() {
-        let (partial, place) = withState { ($0.partial, fileLocation($0)?.of($0.location)) }
-        guard let partial, var place else { return updateQuietly { $0.isMovingToDisk = false } }
-        place.secretHeaders = partial.location.secretHeaders
-        let result = Result { () throws(DownloadError) in try partial.move(to: place) }
-        let allowsGaps = partial.allowsGaps
-        update { state, decision in
-            state.isMovingToDisk = false
-            state.machine.allowsGaps = allowsGaps
-            switch result {
-            case .success(true): state.location = place
-            case .failure(let error) where error.isOfLocation:
-                environment.log.notice("a body stays in memory: \(error)")
-                detach(from: ByteText(place.directory), error, &state, &decision)
-                moveToDiskIfWanted(&state, &decision)
-            case .success(false), .failure:
-                // More bytes are there, or another owner: opening the location continues from them, or waits.
-                state.location = place
-                decision.actions += state.machine.relocate(at: now)
-            }
-        }
     }
 
     func markPartial(_ received: IntervalSet, epoch: Int) {
@@ -303,21 +206,5 @@ extension Transfer {
                 environment.log.notice("the checkpoint still claims bytes that were rolled back: \(error)")
             }
         }
-    }
-}
-
-extension DownloadError {
-    /// Whether it says that no file can be written at a location.
-    fileprivate var isOfLocation: Bool {
-        [.diskFull, .destinationUnusable, .permissionDenied, .storageFailure].contains(code)
-    }
-}
-
-extension PartialLocation {
-    /// Returns the location for the request of `other`, to which the bytes belong.
-    fileprivate func of(_ other: PartialLocation) -> Self {
-        var location = self
-        (location.request.url, location.request.checksum) = (other.request.url, other.request.checksum)
-        return location
     }
 }
