@@ -35,10 +35,10 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     /// Whether the engine always decodes content codings.
     var decodesContent: Bool { self == .urlSession }
 
-    func makeTransport() -> any Transport {
+    func makeTransport(longestBlock: Duration = .milliseconds(100)) -> any Transport {
         switch self {
         #if ServerStack
-        case .httpClient: HTTPClientTransport(connectTimeout: .seconds(900))
+        case .httpClient: HTTPClientTransport(connectTimeout: .seconds(900), longestBlock: longestBlock)
         #endif
         case .urlSession: URLSessionTransport()
         }

@@ -42,6 +42,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     /// The buffers that parts are read into; nil with TLS, because NIOSSL uses the buffers of its parts again.
     private let buffers: ReadBuffers?
     private let loop: DeliveryLoop
+    private let longestBlock: Duration
     private let whenEnded: @Sendable () -> Void
     private let state: Mutex<State>
     /// Measures the time in which parts of this exchange are queued.
@@ -53,9 +54,11 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     ///   - handler: The handler of the exchange.
     ///   - isSecure: Whether the exchange uses TLS.
     ///   - loop: The event loop on which the callbacks arrive, with its delivery queue.
+    ///   - longestBlock: The time for which the event loop is blocked at most until the handler takes a part.
     ///   - whenEnded: A closure that is called once, before the end is reported to the handler.
     init(
-        handler: any ExchangeHandler, isSecure: Bool, loop: DeliveryLoop, whenEnded: @escaping @Sendable () -> Void
+        handler: any ExchangeHandler, isSecure: Bool, loop: DeliveryLoop, longestBlock: Duration,
+        whenEnded: @escaping @Sendable () -> Void
     ) {
         state = Mutex(
             State(
@@ -65,6 +68,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         self.handler = handler
         buffers = isSecure ? nil : loop.buffers
         self.loop = loop
+        self.longestBlock = longestBlock
         self.whenEnded = whenEnded
     }
 
@@ -181,7 +185,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         promise?.succeed()
     }
 
-    /// Waits until the queue has room, and blocks the event loop for up to a tenth of a second at a time.
+    /// Waits until the queue has room, and blocks the event loop for up to ``longestBlock`` at a time.
     ///
     /// A future that is not fulfilled would not block the event loop. But if the connection is lost in the meantime,
     /// NIO reads its remaining bytes despite the back-pressure, and AsyncHTTPClient drops them. Such a future is
@@ -207,9 +211,10 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         }
     }
 
-    /// Waits for the end of ``State/isWaiting``; returns false after a tenth of a second.
+    /// Waits for the end of ``State/isWaiting``; returns false after ``longestBlock``.
     private func wait(for signal: DispatchSemaphore) -> Bool {
-        if signal.wait(timeout: .now() + .milliseconds(100)) == .success { return true }
+        let limit = DispatchTimeInterval.nanoseconds(Int(longestBlock / .nanoseconds(1)))
+        if signal.wait(timeout: .now() + limit) == .success { return true }
         let isEnding = state.withLock { state in
             defer { state.isWaiting = false }
             return !state.isWaiting

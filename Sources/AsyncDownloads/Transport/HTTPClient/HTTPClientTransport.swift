@@ -28,6 +28,7 @@ package final class HTTPClientTransport: Transport {
     }
 
     private let configuration: HTTPClient.Configuration
+    private let longestBlock: Duration
     private let state = Mutex(Clients())
 
     /// Creates a transport; its HTTP clients are created for the first exchange.
@@ -38,10 +39,13 @@ package final class HTTPClientTransport: Transport {
     ///     up to 16 exchanges. The connection pool is made large enough that no exchange waits in it, because its
     ///     connect timeout includes that wait.
     ///   - additionalTrustRoots: The root certificates that are trusted in addition to those of the system.
+    ///   - longestBlock: The time for which an event loop is blocked at most until a handler takes a part. Bytes of a lost
+    ///     connection that arrive later are dropped.
     package init(
         connectTimeout: Duration = .seconds(30), maximumConnectionsPerHost: Int = 256,
-        additionalTrustRoots: TrustRoots? = nil
+        additionalTrustRoots: TrustRoots? = nil, longestBlock: Duration = .milliseconds(100)
     ) {
+        self.longestBlock = longestBlock
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: .nanoseconds(Int64(connectTimeout / .nanoseconds(1)))),
@@ -103,7 +107,9 @@ package final class HTTPClientTransport: Transport {
             // With TLS, several threads lose less than they gain by decrypting at the same time.
             let neighborIndex = isSecure ? nil : (neighbor as? HTTPClientExchange)?.clientIndex
             let (client, index) = try client(for: origin, beside: neighborIndex)
-            let delegate = ExchangeDelegate(handler: handler, isSecure: isSecure, loop: client.loop) { [self] in
+            let delegate = ExchangeDelegate(
+                handler: handler, isSecure: isSecure, loop: client.loop, longestBlock: longestBlock
+            ) { [self] in
                 state.withLock { $0.choice.end(with: origin, at: index) }
             }
             return HTTPClientExchange(
