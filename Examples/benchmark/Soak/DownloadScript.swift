@@ -49,10 +49,10 @@ struct DownloadScript: Sendable, Hashable {
             Step.allCases.randomElement(using: &random)
         }
         lastStep = chance(55) ? .stay : LastStep.allCases.randomElement(using: &random) ?? .stay
-        duplicatePolicy = chance(90) ? .coalesce : chance(50) ? .cancelExisting : .reject
+        duplicatePolicy = chance(80) ? .coalesce : chance(25) ? .cancelExisting : .reject
         priority = chance(80) ? .normal : chance(50) ? .high : .low
         // The long deadlines never expire, and test that their timers are released.
-        deadline = chance(60) ? nil : chance(95) ? .seconds(3600) : .milliseconds(5)
+        deadline = chance(60) ? nil : chance(90) ? .seconds(3600) : .milliseconds(5)
     }
 
     /// Returns the request for a resource of `site`.
