@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import LoopbackServer
 internal import TestSupport
@@ -23,6 +24,8 @@ struct SeveralPlacesTests {
             }
             var configuration = environment.downloader.configuration
             configuration.maximumDataByteCount = 4_000_000
+            configuration.maximumConcurrentTransfers = 32
+            configuration.maximumConcurrentTransfersPerHost = 32
             let store = PartialStore(disk: files, durability: .processCrash, bootID: "boot")
             let downloader = Downloader(
                 configuration: configuration, transport: Engine.preferred.makeTransport(), store: store,
@@ -82,6 +85,30 @@ struct SeveralPlacesTests {
             environment.server.release("/one")
             #expect(await EventLog(of: body).file?.data?.count == Int(Self.content.length))
             #expect(environment.server.requests(at: "/one").count == 1)
+        }
+    }
+
+    @Test func `a volume that does not answer holds up no download to another one`() async throws {
+        var files = PretendingFileSystem(locks: .working {})
+        let hold = DispatchSemaphore(value: 0)
+        let (count, waiting) = (16, Counter())
+        files.refusal = { path, purpose in
+            guard purpose == .new, path.contains("/first/") else { return nil }
+            _ = waiting.enter()
+            hold.wait()
+            return nil
+        }
+        try await with(files) { environment, downloader async throws in
+            for number in 0..<count {
+                environment.server.serve(Resource(Content(seed: 62, length: 1000)), at: "/slow\(number)")
+            }
+            environment.server.serve(Resource(Content(seed: 62, length: 1000)), at: "/fast")
+            let slow = (0..<count).map { downloader.start(environment.request("/slow\($0)", to: "first/\($0).bin")) }
+            while waiting.count < count { await Task.yield() }
+            #expect(
+                try await downloader.download(environment.request("/fast", to: "second/fast.bin")).byteCount == 1000)
+            for _ in 0..<10 * count { hold.signal() }
+            for download in slow { #expect(try await download.file.byteCount == 1000) }
         }
     }
 

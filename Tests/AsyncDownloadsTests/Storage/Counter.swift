@@ -2,17 +2,20 @@ internal import AsyncDownloads
 
 /// Counts the callers that are inside.
 final class Counter: Sendable {
-    private let count = Mutex(0)
+    private let inside = Mutex(0)
 
     /// Enters, and returns how many are inside now, the caller included.
     func enter() -> Int {
-        count.withLock { count in
+        inside.withLock { count in
             count += 1
             return count
         }
     }
 
+    /// The number of callers that are inside.
+    var count: Int { inside.withLock { $0 } }
+
     func leave() {
-        count.withLock { $0 -= 1 }
+        inside.withLock { $0 -= 1 }
     }
 }
