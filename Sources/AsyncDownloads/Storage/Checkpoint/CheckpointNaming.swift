@@ -1,6 +1,6 @@
 /// The creation of checkpoint files under names that another user may have taken.
 ///
-/// In a directory that several users share, each of them can create something at a known name, and nobody else can
+/// In a shared directory with the sticky bit, any user can create a file at a predictable name, and only its owner can
 /// remove it. A random name is used then, and the next opening finds the checkpoint by listing the directory.
 struct CheckpointNaming {
     let owner: FileOwner

@@ -43,10 +43,10 @@ struct FileOwner: Sendable {
 
     /// Runs `body` with `path`, and again with another path if something that is not this user's file has the first one.
     ///
-    /// In a directory that several users share, each of them can create something at a known name, and nobody else can
-    /// remove it.
+    /// In a shared directory with the sticky bit, any user can create a file at a predictable name, and only its owner
+    /// can remove it.
     ///
-    /// - Parameter other: A path with a random name, which nobody else can know.
+    /// - Parameter other: A path with a random name, which other users cannot predict.
     func unlessOccupied<Value>(
         _ path: String, else other: @autoclosure () -> String, _ body: (String) throws(FileFailure) -> Value
     ) throws(FileFailure) -> Value {

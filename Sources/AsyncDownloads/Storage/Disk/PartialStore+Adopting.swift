@@ -97,7 +97,10 @@ extension PartialStore {
 extension PartialStore {
     /// Writes the checkpoint again that was at the location before `written`, or removes `written`.
     func restoreCheckpoint(of opening: Opening, replacing written: CheckpointFile) {
-        guard let file = opening.opened.file, let former = opening.opened.checkpoint?.checkpoint,
+        // With the bytes of its marks, which the opening has verified.
+        var former = opening.opened.checkpoint?.checkpoint
+        former?.received = opening.opened.finding.received
+        guard let file = opening.opened.file, let former,
             let restored = try? replaceCheckpoint(opening.names, file, at: written.path, by: former)
         else {
             try? disk.remove(written.path)

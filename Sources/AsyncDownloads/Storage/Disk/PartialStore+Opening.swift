@@ -91,7 +91,9 @@ extension PartialStore {
         }
     }
 
-    /// Opens the partial file at `location` on disk, and looks for bytes nowhere else; the file `spared` is not removed, whatever its name is.
+    /// Opens the partial file at `location` on disk, without the bytes of other locations.
+    ///
+    /// - Parameter spared: A file that is not removed, whatever its name is.
     func openFile(
         _ location: PartialLocation, sparing spared: FileInformation? = nil
     ) throws(DownloadError) -> PartialFile {
