@@ -6,21 +6,9 @@
 /// ``DownloadRequest/account``. Only bodies with a strong validator are kept, because no others can be continued. One
 /// store may serve several downloaders; all members may be used from any thread.
 public final class PartialBodyStore: Sendable {
-    /// The properties that bodies of the same resource have in common.
-    struct Key: Hashable, Sendable {
-        private let identity: ResourceIdentity
-        /// The secret headers, which distinguish users if there is no account.
-        private let secretHeaders: HeaderFields
-
-        init(_ location: PartialLocation) {
-            identity = ResourceIdentity(location.request)
-            secretHeaders = identity.account == nil ? location.secretHeaders : [:]
-        }
-    }
-
     /// A body that was released from memory.
     struct Release: Sendable {
-        let key: Key
+        let key: SharingKey
         let byteCount: Int
         /// Whether the bytes were moved to disk; otherwise, they were discarded.
         let isOnDisk: Bool
@@ -38,16 +26,16 @@ public final class PartialBodyStore: Sendable {
     }
 
     private struct State {
-        var entries: [Key: Entry] = [:]
+        var entries: [SharingKey: Entry] = [:]
         /// The keys of the entries that no thread moves, in the order in which the bodies were stored.
-        var order = Heap<Key, UInt64>()
+        var order = Heap<SharingKey, UInt64>()
         var byteCount = 0
         /// The part of ``byteCount`` that no thread moves.
         var restingByteCount = 0
         var lastNumber: UInt64 = 0
 
-        mutating func insert(_ body: MemoryBody, at location: PartialLocation) -> Key {
-            let key = Key(location)
+        mutating func insert(_ body: MemoryBody, at location: PartialLocation) -> SharingKey {
+            let key = location.sharingKey
             remove(key)
             lastNumber += 1
             entries[key] = Entry(body: body, location: location.onDisk, number: lastNumber)
@@ -58,8 +46,8 @@ public final class PartialBodyStore: Sendable {
         }
 
         /// Returns the keys and the numbers of the oldest bodies beyond `limit`, which the caller moves.
-        mutating func startMoving(beyond limit: Int) -> [(key: Key, number: UInt64)] {
-            var moving: [(Key, UInt64)] = []
+        mutating func startMoving(beyond limit: Int) -> [(key: SharingKey, number: UInt64)] {
+            var moving: [(SharingKey, UInt64)] = []
             while restingByteCount > limit, let (key, number) = order.first {
                 order[key] = nil
                 entries[key]?.isMoving = true
@@ -70,7 +58,7 @@ public final class PartialBodyStore: Sendable {
         }
 
         @discardableResult
-        mutating func remove(_ key: Key) -> Entry? {
+        mutating func remove(_ key: SharingKey) -> Entry? {
             guard let entry = entries.removeValue(forKey: key) else { return nil }
             order[key] = nil
             byteCount -= entry.body.byteCount
@@ -93,7 +81,7 @@ public final class PartialBodyStore: Sendable {
 
     private let state = Mutex(State())
     /// The bodies that are being moved to disk, each by one thread at a time.
-    private let moves = KeyedLock<Key>()
+    private let moves = KeyedLock<SharingKey>()
     /// The bodies on disk.
     let spilled: SpilledBodies
 
@@ -147,13 +135,13 @@ public final class PartialBodyStore: Sendable {
 
     /// Returns whether a body of the same resource is in memory.
     func holds(_ location: PartialLocation) -> Bool {
-        let key = Key(location)
+        let key = location.sharingKey
         return state.withLock { $0.entries[key] != nil }
     }
 
     /// Removes and returns the body of the same resource if it has more than `count` bytes.
     func take(_ location: PartialLocation, ifMoreThan count: Int64 = -1) -> MemoryBody? {
-        let key = Key(location)
+        let key = location.sharingKey
         let taken = state.withLock { state in
             (state.entries[key]?.body.received.count ?? -1) > count ? state.remove(key) : nil
         }
@@ -179,7 +167,7 @@ public final class PartialBodyStore: Sendable {
     /// Moves a body to disk, or discards it if it can't be written there.
     ///
     /// - Returns: Whether it is on disk; nil if it was taken before it was there.
-    private func move(_ key: Key, _ number: UInt64, to store: PartialStore) -> Bool? {
+    private func move(_ key: SharingKey, _ number: UInt64, to store: PartialStore) -> Bool? {
         // The body may have been taken and stored again while an earlier one of the same resource is written.
         moves.withLock(key) {
             guard let entry = state.withLock({ $0.entries[key] }), entry.number == number else { return nil }

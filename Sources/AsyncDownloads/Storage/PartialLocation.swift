@@ -62,26 +62,8 @@ package struct RequestRecord: Sendable, Hashable {
         self.account = account
     }
 
-    /// The key of the resource: its identity if it has one, otherwise its URL.
-    package var resource: String { Self.resource(url: url, identity: identity) }
-
-    package static func resource(url: String, identity: String?) -> String {
-        // A URL cannot contain a space, so an identity is never confused with a URL.
-        identity.map { "named \($0)" } ?? url
-    }
-}
-
-/// The properties by which the bytes of two requests belong to one resource and one user, compared by their bytes.
-struct ResourceIdentity: Sendable, Hashable {
-    let resource: ByteText
-    let headers: [[ByteText]]
-    let account: ByteText?
-
-    init(_ request: RequestRecord) {
-        resource = ByteText(request.resource)
-        headers = request.headers.map { $0.map(ByteText.init) }
-        account = request.account.map(ByteText.init)
-    }
+    /// The key by which the bytes of this request are found again.
+    var key: ResourceKey { ResourceKey(url: url, identity: identity, headers: headers, account: account) }
 }
 
 /// The result of opening a partial.
@@ -113,6 +95,9 @@ package struct UnfinishedPartial: Sendable, Hashable {
 }
 
 extension PartialLocation {
+    /// The key of the requests that may continue from the bytes.
+    var sharingKey: SharingKey { SharingKey(request.key, secretHeaders: secretHeaders) }
+
     /// The same location, with the bytes on disk.
     var onDisk: Self {
         var location = self

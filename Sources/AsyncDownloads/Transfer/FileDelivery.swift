@@ -232,7 +232,7 @@ struct FileDelivery {
                 isCallers: representation.suggestedName == nil, below: request.confiningDirectory(of: url))
         }
         let (destinations, digest) = (environment.destinations, digest)
-        return PlacementTarget(place, resource: key.resource, names: environment.names) { path in
+        return PlacementTarget(place, resource: key.sharingKey.resource, names: environment.names) { path in
             destinations.isFree(path, for: digest)
         }
     }

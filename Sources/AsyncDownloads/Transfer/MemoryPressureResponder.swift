@@ -72,7 +72,7 @@ final class MemoryPressureResponder: Sendable {
         let transfers = registry.transfers
         if !released.isEmpty {
             // A queued transfer has not looked for bytes yet.
-            let active = Dictionary(grouping: transfers.filter(\.isActive)) { PartialBodyStore.Key($0.locationOfBytes) }
+            let active = Dictionary(grouping: transfers.filter(\.isActive)) { $0.locationOfBytes.sharingKey }
             for release in released {
                 for transfer in active[release.key] ?? [] { transfer.emitReleased(release) }
             }

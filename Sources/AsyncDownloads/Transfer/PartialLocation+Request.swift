@@ -31,7 +31,7 @@ extension PartialLocation {
         let directory = place?.directory ?? (isInMemory ? nil : partialsDirectory?.filePath) ?? home
         let record = RequestRecord(
             url: key.url,
-            headers: key.headers.map { [$0.name, $0.value] },
+            headers: key.headerPairs,
             hasSecretHeaders: !key.secretHeaders.isEmpty,
             destination: request.destination.record(relativeTo: directory, containers),
             choosesName: request.destination.choosesName,

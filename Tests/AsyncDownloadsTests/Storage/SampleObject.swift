@@ -40,6 +40,13 @@ extension PartialLocation {
     }
 }
 
+extension ResourceKey: ExpressibleByStringInterpolation {
+    /// Creates the key of a resource of this identity.
+    public init(stringLiteral identity: String) {
+        self.init(url: "", identity: identity, headers: [], account: nil)
+    }
+}
+
 extension PartialFile {
     /// Writes the object's bytes in `range`.
     func write(_ object: SampleObject, _ range: Range<Int64>) throws(DownloadError) {

@@ -144,11 +144,8 @@ package struct BackgroundResource: Sendable, Hashable, Codable {
         self.account = account
     }
 
-    /// Returns whether both are the same resource, whatever the settings of their transfer.
-    func isSame(as other: Self) -> Bool {
-        (identity ?? url) == (other.identity ?? other.url) && (identity == nil) == (other.identity == nil)
-            && headers == other.headers && account == other.account
-    }
+    /// The key of the resource, which does not depend on the settings of its transfer.
+    var key: ResourceKey { ResourceKey(url: url, identity: identity, headers: headers, account: account) }
 }
 
 /// One destination of a download as the journal records it.

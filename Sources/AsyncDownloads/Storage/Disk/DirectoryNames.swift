@@ -128,12 +128,12 @@ package final class DirectoryNames: Sendable {
     }
 
     /// Returns the paths of other resources that equal `path` except for their spelling, including `path` itself.
-    func others(than resource: String, at path: String) -> [String] {
+    func others(than resource: ResourceKey?, at path: String) -> [String] {
         others(than: resource, at: Spelling(of: path))
     }
 
     /// Returns the paths with this spelling that were given to other resources.
-    func others(than resource: String, at spelling: Spelling) -> [String] {
+    func others(than resource: ResourceKey?, at spelling: Spelling) -> [String] {
         state.withLock { $0.given[spelling]?.paths(ofOthersThan: resource.hashValue) ?? [] }
     }
 
@@ -144,12 +144,12 @@ package final class DirectoryNames: Sendable {
     }
 
     /// Records that the resource's file has the path, or is about to get it.
-    func give(_ path: String, to resource: String) {
+    func give(_ path: String, to resource: ResourceKey?) {
         give(path, Spelling(of: path), to: resource)
     }
 
     /// Records that the resource's file has the path, which has this spelling.
-    func give(_ path: String, _ spelling: Spelling, to resource: String) {
+    func give(_ path: String, _ spelling: Spelling, to resource: ResourceKey?) {
         state.withLock { state in
             if state.given[spelling] == nil { state.order.append(spelling) }
             state.given[spelling, default: Given()].give(path, to: resource.hashValue)
@@ -162,7 +162,7 @@ package final class DirectoryNames: Sendable {
     }
 
     /// Removes the record that the resource's file has the path.
-    func withdraw(_ path: String, from resource: String) {
+    func withdraw(_ path: String, from resource: ResourceKey?) {
         let spelling = Spelling(of: path)
         state.withLock { $0.given[spelling]?.withdraw(path, from: resource.hashValue) }
     }

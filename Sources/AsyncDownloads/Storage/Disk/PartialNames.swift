@@ -250,16 +250,7 @@ extension PartialNames {
             // No text contains this byte, so adjacent texts cannot be confused with others of the same concatenation.
             hash = (hash ^ 0xFF) &* 0x100_0000_01B3
         }
-        let request = location.request
-        add("\(Checkpoint.format)")
-        add("\(user)")
-        add(location.baseName)
-        add(request.resource)
-        if let account = request.account {
-            add("account")
-            add(account)
-        }
-        for text in request.headers.joined() { add(text) }
+        for text in ["\(Checkpoint.format)", "\(user)", location.baseName] + location.request.key.texts { add(text) }
         return hexadecimal(hash)
     }
 }

@@ -132,9 +132,9 @@ struct PartialOpener {
 
     /// Returns the reason why the checkpoint does not belong to this request, or nil if it does.
     private func mismatch(with record: Checkpoint) -> RestartReason? {
-        guard record.baseName == location.baseName,
-            ResourceIdentity(record.request) == ResourceIdentity(location.request)
-        else { return .checkpointMismatch }
+        guard record.baseName == location.baseName, record.request.key == location.request.key else {
+            return .checkpointMismatch
+        }
         if let expected = location.request.checksum, let recorded = record.request.checksum, expected != recorded {
             return .checksumMismatch
         }

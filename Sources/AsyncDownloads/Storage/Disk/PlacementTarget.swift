@@ -15,15 +15,15 @@ package struct PlacementTarget: Sendable {
     }
 
     package var place: Place
-    /// The key of the resource.
-    package var resource: String
+    /// The key of the resource; nil for a file that belongs to none.
+    var resource: ResourceKey?
     /// The names that this process has used in directories.
     package var names: DirectoryNames
     /// Returns whether no request of another resource names the path.
     package var isFree: @Sendable (String) -> Bool
 
-    package init(
-        _ place: Place, resource: String, names: DirectoryNames, isFree: @escaping @Sendable (String) -> Bool
+    init(
+        _ place: Place, resource: ResourceKey?, names: DirectoryNames, isFree: @escaping @Sendable (String) -> Bool
     ) {
         self.place = place
         self.resource = resource
@@ -33,7 +33,7 @@ package struct PlacementTarget: Sendable {
 
     /// Creates a target at exactly `path`, regardless of other files that this process places.
     package init(path: String) {
-        self.init(.path(path, below: nil), resource: "", names: DirectoryNames(), isFree: { _ in true })
+        self.init(.path(path, below: nil), resource: nil, names: DirectoryNames(), isFree: { _ in true })
     }
 }
 

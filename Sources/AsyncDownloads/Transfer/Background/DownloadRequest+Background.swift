@@ -14,7 +14,7 @@ extension DownloadRequest.Destination {
 extension BackgroundResource {
     init(_ request: DownloadRequest, _ key: TransferKey, maximumRetryCount: Int) {
         self.init(
-            url: key.url, headers: key.headers.map { [$0.name, $0.value] }, identity: key.identity,
+            url: key.url, headers: key.headerPairs, identity: key.identity,
             account: key.account)
         priorityRank = Int(request.priority.rank)
         expectedByteCount = request.background.expectedByteCount

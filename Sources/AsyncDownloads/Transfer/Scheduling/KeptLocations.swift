@@ -5,9 +5,9 @@
 /// canceled file, nor a request for another file.
 final class KeptLocations: Sendable {
     private struct State {
-        var locations: [PartialBodyStore.Key: PartialLocation] = [:]
+        var locations: [SharingKey: PartialLocation] = [:]
         /// The keys of ``locations``, in the order in which they were last recorded.
-        var order = Heap<PartialBodyStore.Key, UInt64>()
+        var order = Heap<SharingKey, UInt64>()
         var lastNumber: UInt64 = 0
     }
 
@@ -18,7 +18,7 @@ final class KeptLocations: Sendable {
     /// Records that bytes are at `location`; a body in memory or one that had to leave it is found without a record.
     func insert(_ location: PartialLocation?) {
         guard let location, !location.isSpilled else { return }
-        let key = PartialBodyStore.Key(location)
+        let key = location.sharingKey
         state.withLock { state in
             state.lastNumber += 1
             state.locations[key] = location.onDisk
@@ -32,7 +32,7 @@ final class KeptLocations: Sendable {
     func take(_ location: PartialLocation) -> PartialLocation? {
         state.withLock { state in
             guard !state.locations.isEmpty else { return nil }
-            let key = PartialBodyStore.Key(location)
+            let key = location.sharingKey
             state.order[key] = nil
             return state.locations.removeValue(forKey: key)
         }

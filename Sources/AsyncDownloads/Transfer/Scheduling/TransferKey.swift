@@ -1,9 +1,6 @@
 internal import Foundation
 
-/// A value that is equal for requests of the same resource, which can share one transfer.
-///
-/// It consists of the URL without its fragment, or the identity that the caller has set; the public headers; and the
-/// account or the secret headers.
+/// A request in normal form; two values are equal if the requests can share one transfer (``SharingKey``).
 struct TransferKey: Sendable, Hashable {
     /// The URL in normal form (RFC 9110, 4.2.3).
     ///
@@ -55,24 +52,21 @@ extension TransferKey {
             url: request.url, headers: request.callerHeaders, identity: request.identity, account: request.account)
     }
 
+    /// The public headers as a checkpoint records them: name and value pairs.
+    var headerPairs: [[String]] { headers.map { [$0.name, $0.value] } }
+
+    /// The key of the resource for this user.
+    var sharingKey: SharingKey {
+        let resource = ResourceKey(url: url, identity: identity, headers: headerPairs, account: account)
+        return SharingKey(resource, secretHeaders: secretHeaders)
+    }
+
     /// The digest of the key, which stands for it in the tables of the downloader.
-    var digest: HashDigest { HashDigest(self) }
+    var digest: HashDigest { HashDigest(sharingKey) }
 
-    /// The identity of the resource if the caller has set one, otherwise its URL.
-    var resource: String { RequestRecord.resource(url: url, identity: identity) }
+    static func == (left: Self, right: Self) -> Bool { left.sharingKey == right.sharingKey }
 
-    static func == (left: Self, right: Self) -> Bool {
-        ByteText(left.resource) == ByteText(right.resource) && left.headers == right.headers
-            && left.account.map(ByteText.init) == right.account.map(ByteText.init)
-            && (left.account != nil || left.secretHeaders == right.secretHeaders)
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(ByteText(resource))
-        hasher.combine(headers)
-        hasher.combine(account.map(ByteText.init))
-        if account == nil { hasher.combine(secretHeaders) }
-    }
+    func hash(into hasher: inout Hasher) { hasher.combine(sharingKey) }
 }
 
 extension DownloadRequest {

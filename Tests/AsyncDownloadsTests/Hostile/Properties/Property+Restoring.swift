@@ -45,7 +45,7 @@ extension Property {
             }
             let open = try store.open(unfinished.location)
             try? open.begin(Representation(finalURL: "http://a.example/", length: 0))
-            let target = PlacementTarget(place, resource: "", names: DirectoryNames(), isFree: { _ in true })
+            let target = PlacementTarget(place, resource: nil, names: DirectoryNames(), isFree: { _ in true })
             _ = open.place(at: [target], length: 0)
             open.discard()
         }

@@ -82,10 +82,61 @@ struct TransferKeyTests {
         }
     }
 
+    /// The registry, the bodies in memory, the files of unfinished downloads, and the journal of a background session.
+    @Test(arguments: [
+        ("equal", DownloadRequest(from: "https://a.example/x"), DownloadRequest(from: "https://a.example/x#y"), true),
+        ("URL", DownloadRequest(from: "https://a.example/x"), DownloadRequest(from: "https://a.example/y"), false),
+        ("header name", .sample(["Accept": "x"]), .sample(["accept": "x"]), true),
+        ("order of headers", .sample(["A": "x", "B": "y"]), .sample(["b": "y", "a": "x"]), true),
+        ("header value", .sample(["A": "\u{E9}"]), .sample(["A": "e\u{301}"]), false),
+        ("boundary of headers", .sample(["A": "b", "C": "d"]), .sample(["A": "bC", "": "d"]), false),
+        ("identity", .sample(identity: "\u{E9}"), .sample(identity: "e\u{301}"), false),
+        ("identity and URL", .sample(identity: "https://a.example/x"), .sample(), false),
+        ("account", .sample(account: "\u{E9}"), .sample(account: "e\u{301}"), false),
+        ("no account", .sample(account: ""), .sample(), false),
+        ("account and header", .sample(account: "a"), .sample(["account": "a"]), false),
+    ])
+    func `rule 51: all tables agree about what one resource is`(
+        _ name: String, _ left: DownloadRequest, _ right: DownloadRequest, isSame: Bool
+    ) {
+        let keys = [left, right].map { TransferKey($0) }
+        #expect((keys[0].digest == keys[1].digest) == isSame, "the registry")
+        let locations = zip([left, right], keys).map { request, key in
+            PartialLocation(
+                request, key: key, partialsDirectory: URL(fileURLWithPath: "/partials"),
+                spillDirectory: URL(fileURLWithPath: "/spilled"), containers: nil)
+        }
+        #expect((locations[0].sharingKey == locations[1].sharingKey) == isSame, "bodies in memory")
+        #expect((locations[0].request.key == locations[1].request.key) == isSame, "the checkpoint")
+        let names = locations.map { location in
+            var location = location
+            location.baseName = "name"
+            return PartialNames(location, user: 1)
+        }
+        #expect((names[0] == names[1]) == isSame, "names of files")
+        let resources = zip([left, right], keys).map { BackgroundResource($0, $1, maximumRetryCount: 1) }
+        #expect((resources[0].key == resources[1].key) == isSame, "the journal")
+    }
+
     @Test
     func `a URL relative to another one is resolved`() throws {
         let base = try #require(URL(string: "https://a.example/x/"))
         let url = try #require(URL(string: "../y", relativeTo: base))
         #expect(TransferKey(url: url, headers: [:]).url == TransferKey.normalForm(of: url))
+    }
+}
+
+extension DownloadRequest {
+    fileprivate init(from text: String) {
+        self.init(from: URL(string: text) ?? URL(fileURLWithPath: "/"))
+    }
+
+    fileprivate static func sample(
+        _ headers: HeaderFields = [:], identity: String? = nil, account: String? = nil
+    ) -> Self {
+        var request = DownloadRequest(from: "https://a.example/x")
+        (request.headers, request.nonsecretHeaders) = (headers, headers.declaredNames)
+        (request.identity, request.account) = (identity, account)
+        return request
     }
 }
