@@ -30,7 +30,7 @@ struct LifecycleFixture: Sendable {
         downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
     }
 
-    /// - Parameter placesInGroups: Whether files are in memory until they are placed in groups (``PlacementGroups``).
+    /// - Parameter placesInGroups: Whether files are in memory until they are placed with shared syncs (``SyncQueue``).
     static func with(
         placesInGroups: Bool = false, configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ body: (LifecycleFixture) async throws -> Void

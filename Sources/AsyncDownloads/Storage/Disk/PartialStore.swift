@@ -18,8 +18,7 @@ package struct PartialStore: Sendable {
     package var bodies: PartialBodyStore?
     /// The absolute path of the directory for bodies that have to leave memory.
     package var spillDirectory = ""
-    private let directorySyncs = SharedSyncs()
-    let placementGroups = PlacementGroups()
+    let syncs: SyncQueue
 
     /// Creates a store that uses the operating system's files.
     package init(durability: Durability = .powerLoss, bufferedLength: Int64 = PartialFile.bufferedLength) {
@@ -36,6 +35,7 @@ package struct PartialStore: Sendable {
         self.durability = durability
         self.bootID = bootID
         self.bufferedLength = bufferedLength
+        syncs = SyncQueue(disk: disk)
     }
 
     /// Returns the error of placing a file at `path` if something exists there that a file must not replace.
@@ -78,25 +78,19 @@ package struct PartialStore: Sendable {
         volume == .other ? nil : bootID.map { "\($0)/\(device)" }
     }
 
-    /// Syncs a directory; one sync serves all downloads that end at the same time.
-    func synchronizeDirectory(_ directory: String) throws(FileFailure) {
-        try directorySyncs.synchronize(directory) { () throws(FileFailure) in
-            try disk.synchronizeDirectory(directory)
-        }
-    }
-
     /// Syncs a directory after irreversible changes of names, waiting some seconds for a descriptor if necessary.
     ///
-    /// Descriptors become available when other downloads of this process end.
+    /// One sync serves all downloads that end at the same time. Descriptors become available when other downloads of
+    /// this process end.
     func synchronizeDirectoryRetrying(_ directory: String) throws(FileFailure) {
         for attempt in 0..<12 {
             do {
-                return try synchronizeDirectory(directory)
+                return try syncs.synchronizeDirectory(directory)
             } catch let error where error.kind == .tooManyOpenFiles {
                 Thread.sleep(forTimeInterval: 0.001 * Double(1 << attempt))
             }
         }
-        try synchronizeDirectory(directory)
+        try syncs.synchronizeDirectory(directory)
     }
 
     /// Creates a directory and the missing directories above it.

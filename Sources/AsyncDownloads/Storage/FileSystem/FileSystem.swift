@@ -34,10 +34,12 @@ package protocol FileSystem: Sendable {
     /// Makes the file's bytes, and the metadata needed to read them, durable against a loss of power.
     func synchronize(_ file: OpenFile) throws(FileFailure)
 
-    /// Makes several files durable as ``synchronize(_:)-(OpenFile)`` does, and returns the failure of each one, or nil.
-    ///
-    /// On a volume of the kind ``VolumeKind/diskWithSharedSyncs``, this takes about as long as for one file.
-    func synchronize(_ files: [OpenFile]) -> [FileFailure?]
+    /// Begins to make the file durable without waiting for the drive; ``synchronize(_:)`` completes it.
+    func startSynchronizing(_ file: OpenFile) throws(FileFailure)
+
+    /// Whether a ``synchronize(_:)`` that succeeds makes every file durable for which ``startSynchronizing(_:)`` has
+    /// succeeded before.
+    var flushesAllFilesTogether: Bool { get }
 
     /// Throws the errors of earlier writes that the file system would report on closing the file, and keeps it open.
     ///
@@ -92,18 +94,10 @@ extension FileSystem {
     /// Does nothing, which suits a file system that reports all errors of a write at once.
     package func checkWrites(to file: OpenFile) throws(FileFailure) {}
 
-    /// Syncs one file after the other.
-    package func synchronize(_ files: [OpenFile]) -> [FileFailure?] { files.map(failureOfSync) }
+    /// Does nothing, which suits a file system where each sync takes as long as it would alone.
+    package func startSynchronizing(_ file: OpenFile) throws(FileFailure) {}
 
-    /// Syncs the file, and returns the failure.
-    func failureOfSync(_ file: OpenFile) -> FileFailure? {
-        do {
-            try synchronize(file)
-            return nil
-        } catch {
-            return error
-        }
-    }
+    package var flushesAllFilesTogether: Bool { false }
 }
 
 /// The purpose for which a file is opened: `reading` permits reading only, the others permit writing as well.

@@ -28,17 +28,12 @@ extension POSIXFileSystem {
         }
     }
 
-    package func synchronize(_ files: [OpenFile]) -> [FileFailure?] {
-        // fsync(2) leaves the bytes in the drive's cache, which is then written with any one of the files.
-        SharedFlush(flush: failureOfSync) { file in
-            do throws(FileFailure) {
-                _ = try call("sync", file.name) { fsync(file.number) }
-                return nil
-            } catch {
-                return error
-            }
-        }.failures(of: files)
+    /// Writes the file's bytes to the drive's cache, which F_FULLFSYNC then writes with any one of the files.
+    package func startSynchronizing(_ file: OpenFile) throws(FileFailure) {
+        _ = try call("sync", file.name) { fsync(file.number) }
     }
+
+    package var flushesAllFilesTogether: Bool { true }
 
     package func checkWrites(to file: OpenFile) throws(FileFailure) {
         var status = statfs()

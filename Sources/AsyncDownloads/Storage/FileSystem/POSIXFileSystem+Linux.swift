@@ -28,25 +28,18 @@ extension POSIXFileSystem {
         _ = try call("sync", file.name) { fsync(file.number) }
     }
 
-    package func synchronize(_ files: [OpenFile]) -> [FileFailure?] {
-        // The first sync then writes the metadata of all files with one commit of the journal, so that the others find
-        // theirs written.
-        let failures = files.map(startWriting)
-        return zip(files, failures).map { file, failure in failure ?? failureOfSync(file) }
-    }
-
-    /// Begins to write the file's bytes to the disk without waiting, and returns the failure.
+    /// Begins to write the file's bytes to the disk.
     ///
-    /// A failure has to be returned, because the sync that follows may find nothing left to write (rule 45).
-    private func startWriting(_ file: OpenFile) -> FileFailure? {
-        guard let startWriting = Self.startWriting else { return nil }
+    /// The first sync of several files then writes the metadata of all with one commit of the journal, so that the
+    /// others find theirs written. A failure has to be thrown, because the sync that follows may find nothing left to
+    /// write (rule 45).
+    package func startSynchronizing(_ file: OpenFile) throws(FileFailure) {
+        guard let startWriting = Self.startWriting else { return }
         do {
             // 2 is SYNC_FILE_RANGE_WRITE, and a length of 0 means the whole file.
             _ = try call("sync", file.name) { startWriting(file.number, 0, 0, 2) }
-            return nil
-        } catch {
+        } catch let error where [ENOSYS, EPERM, EINVAL, ESPIPE].contains(error.errno) {
             // A sandbox or a special file may not allow the call. Whether the bytes can be written is then not known.
-            return [ENOSYS, EPERM, EINVAL, ESPIPE].contains(error.errno) ? nil : error
         }
     }
 

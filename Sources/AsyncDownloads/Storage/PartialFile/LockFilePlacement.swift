@@ -1,9 +1,10 @@
+internal import Dispatch
 internal import struct Foundation.Data
 
-/// The placement of the bytes of a ``PartialFile``, in steps.
+/// The placement of the bytes of a ``PartialFile`` that are in memory.
 ///
-/// The bytes are written to the lock file, which becomes the file of a target. The steps are called in the order of
-/// their declaration. Syncs are separate steps, because one can serve several placements (``PlacementGroups``).
+/// The bytes are written to the lock file, which becomes the file of a target after it was synced. Then its directory
+/// is synced. ``run(on:ifWanted:_:)`` shares both syncs with other placements of the volume.
 struct LockFilePlacement: Sendable {
     private let partial: PartialFile
     private let bytes: Data
@@ -44,19 +45,27 @@ struct LockFilePlacement: Sendable {
         }
     }
 
-    /// The file to sync before it gets its names, or nil.
+    /// Syncs the file, because a failed write is not reported after the rename (rule 45).
     ///
-    /// Rule 45: a failed write is not reported after the rename. A local disk, which this is, has no errors that it
-    /// reports only when the file is closed.
-    var unsynchronizedFile: OpenFile? { failure == nil && store.synchronizes(file) ? file.handle : nil }
+    /// A local disk, which this is, has no errors that it reports only when the file is closed.
+    mutating func synchronizeFile() {
+        guard failure == nil, store.synchronizes(file) else { return }
+        do throws(FileFailure) { try store.disk.synchronize(file.handle) } catch { fail(error) }
+    }
 
-    /// Records that ``unsynchronizedFile`` was synced, or why it could not be.
-    mutating func synchronized(_ failure: FileFailure?) {
-        if let failure { fail(failure) }
+    /// Places the file at the targets, syncs their directories, and returns the outcomes.
+    consuming func finishAlone() -> [PlacementOutcome] {
+        rename()
+        return finishSynchronizing()
+    }
+
+    private consuming func finishSynchronizing() -> [PlacementOutcome] {
+        if failure == nil { placement.synchronizeDirectories(with: store.synchronizeDirectoryRetrying) }
+        return finish()
     }
 
     /// Places the file at the targets.
-    mutating func rename() {
+    private mutating func rename() {
         guard failure == nil else { return }
         do {
             // The name is not random, so another owner may have it where locks do not work.
@@ -69,11 +78,6 @@ struct LockFilePlacement: Sendable {
         _ = partial.takeAll()
         // Before directories are synced, which needs descriptors.
         partial.lock?.release(removing: !placement.isTaken)
-    }
-
-    /// Syncs the directories of the targets, each with a call of `synchronize`.
-    mutating func synchronizeDirectories(with synchronize: Placement.DirectorySync) {
-        if failure == nil { placement.synchronizeDirectories(with: synchronize) }
     }
 
     /// Whether ``rename()`` may take long: another thread decides about the name, or existing files are compared.
@@ -89,18 +93,13 @@ struct LockFilePlacement: Sendable {
     }
 
     /// Whether ``finish()`` has to write the bytes again, because something has removed the lock file.
-    var isLockFileLost: Bool { failure?.kind == .inUse && partial.isLockFileMissing }
-
-    /// The directory of the target, if it received the file and has to be synced.
-    var unsynchronizedDirectory: String? {
-        failure == nil && store.synchronizes(file) ? partial.names.directory : nil
-    }
+    private var isLockFileLost: Bool { failure?.kind == .inUse && partial.isLockFileMissing }
 
     /// Restores the lock file after ``write()`` instead of placing the file.
     func withdraw() { partial.emptyLockFile(file) }
 
     /// Returns the outcome for each target, after the last step.
-    func finish() -> [PlacementOutcome] {
+    private func finish() -> [PlacementOutcome] {
         guard let failure else { return placement.results.map { result in result.mapError { DownloadError($0) } } }
         if isLockFileLost { return partial.placeMoved(at: targets, length: Int64(bytes.count)) }
         return targets.map { _ in .failure(DownloadError(failure)) }
@@ -110,5 +109,61 @@ struct LockFilePlacement: Sendable {
         self.failure = failure
         partial.emptyLockFile(file)
         if failure.kind == .inUse, !partial.isLockFileMissing { partial.noteFailure(failure) }
+    }
+}
+
+// MARK: - Shared syncs
+
+extension LockFilePlacement {
+    /// Performs all steps without waiting for the disk, with syncs that serve other placements of the volume as well.
+    ///
+    /// - Parameters:
+    ///   - volume: The device number of the volume, which has one directory for all targets.
+    ///   - isWanted: A closure that returns whether the file may still be placed; it is called on any thread.
+    ///   - completion: A closure that is called once, on another thread, with the outcomes; there are none if the file
+    ///     is no longer wanted before it gets its name.
+    func run(
+        on volume: UInt64, ifWanted isWanted: @escaping @Sendable () -> Bool,
+        _ completion: @escaping PlacementCompletion
+    ) {
+        var placement = self
+        placement.write()
+        store.syncs.add(.file(file.handle), in: .volume(volume)) { [placement] failure in
+            placement.synchronized(failure, on: volume, ifWanted: isWanted, completion)
+        }
+    }
+
+    /// Gives the synced file its name, unless that would keep the placements of others waiting.
+    private func synchronized(
+        _ failure: FileFailure?, on volume: UInt64, ifWanted isWanted: () -> Bool,
+        _ completion: @escaping PlacementCompletion
+    ) {
+        var placement = self
+        if let failure, placement.failure == nil { placement.fail(failure) }
+        guard isWanted() else {
+            placement.withdraw()
+            return completion([])
+        }
+        if placement.mayNamingTakeLong {
+            return DispatchQueue.runBlocking { [placement] in completion(placement.finishAlone()) }
+        }
+        placement.rename()
+        store.syncs.add(.directory(partial.names.directory), in: .volume(volume)) { [placement] failure in
+            placement.synchronizedDirectory(failure, completion)
+        }
+    }
+
+    /// Reports the outcomes after the sync of the directory.
+    private func synchronizedDirectory(_ failure: FileFailure?, _ completion: @escaping PlacementCompletion) {
+        var placement = self
+        if self.failure == nil, failure?.kind == .tooManyOpenFiles {
+            // It can be opened as soon as other files are closed.
+            DispatchQueue.runBlocking { [placement] in completion(placement.finishSynchronizing()) }
+        } else if isLockFileLost {
+            DispatchQueue.runBlocking { [placement] in completion(placement.finish()) }
+        } else {
+            placement.placement.synchronizeDirectories { _ throws(FileFailure) in if let failure { throw failure } }
+            completion(placement.finish())
+        }
     }
 }

@@ -26,14 +26,12 @@ extension PartialFile {
                 return placeFile(at: targets, length: length, ifWanted: isWanted)
             }
             placement.write()
-            if let file = placement.unsynchronizedFile { placement.synchronized(store.disk.failureOfSync(file)) }
+            placement.synchronizeFile()
             guard isWanted() else {
                 placement.withdraw()
                 return []
             }
-            placement.rename()
-            placement.synchronizeDirectories(with: store.synchronizeDirectoryRetrying)
-            return placement.finish()
+            return placement.finishAlone()
         } catch {
             return targets.map { _ in .failure(error) }
         }
@@ -55,7 +53,7 @@ extension PartialFile {
         case .lockedMemory where !store.synchronizes: return place(at: targets, length: length, ifWanted: isWanted)
         case .lockedMemory:
             if mayShareSyncs(targets), let placement = try? lockFilePlacement(targets, length), let volume {
-                store.placementGroups.add(placement, on: volume, ifWanted: isWanted, completion)
+                placement.run(on: volume, ifWanted: isWanted, completion)
                 return nil
             }
         case .memory: break

@@ -21,17 +21,19 @@ internal import Testing
         try result.get()
     }
 
-    @Test func `a file that cannot be synced doesn't keep others from being synced`() throws {
+    @Test func `rule 45: a sync that is started and then completed reports a failure of either step`() throws {
         let files = POSIXFileSystem()
-        let opened = try ["a", "b", "c"].map { name throws(FileFailure) in try files.open(path(name), .new) }
-        for file in opened { try write(1000, at: 0, to: file, files) }
+        let opened = try files.open(path("a"), .new)
+        defer { files.close(opened) }
+        try write(1000, at: 0, to: opened, files)
+        try files.startSynchronizing(opened)
+        try files.synchronize(opened)
         // No descriptor of this process has such a number.
         let closed = OpenFile(number: .max, name: "closed")
-        let failures = files.synchronize([opened[0], closed, opened[1], opened[2]])
-        #expect(failures.map { $0 == nil } == [true, false, true, true])
-        #expect(failures[1]?.operation == "sync")
-        #expect(files.synchronize([]).isEmpty)
-        for file in opened { files.close(file) }
+        for sync in [files.startSynchronizing, files.synchronize] as [(OpenFile) throws(FileFailure) -> Void] {
+            let failure = #expect(throws: FileFailure.self) { try sync(closed) }
+            #expect(failure?.operation == "sync")
+        }
     }
 
     @Test func `rule 44: nothing is written beyond the process's limit on file sizes`() throws {

@@ -5,9 +5,9 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-/// Tests of short files that are made durable in groups.
-@Suite("Placements in groups", .endsWhenHung)
-struct PlacementGroupsTests {
+/// Tests of short files that are made durable with shared syncs.
+@Suite("Placements with shared syncs", .endsWhenHung)
+struct LockFilePlacementTests {
     let directory: TemporaryDirectory
     let log = SyncLog()
 
@@ -185,7 +185,7 @@ struct PlacementGroupsTests {
         for (volume, partial) in zip([1, 2] as [UInt64], partials) {
             let target = PlacementTarget(path: partial.destination)
             let placement = try lockFilePlacement(of: partial.partial, at: target)
-            store.placementGroups.add(placement, on: volume, ifWanted: { true }) { placements.add($0[0]) }
+            placement.run(on: volume, ifWanted: { true }) { placements.add($0[0]) }
             if volume == 1 { await log.isBlocked() }
         }
         #expect(try await placements.results(count: 1)[0].get() == partials[1].destination)

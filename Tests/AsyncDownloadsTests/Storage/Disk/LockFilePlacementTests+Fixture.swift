@@ -5,7 +5,7 @@ internal import Testing
 
 @testable import AsyncDownloads
 
-extension PlacementGroupsTests {
+extension LockFilePlacementTests {
     /// A partial that has all its bytes.
     struct FilledPartial: Sendable {
         let partial: PartialFile
