@@ -16,6 +16,8 @@ final class SpilledBodies: Sendable {
         var order = Heap<PartialNames, UInt64>()
         var lastNumber: UInt64 = 0
         var byteCount: Int64 = 0
+        /// The bodies that are about to be removed, unless a transfer opens them before.
+        var excess: Set<PartialNames> = []
         /// The latest date that is certain to have passed, in seconds since 1970, and the time at which it was certain.
         let lastUse: (date: Int64, time: Duration)
 
@@ -49,10 +51,13 @@ final class SpilledBodies: Sendable {
         self.time = time
     }
 
-    /// Records that a transfer uses the body at `location`.
+    /// Records that a transfer uses the body at `location`, whose lock it has.
     func opened(_ location: PartialLocation, in store: PartialStore) {
         let names = store.names(of: location)
-        directories.withLock { $0[ByteText(names.directory)]?.remove(names) }
+        directories.withLock { directories in
+            directories[ByteText(names.directory)]?.remove(names)
+            directories[ByteText(names.directory)]?.excess.remove(names)
+        }
     }
 
     /// Records that the body at `location` was closed, and removes the oldest bodies that exceed the limits.
@@ -64,7 +69,7 @@ final class SpilledBodies: Sendable {
                 let found = list(names.directory, in: store)
                 directories.withLock { $0[directory] = found }
             }
-            let excess = directories.withLock { directories -> [(PartialNames, PartialLocation)] in
+            let excess = directories.withLock { directories -> [(names: PartialNames, location: PartialLocation)] in
                 guard var state = directories[directory] else { return [] }
                 // Moved out, because a change of a copy would copy all of it.
                 directories[directory] = nil
@@ -73,19 +78,25 @@ final class SpilledBodies: Sendable {
                 state.insert(Body(location: location.withoutSecrets, byteCount: byteCount, date: date), names)
                 return removeExcess(from: &state, at: date)
             }
-            for (_, location) in excess {
-                // A body that another process uses is kept.
-                if let partial = try? store.openFile(location) { partial.discard() }
+            for (names, location) in excess {
+                // A body that another owner uses is kept, and one that a transfer has used in the meantime.
+                var opening = try? store.beginOpening(location)
+                let isExcess = directories.withLock { $0[directory]?.excess.remove(names) != nil }
+                if isExcess { opening?.removeFiles(isReplaced: false, on: store.disk) }
+                opening?.release(on: store.disk)
             }
         }
     }
 
-    private func removeExcess(from state: inout Directory, at date: Int64) -> [(PartialNames, PartialLocation)] {
-        var excess: [(PartialNames, PartialLocation)] = []
+    private func removeExcess(
+        from state: inout Directory, at date: Int64
+    ) -> [(names: PartialNames, location: PartialLocation)] {
+        var excess: [(names: PartialNames, location: PartialLocation)] = []
         while let oldest = state.order.first?.key, let body = state.bodies[oldest],
             state.byteCount > byteLimit || body.date < date - age.components.seconds
         {
             state.remove(oldest)
+            state.excess.insert(oldest)
             excess.append((oldest, body.location))
         }
         return excess

@@ -117,6 +117,47 @@ struct BodyMoveTests {
         #expect(small.byteCount == 0)
     }
 
+    @Test func `a body that is used between its choice for removal and the removal is kept`() async throws {
+        let small = PartialBodyStore(byteLimit: 0, diskByteLimit: 1000)
+        let plain = PartialStore(durability: .processCrash).keeping(small, spilledIn: spill)
+        let location = location("a").onDisk
+        let names = plain.names(of: location)
+        small.keep(Self.body(), of: location, on: plain)
+        let hasClosed = DispatchGroup()
+        let isUsed = Mutex(false)
+        var files = PretendingFileSystem(locks: .working {})
+        files.refusal = { path, _ in
+            guard path == names.lock,
+                !isUsed.withLock({ used in
+                    defer { used = true }; return used
+                })
+            else { return nil }
+            do {
+                let partial = try plain.openFile(location)
+                small.spilled.opened(location, in: plain)
+                // Recording the closed body waits for the removal.
+                DispatchQueue(label: "closes").async(group: hasClosed) { partial.close() }
+                while true {
+                    guard let lock = try? PartialLock.acquire(names, on: POSIXFileSystem()) else { continue }
+                    lock.release(removing: false)
+                    return nil
+                }
+            } catch {
+                Issue.record(error)
+                return nil
+            }
+        }
+        let store = PartialStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID())
+            .keeping(small, spilledIn: spill)
+        small.keep(Self.body(), of: self.location("b"), on: store)
+        await withCheckedContinuation { continuation in
+            hasClosed.notify(queue: .global()) { continuation.resume() }
+        }
+        #expect(isUsed.withLock { $0 })
+        // Its record is the newest one now, so that the other body has been removed.
+        #expect(["a", "b"].map { plain.holds(self.location($0)) } == [true, false])
+    }
+
     @Test func `a clock in the future removes no bodies`() throws {
         let time = ManualTimeSource()
         let small = PartialBodyStore(byteLimit: 0, diskByteLimit: 1 << 20, diskAge: .seconds(100), time: time)
