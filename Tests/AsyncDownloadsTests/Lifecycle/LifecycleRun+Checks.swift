@@ -67,7 +67,7 @@ extension LifecycleRun {
         guard let object = transfer.bytes.object else { return check(false, "\(resource): finished without bytes") }
         let finished = active(to: resource)
         for caller in finished { caller.outcome = .finished(object) }
-        let names = finished.isEmpty ? [transfer.firstDestination] : finished.map(\.destination)
+        let names = finished.isEmpty ? [transfer.lastDestination] : finished.map(\.destination)
         for name in Set(names.compactMap(\.self)) {
             check(fixture.holds(object.content, at: name), "\(resource): \(name) is not the object that was fetched")
         }

@@ -175,6 +175,7 @@ final class LifecycleRun {
         let resource = caller.resource
         let wasWanted = isWanted(resource)
         caller.outcome = .canceled
+        transfers[resource].lastDestination = caller.destination
         guard !active(to: resource).isEmpty else {
             let keeps = keepingBytes && policy != .discard
             transfers[resource].continuesWithoutSubscribers = keeps && policy == .finish && wasWanted

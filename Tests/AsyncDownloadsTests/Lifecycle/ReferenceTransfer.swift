@@ -22,8 +22,8 @@ struct ReferenceTransfer {
     var lastKept: Location?
     var isLive = false
     var location = Location.memory
-    /// The destination of the first subscriber, or nil for memory.
-    var firstDestination: String?
+    /// The destination of the subscriber that was detached last, or nil for memory.
+    var lastDestination: String?
     var bytes = Bytes()
     var isDelayed = false
     /// Whether the transfer continues although its last subscriber was canceled.
@@ -46,7 +46,6 @@ struct ReferenceTransfer {
     /// Starts a transfer for its first subscriber.
     mutating func begin(_ destination: String?) {
         isLive = true
-        firstDestination = destination
         location = destination.map { .file($0) } ?? .memory
         bytes = mostKept.flatMap { kept[$0] } ?? Bytes()
         (isDelayed, continuesWithoutSubscribers, isOpened) = (false, false, false)

@@ -102,6 +102,8 @@ extension StateMachineHarness {
 
     mutating func stop(_ intent: TransferStateMachine.Intent) { feed(machine.stop(intent, at: now)) }
 
+    mutating func relocate() { feed(machine.relocate(at: now)) }
+
     /// Reports the head of an exchange; that of the newest one by default.
     mutating func head(_ status: Int, _ fields: HeaderFields = [:], of exchange: ExchangeID? = nil) {
         let head = ResponseHead(status: StatusCode(status), headers: fields)
