@@ -1,19 +1,19 @@
 internal import Dispatch
 
-/// The location of the bytes, which is in memory or at the place of a subscriber that wants a file.
+/// The location of the bytes, which is in memory or at the location of a subscriber that wants a file.
 extension Transfer {
     /// Determines where the bytes are to be when the partial file is opened.
-    func placeBytes(_ state: inout State) {
-        // The bytes of a file are at the place of a subscriber that wants one.
-        if state.location.medium == .memory, let place = fileLocation(state) {
-            state.location = place.of(state.location)
+    func locateBytes(_ state: inout State) {
+        // The bytes of a file are at the location of a subscriber that wants one.
+        if state.location.medium == .memory, let file = fileLocation(state) {
+            state.location = file.withResource(of: state.location)
         }
         guard state.formerLocation == nil, let kept = environment.keptLocations.take(state.location) else { return }
         if state.location.medium == .disk {
             state.formerLocation = kept
         } else {
             // The bytes of a file stay where they are, because they may be too many for memory.
-            state.location = kept.of(state.location)
+            state.location = kept.withResource(of: state.location)
         }
     }
 
@@ -42,7 +42,7 @@ extension Transfer {
         detach(from: directory, error, &state, &decision)
         // The first failure of several leads to the location with the bytes.
         if state.formerLocation == nil { state.formerLocation = state.location }
-        state.location = next.of(state.location)
+        state.location = next.withResource(of: state.location)
         return true
     }
 
@@ -77,23 +77,23 @@ extension Transfer {
     }
 
     private func moveToDisk() {
-        let (partial, place) = withState { ($0.partial, fileLocation($0)?.of($0.location)) }
-        guard let partial, var place else { return updateQuietly { $0.isMovingToDisk = false } }
-        place.secretHeaders = partial.location.secretHeaders
-        let result = Result { () throws(DownloadError) in try partial.move(to: place) }
+        let (partial, location) = withState { ($0.partial, fileLocation($0)?.withResource(of: $0.location)) }
+        guard let partial, var location else { return updateQuietly { $0.isMovingToDisk = false } }
+        location.secretHeaders = partial.location.secretHeaders
+        let result = Result { () throws(DownloadError) in try partial.move(to: location) }
         let allowsGaps = partial.allowsGaps
         update { state, decision in
             state.isMovingToDisk = false
             state.machine.allowsGaps = allowsGaps
             switch result {
-            case .success(true): state.location = place
+            case .success(true): state.location = location
             case .failure(let error) where error.isOfLocation:
                 environment.log.notice("a body stays in memory: \(error)")
-                detach(from: ByteText(place.directory), error, &state, &decision)
+                detach(from: ByteText(location.directory), error, &state, &decision)
                 moveToDiskIfWanted(&state, &decision)
             case .success(false), .failure:
                 // More bytes are there, or another owner: opening the location continues from them, or waits.
-                state.location = place
+                state.location = location
                 decision.actions += state.machine.relocate(at: now)
             }
         }
@@ -108,8 +108,8 @@ extension DownloadError {
 }
 
 extension PartialLocation {
-    /// Returns the location for the request of `other`, to which the bytes belong.
-    fileprivate func of(_ other: PartialLocation) -> Self {
+    /// Returns the location for bytes of the URL and the checksum of `other`.
+    fileprivate func withResource(of other: PartialLocation) -> Self {
         var location = self
         (location.request.url, location.request.checksum) = (other.request.url, other.request.checksum)
         return location

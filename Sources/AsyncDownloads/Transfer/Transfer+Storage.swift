@@ -18,7 +18,7 @@ extension Transfer {
             }
             let (location, former, isDiscarded) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
                 let isDiscarded = state.machine.opensToDiscard
-                if !isDiscarded { placeBytes(&state) }
+                if !isDiscarded { locateBytes(&state) }
                 var location = state.location
                 location.secretHeaders = credentials
                 location.medium = location.isSpilled && !state.subscribers.wantsFile ? .memory : .disk

@@ -7,9 +7,10 @@ extension PartialStore {
     ///
     /// - Parameters:
     ///   - source: The other location, of the same resource.
-    ///   - opening: The opening of `location`; the partial file owns it if there is a result.
+    ///   - opening: The opening of `location`; the partial file owns it if there is a result, and otherwise it describes
+    ///     the same bytes as before.
     /// - Returns: The partial file; nil if nothing is continued. Then the bytes are still at the other location.
-    func adopt(from source: PartialLocation, at location: PartialLocation, _ opening: Opening) -> PartialFile? {
+    func adopt(from source: PartialLocation, at location: PartialLocation, _ opening: inout Opening) -> PartialFile? {
         guard holds(source), var old = try? beginOpening(source) else { return nil }
         if old.opened.hasVoidMarks {
             // Closing it records that the marks are void.
@@ -32,10 +33,10 @@ extension PartialStore {
         next.request.hasSecretHeaders = checkpoint.request.hasSecretHeaders || !location.secretHeaders.isEmpty
         var adopted: Opening?
         do throws(FileFailure) {
-            adopted = try adopt(file, isCopy ? nil : old.names, next, opening)
+            adopted = try adopt(file, isCopy ? nil : old.names, next, &opening)
         } catch let error where error.kind == .crossDevice {
             // Two mounts of one file system have the same device number.
-            adopted = try? adopt(file, nil, next, opening)
+            adopted = try? adopt(file, nil, next, &opening)
         } catch {}
         guard var adopted else { return nil }
         adopted.opened.finding = .bytes(representation, received)
@@ -45,8 +46,8 @@ extension PartialStore {
         } else if let copy = adopted.opened.file, !representation.hasUnverifiedCredentials {
             CredentialLedger.shared.note(location.secretHeaders, for: copy.claim.token)
         }
-        try? old.removeFiles(on: disk)
-        opening.removeFormer(replaced: true, on: disk)
+        old.removeFiles(isReplaced: false, on: disk)
+        opening.removeFiles(isReplaced: true, on: disk)
         return partial(location, adopted)
     }
 
@@ -55,7 +56,7 @@ extension PartialStore {
     /// - Parameter source: The names of the file's location; nil if a copy takes its place.
     /// - Returns: The opening of the new location with its file and its checkpoint.
     private func adopt(
-        _ file: ClaimedFile, _ source: PartialNames?, _ checkpoint: Checkpoint, _ opening: Opening
+        _ file: ClaimedFile, _ source: PartialNames?, _ checkpoint: Checkpoint, _ opening: inout Opening
     ) throws(FileFailure) -> Opening {
         let names = opening.names
         var new = file
@@ -81,10 +82,7 @@ extension PartialStore {
             adopted.opened = PartialOpener.Opened(finding: .nothing, file: new, checkpoint: found)
             return adopted
         } catch {
-            if let written {
-                disk.close(written.handle)
-                restoreCheckpoint(of: opening, replacing: written)
-            }
+            if let written { restoreCheckpoint(of: &opening, replacing: written) }
             if source == nil {
                 disk.close(new.handle)
                 try? disk.remove(names.path(new.claim, .partial))
@@ -95,18 +93,21 @@ extension PartialStore {
 }
 
 extension PartialStore {
-    /// Writes the checkpoint again that was at the location before `written`, or removes `written`.
-    func restoreCheckpoint(of opening: Opening, replacing written: CheckpointFile) {
-        // With the bytes of its marks, which the opening has verified.
-        var former = opening.opened.checkpoint?.checkpoint
-        former?.received = opening.opened.finding.received
-        guard let file = opening.opened.file, let former,
-            let restored = try? replaceCheckpoint(opening.names, file, at: written.path, by: former)
-        else {
-            try? disk.remove(written.path)
-            return
+    /// Replaces `written` by the checkpoint that was at the location before, or removes it.
+    func restoreCheckpoint(of opening: inout Opening, replacing written: CheckpointFile) {
+        disk.close(written.handle)
+        var restored: CheckpointFile?
+        if let former = opening.opened.checkpoint {
+            disk.close(former.handle)
+            // With the bytes of its marks, which the opening has verified.
+            var checkpoint = former.checkpoint
+            checkpoint.received = opening.opened.finding.received
+            if let file = opening.opened.file {
+                restored = try? replaceCheckpoint(opening.names, file, at: written.path, by: checkpoint)
+            }
         }
-        disk.close(restored.handle)
+        opening.opened.checkpoint = restored
+        if restored == nil { try? disk.remove(written.path) }
     }
 }
 

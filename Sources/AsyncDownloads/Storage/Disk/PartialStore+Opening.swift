@@ -10,16 +10,16 @@ extension PartialStore {
     package func open(
         _ location: PartialLocation, continuing former: PartialLocation? = nil
     ) throws(DownloadError) -> PartialFile {
-        let sources = [former, bodies == nil ? nil : location.spilled(to: spillDirectory)].compactMap(\.self)
+        let sources = otherLocations(than: location, former)
         // A body is not written to disk if only its secret headers distinguish it from another user's.
         let isOnDisk = location.medium == .disk || location.mayBeOnDisk && ([location] + sources).contains(where: holds)
         guard isOnDisk else { return PartialFile(bodies?.take(location), store: self, location: location) }
         do {
-            let opening = try beginOpening(location.onDisk)
+            var opening = try beginOpening(location.onDisk)
             if opening.opened.hasVoidMarks { return partial(location.onDisk, opening, medium: .file) }
             var adopted: PartialFile?
-            for source in sources where adopted == nil && names(of: source) != opening.names {
-                adopted = adopt(from: source, at: location.onDisk, opening)
+            for source in sources where adopted == nil {
+                adopted = adopt(from: source, at: location.onDisk, &opening)
             }
             let count = adopted?.finding.received.count ?? opening.opened.finding.received.count
             if let body = bodies?.take(location, ifMoreThan: count) {
@@ -53,8 +53,7 @@ extension PartialStore {
         _ location: PartialLocation, and former: PartialLocation?
     ) throws(DownloadError) -> PartialFile {
         _ = bodies?.take(location)
-        let others = [former, bodies == nil ? nil : location.spilled(to: spillDirectory)].compactMap(\.self)
-        for other in others where names(of: other) != names(of: location) && holds(other) {
+        for other in otherLocations(than: location, former) where holds(other) {
             bodies?.spilled.opened(other, in: self)
             try? openFile(other.onDisk).discard()
         }
@@ -63,6 +62,12 @@ extension PartialStore {
         }
         bodies?.spilled.opened(location, in: self)
         return try openFile(location.onDisk)
+    }
+
+    /// The other locations on disk at which bytes of the resource may be.
+    private func otherLocations(than location: PartialLocation, _ former: PartialLocation?) -> [PartialLocation] {
+        [former, bodies == nil ? nil : location.spilled(to: spillDirectory)].compactMap(\.self)
+            .filter { names(of: $0) != names(of: location) }
     }
 
     /// Opens a new partial file at `location` if nothing of an earlier one may exist; otherwise returns nil.
@@ -113,36 +118,25 @@ extension PartialStore {
         var opened: PartialOpener.Opened
 
         /// Closes the files, and removes the lock file if nothing else is left.
-        func release(on disk: any FileSystem) {
-            if let file = opened.file { disk.close(file.handle) }
-            if let checkpoint = opened.checkpoint { disk.close(checkpoint.handle) }
-            lock.release(removing: opened.checkpoint == nil)
+        mutating func release(on disk: any FileSystem) {
+            let isEmpty = opened.checkpoint == nil
+            closeFiles(on: disk)
+            lock.release(removing: isEmpty)
         }
 
-        /// Removes the file that was at the location before another one, and its checkpoint unless that was replaced.
-        func removeFormer(replaced: Bool, on disk: any FileSystem) {
-            if let checkpoint = opened.checkpoint {
-                if !replaced { try? disk.remove(checkpoint.path) }
-                disk.close(checkpoint.handle)
-            }
-            if let file = opened.file {
-                try? disk.remove(names.path(file.claim, .partial))
-                disk.close(file.handle)
-            }
+        mutating func closeFiles(on disk: any FileSystem) {
+            for handle in [opened.file?.handle, opened.checkpoint?.handle].compactMap(\.self) { disk.close(handle) }
+            (opened.file, opened.checkpoint) = (nil, nil)
         }
 
-        /// Removes the checkpoint, then the file that it describes.
-        mutating func removeFiles(on disk: any FileSystem) throws(FileFailure) {
-            if let checkpoint = opened.checkpoint {
-                try disk.remove(checkpoint.path)
-                disk.close(checkpoint.handle)
-                opened.checkpoint = nil
+        /// Removes the checkpoint, unless that of other bytes has replaced it, and then the file that it describes.
+        mutating func removeFiles(isReplaced: Bool, on disk: any FileSystem) {
+            if let checkpoint = opened.checkpoint, !isReplaced {
+                // A checkpoint that stays keeps its file.
+                guard (try? disk.remove(checkpoint.path)) != nil else { return }
             }
-            if let file = opened.file {
-                try disk.remove(names.path(file.claim, .partial))
-                disk.close(file.handle)
-                opened.file = nil
-            }
+            if let file = opened.file { try? disk.remove(names.path(file.claim, .partial)) }
+            closeFiles(on: disk)
         }
     }
 

@@ -75,7 +75,7 @@ extension PartialFile {
         guard isInMemory, withState({ !$0.isClosed }) else { return true }
         do {
             let location = location.onDisk
-            let opening = try store.beginOpening(location)
+            var opening = try store.beginOpening(location)
             if opening.opened.hasVoidMarks {
                 // Closing it records that the marks are void.
                 store.partial(location, opening, medium: .file).close()
@@ -88,7 +88,7 @@ extension PartialFile {
             {
                 return false
             }
-            while try !move(to: opening, at: location) {}
+            while try !move(to: &opening, at: location) {}
             hasMoved = true
             claim()
             return true
@@ -101,10 +101,10 @@ extension PartialFile {
     ///
     /// - Returns: Whether the bytes moved; false if another representation has begun meanwhile.
     private func move(
-        to opening: PartialStore.Opening, at location: PartialLocation
+        to opening: inout PartialStore.Opening, at location: PartialLocation
     ) throws(FileFailure) -> Bool {
         let last = withState { $0 }
-        guard let body = last.body else { return try occupy(opening, at: location) }
+        guard let body = last.body else { return try occupy(&opening, at: location) }
         let file = try makeFile(with: body, opening.names, opening.lock)
         var written: CheckpointFile?
         do throws(FileFailure) {
@@ -131,19 +131,20 @@ extension PartialFile {
                 return true
             }
             if hasMoved {
-                opening.removeFormer(replaced: written != nil, on: store.disk)
+                removeFormerFiles(&opening, isReplaced: written != nil)
                 return true
             }
         } catch {
-            undo(file, written, opening)
+            undo(file, written, &opening)
             throw error
         }
-        undo(file, written, opening)
+        undo(file, written, &opening)
         return false
     }
 
     /// Uses the location for bytes that are still to come.
-    private func occupy(_ opening: PartialStore.Opening, at location: PartialLocation) throws(FileFailure) -> Bool {
+    private func occupy(_ opening: inout PartialStore.Opening, at location: PartialLocation) throws(FileFailure) -> Bool
+    {
         let hasMoved = try withState { state throws(FileFailure) in
             if state.isClosed { throw state.notBegun }
             guard state.body == nil else { return false }
@@ -153,15 +154,18 @@ extension PartialFile {
             }
             return true
         }
-        if hasMoved { opening.removeFormer(replaced: false, on: store.disk) }
+        if hasMoved { removeFormerFiles(&opening, isReplaced: false) }
         return hasMoved
     }
 
-    private func undo(_ file: ClaimedFile, _ written: CheckpointFile?, _ opening: PartialStore.Opening) {
-        if let written {
-            store.disk.close(written.handle)
-            store.restoreCheckpoint(of: opening, replacing: written)
-        }
+    /// Removes what was at the location before the bytes moved there.
+    private func removeFormerFiles(_ opening: inout PartialStore.Opening, isReplaced: Bool) {
+        opening.removeFiles(isReplaced: isReplaced, on: store.disk)
+        opening.closeFiles(on: store.disk)
+    }
+
+    private func undo(_ file: ClaimedFile, _ written: CheckpointFile?, _ opening: inout PartialStore.Opening) {
+        if let written { store.restoreCheckpoint(of: &opening, replacing: written) }
         remove(file, opening.names)
     }
 

@@ -49,6 +49,41 @@ struct MoveFaultTests {
         #expect(failureCount > 0)
     }
 
+    /// The checkpoint at the location is replaced before the file is moved there, and written again after a failure.
+    @Test(arguments: [FileFailure.Kind.noSpace, .other])
+    func `whichever call fails, a mark that follows a failed move is found after a crash`(
+        _ kind: FileFailure.Kind
+    ) throws {
+        var failureCount = 0
+        for change in 1...20 {
+            let disk = SimulatedFileSystem(CrashTests.freshDisk())
+            let store = PartialStore(disk: disk, durability: .processCrash, bootID: "boot")
+                .keeping(PartialBodyStore(byteLimit: 1 << 20), spilledIn: "/location/spill")
+            for (location, end) in [(Self.location, 300), (Self.location.spilled(to: "/location/spill"), 600)] {
+                let partial = try store.openFile(location)
+                try partial.begin(Self.representation)
+                try partial.write(.first, 0..<Int64(end))
+                try partial.save(IntervalSet(0..<Int64(end)))
+                partial.close()
+            }
+            disk.behave(.init(fault: .init(change: change, kind: kind)))
+            guard let partial = try? store.open(Self.location), case .bytes(_, let received) = partial.finding else {
+                continue
+            }
+            disk.behave(.init())
+            if received.upperBound == 300 { failureCount += 1 }
+            let end = received.upperBound + 50
+            try partial.write(.first, received.upperBound..<end)
+            partial.mark(IntervalSet(0..<end))
+            let later = PartialStore(
+                disk: SimulatedFileSystem(disk.disk.after(.process)), durability: .processCrash, bootID: "boot")
+            #expect(
+                try later.openFile(Self.location).finding == .bytes(Self.representation, IntervalSet(0..<end)),
+                "change \(change)")
+        }
+        #expect(failureCount > 0)
+    }
+
     @Test func `a smaller body replaces no more bytes on disk`() throws {
         let disk = SimulatedFileSystem(CrashTests.freshDisk())
         let bodies = PartialBodyStore(byteLimit: 1 << 20)
