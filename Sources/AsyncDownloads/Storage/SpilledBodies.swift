@@ -80,10 +80,10 @@ final class SpilledBodies: Sendable {
             }
             for (names, location) in excess {
                 // A body that another owner uses is kept, and one that a transfer has used in the meantime.
-                var opening = try? store.beginOpening(location)
+                // Without bodies, because closing would record the body and wait for this turn.
+                let partial = try? store.withoutBodies.openFile(location)
                 let isExcess = directories.withLock { $0[directory]?.excess.remove(names) != nil }
-                if isExcess { opening?.removeFiles(isReplaced: false, on: store.disk) }
-                opening?.release(on: store.disk)
+                if isExcess { partial?.discard() } else { partial?.close() }
             }
         }
     }
@@ -125,6 +125,14 @@ final class SpilledBodies: Sendable {
         var directory = Directory(lastUse: (bodies.last?.date ?? now, time.now))
         for body in bodies { directory.insert(body, store.names(of: body.location)) }
         return directory
+    }
+}
+
+extension PartialStore {
+    fileprivate var withoutBodies: Self {
+        var store = self
+        store.bodies = nil
+        return store
     }
 }
 

@@ -6,14 +6,14 @@ extension Transfer {
     func locateBytes(_ state: inout State) {
         // The bytes of a file are at the location of a subscriber that wants one.
         if state.location.medium == .memory, let file = fileLocation(state) {
-            state.location = file.withResource(of: state.location)
+            state.location = file.withURLAndChecksum(of: state.location)
         }
         guard state.formerLocation == nil, let kept = environment.keptLocations.take(state.location) else { return }
         if state.location.medium == .disk {
             state.formerLocation = kept
         } else {
             // The bytes of a file stay where they are, because they may be too many for memory.
-            state.location = kept.withResource(of: state.location)
+            state.location = kept.withURLAndChecksum(of: state.location)
         }
     }
 
@@ -42,7 +42,7 @@ extension Transfer {
         detach(from: directory, error, &state, &decision)
         // The first failure of several leads to the location with the bytes.
         if state.formerLocation == nil { state.formerLocation = state.location }
-        state.location = next.withResource(of: state.location)
+        state.location = next.withURLAndChecksum(of: state.location)
         return true
     }
 
@@ -77,7 +77,7 @@ extension Transfer {
     }
 
     private func moveToDisk() {
-        let (partial, location) = withState { ($0.partial, fileLocation($0)?.withResource(of: $0.location)) }
+        let (partial, location) = withState { ($0.partial, fileLocation($0)?.withURLAndChecksum(of: $0.location)) }
         guard let partial, var location else { return updateQuietly { $0.isMovingToDisk = false } }
         location.secretHeaders = partial.location.secretHeaders
         let result = Result { () throws(DownloadError) in try partial.move(to: location) }
@@ -108,8 +108,8 @@ extension DownloadError {
 }
 
 extension PartialLocation {
-    /// Returns the location for bytes of the URL and the checksum of `other`.
-    fileprivate func withResource(of other: PartialLocation) -> Self {
+    /// Returns this location for bytes that were requested with the URL and the checksum of `other`.
+    fileprivate func withURLAndChecksum(of other: PartialLocation) -> Self {
         var location = self
         (location.request.url, location.request.checksum) = (other.request.url, other.request.checksum)
         return location

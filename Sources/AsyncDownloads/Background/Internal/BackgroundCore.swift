@@ -135,7 +135,7 @@ package struct BackgroundCore: Sendable {
     /// Returns the record that has an open delivery to the path, other than those of the resource.
     package func recordPlacing(at path: ContainerPath, otherThan resource: BackgroundResource) -> Int? {
         journal.records.first { record in
-            record.resource.key != resource.key && record.openDeliveries.contains { $0.path == path }
+            record.openDeliveries.contains { $0.path == path } && record.resource.key != resource.key
         }?.id
     }
 

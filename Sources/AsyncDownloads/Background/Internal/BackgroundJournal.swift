@@ -77,7 +77,7 @@ package struct BackgroundJournal: Sendable, Hashable, Codable {
     /// Returns the record of the same resource that can serve a further request.
     package func record(of resource: BackgroundResource) -> BackgroundRecord? {
         let key = resource.key
-        return records.last { $0.resource.key == key }
+        return records.last { $0.resource.name == resource.name && $0.resource.key == key }
     }
 
     /// Returns the name of the task of a record's current attempt.

@@ -144,6 +144,9 @@ package struct BackgroundResource: Sendable, Hashable, Codable {
         self.account = account
     }
 
+    /// The text that differs for most resources.
+    var name: String { identity ?? url }
+
     /// The key of the resource, which does not depend on the settings of its transfer.
     var key: ResourceKey { ResourceKey(url: url, identity: identity, headers: headers, account: account) }
 }

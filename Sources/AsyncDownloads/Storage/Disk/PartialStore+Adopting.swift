@@ -82,10 +82,10 @@ extension PartialStore {
             adopted.opened = PartialOpener.Opened(finding: .nothing, file: new, checkpoint: found)
             return adopted
         } catch {
-            if let written { restoreCheckpoint(of: &opening, replacing: written) }
+            let isNamed = written.map { !restoreCheckpoint(of: &opening, replacing: $0) } ?? false
             if source == nil {
                 disk.close(new.handle)
-                try? disk.remove(names.path(new.claim, .partial))
+                if !isNamed { try? disk.remove(names.path(new.claim, .partial)) }
             }
             throw error
         }
@@ -94,7 +94,9 @@ extension PartialStore {
 
 extension PartialStore {
     /// Replaces `written` by the checkpoint that was at the location before, or removes it.
-    func restoreCheckpoint(of opening: inout Opening, replacing written: CheckpointFile) {
+    ///
+    /// - Returns: Whether `written` is gone, also after a loss of power, so that its file may be removed.
+    func restoreCheckpoint(of opening: inout Opening, replacing written: CheckpointFile) -> Bool {
         disk.close(written.handle)
         var restored: CheckpointFile?
         if let former = opening.opened.checkpoint {
@@ -107,7 +109,8 @@ extension PartialStore {
             }
         }
         opening.opened.checkpoint = restored
-        if restored == nil { try? disk.remove(written.path) }
+        if restored == nil, (try? disk.remove(written.path)) == nil { return false }
+        return !synchronizes || (try? disk.synchronizeDirectory(opening.names.directory)) != nil
     }
 }
 

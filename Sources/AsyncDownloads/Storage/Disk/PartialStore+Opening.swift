@@ -33,7 +33,7 @@ extension PartialStore {
                 return self.partial(location, try beginOpening(location))
             }
             if let adopted { return adopted }
-            if location.medium == .memory, opening.opened.checkpoint == nil {
+            if location.medium == .memory, opening.opened.file == nil {
                 opening.release(on: disk)
                 return PartialFile(nil, store: self, location: location)
             }
@@ -54,14 +54,21 @@ extension PartialStore {
     ) throws(DownloadError) -> PartialFile {
         _ = bodies?.take(location)
         for other in otherLocations(than: location, former) where holds(other) {
-            bodies?.spilled.opened(other, in: self)
-            try? openFile(other.onDisk).discard()
+            try? openFile(other.onDisk, recordingIn: bodies).discard()
         }
         if location.medium == .memory, !holds(location) {
             return PartialFile(nil, store: self, location: location)
         }
+        return try openFile(location.onDisk, recordingIn: bodies)
+    }
+
+    /// Opens the partial file, and records that its body is in use if it had to leave memory.
+    private func openFile(
+        _ location: PartialLocation, recordingIn bodies: PartialBodyStore?
+    ) throws(DownloadError) -> PartialFile {
+        let partial = try openFile(location)
         bodies?.spilled.opened(location, in: self)
-        return try openFile(location.onDisk)
+        return partial
     }
 
     /// The other locations on disk at which bytes of the resource may be.
@@ -119,7 +126,7 @@ extension PartialStore {
 
         /// Closes the files, and removes the lock file if nothing else is left.
         mutating func release(on disk: any FileSystem) {
-            let isEmpty = opened.checkpoint == nil
+            let isEmpty = opened.checkpoint == nil && opened.file == nil
             closeFiles(on: disk)
             lock.release(removing: isEmpty)
         }

@@ -1,11 +1,12 @@
 internal import Dispatch
+private import class Foundation.Thread
 
 /// The syncs of short files and of directories, which threads perform in rounds.
 ///
-/// While a round of a ``Scope`` runs, the requests for the next one collect. A sync of a directory makes all names in it durable, and
-/// where the changes of all files become durable together (``VolumeKind/diskWithSharedSyncs``), a sync of several files
-/// takes about as long as that of one. A thread for each file would wait as long, and resuming all of them would take
-/// more processor time than the rest of a short download.
+/// While a round of a ``Scope`` runs, the requests for the next one collect. A sync of a directory makes all names in
+/// it durable, and where the changes of all files become durable together (``VolumeKind/diskWithSharedSyncs``), a sync
+/// of several files takes about as long as that of one. A thread for each file would wait as long, and resuming all of
+/// them would take more processor time than the rest of a short download.
 final class SyncQueue: Sendable {
     /// What is synced.
     enum Object: Sendable {
@@ -43,7 +44,7 @@ final class SyncQueue: Sendable {
             defer { waiting[scope, default: []].append(Request(object: object, completion: completion)) }
             return waiting[scope] == nil
         }
-        if isFirst { DispatchQueue.runBlocking { self.run(scope) } }
+        if isFirst { start(scope) }
     }
 
     /// Syncs the directory, and waits for it; one sync serves all threads that came before it began.
@@ -60,6 +61,14 @@ final class SyncQueue: Sendable {
 
     /// The number of requests for the next round of the scope.
     func waitingCount(in scope: Scope) -> Int { waiting.withLock { $0[scope]?.count ?? 0 } }
+
+    private func start(_ scope: Scope) {
+        switch scope {
+        case .volume: DispatchQueue.runBlocking { self.run(scope) }
+        // Threads of Dispatch wait for it, and might be all that Dispatch has.
+        case .directory: Thread.detachNewThread { self.run(scope) }
+        }
+    }
 
     private func run(_ scope: Scope) {
         while let requests = next(scope) {

@@ -115,7 +115,7 @@ struct LockFilePlacement: Sendable {
 // MARK: - Shared syncs
 
 extension LockFilePlacement {
-    /// Performs all steps without waiting for the disk, with syncs that serve other placements of the volume as well.
+    /// Performs all steps without waiting for a sync; each sync serves other placements of the volume as well.
     ///
     /// - Parameters:
     ///   - volume: The device number of the volume, which has one directory for all targets.
@@ -128,6 +128,11 @@ extension LockFilePlacement {
     ) {
         var placement = self
         placement.write()
+        guard placement.failure == nil else {
+            return DispatchQueue.runBlocking { [placement] in
+                placement.synchronized(nil, on: volume, ifWanted: isWanted, completion)
+            }
+        }
         store.syncs.add(.file(file.handle), in: .volume(volume)) { [placement] failure in
             placement.synchronized(failure, on: volume, ifWanted: isWanted, completion)
         }
@@ -139,15 +144,19 @@ extension LockFilePlacement {
         _ completion: @escaping PlacementCompletion
     ) {
         var placement = self
-        if let failure, placement.failure == nil { placement.fail(failure) }
+        if let failure { placement.fail(failure) }
         guard isWanted() else {
             placement.withdraw()
             return completion([])
         }
-        if placement.mayNamingTakeLong {
+        if placement.failure == nil, placement.mayNamingTakeLong {
             return DispatchQueue.runBlocking { [placement] in completion(placement.finishAlone()) }
         }
         placement.rename()
+        guard placement.failure == nil else {
+            // The bytes may have to be written again.
+            return DispatchQueue.runBlocking { [placement] in completion(placement.finish()) }
+        }
         store.syncs.add(.directory(partial.names.directory), in: .volume(volume)) { [placement] failure in
             placement.synchronizedDirectory(failure, completion)
         }
@@ -156,14 +165,11 @@ extension LockFilePlacement {
     /// Reports the outcomes after the sync of the directory.
     private func synchronizedDirectory(_ failure: FileFailure?, _ completion: @escaping PlacementCompletion) {
         var placement = self
-        if self.failure == nil, failure?.kind == .tooManyOpenFiles {
+        if failure?.kind == .tooManyOpenFiles {
             // It can be opened as soon as other files are closed.
-            DispatchQueue.runBlocking { [placement] in completion(placement.finishSynchronizing()) }
-        } else if isLockFileLost {
-            DispatchQueue.runBlocking { [placement] in completion(placement.finish()) }
-        } else {
-            placement.placement.synchronizeDirectories { _ throws(FileFailure) in if let failure { throw failure } }
-            completion(placement.finish())
+            return DispatchQueue.runBlocking { [placement] in completion(placement.finishSynchronizing()) }
         }
+        placement.placement.synchronizeDirectories { _ throws(FileFailure) in if let failure { throw failure } }
+        completion(placement.finish())
     }
 }

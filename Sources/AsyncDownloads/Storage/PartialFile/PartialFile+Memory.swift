@@ -90,6 +90,7 @@ extension PartialFile {
             }
             while try !move(to: &opening, at: location) {}
             hasMoved = true
+            if location.isSpilled { store.bodies?.spilled.opened(location, in: store) }
             claim()
             return true
         } catch {
@@ -165,8 +166,12 @@ extension PartialFile {
     }
 
     private func undo(_ file: ClaimedFile, _ written: CheckpointFile?, _ opening: inout PartialStore.Opening) {
-        if let written { store.restoreCheckpoint(of: &opening, replacing: written) }
-        remove(file, opening.names)
+        // A file that a checkpoint may still name is kept.
+        if let written, !store.restoreCheckpoint(of: &opening, replacing: written) {
+            store.disk.close(file.handle)
+        } else {
+            remove(file, opening.names)
+        }
     }
 
     /// Returns the checkpoint of the marked bytes of `state`; nil if there are none.

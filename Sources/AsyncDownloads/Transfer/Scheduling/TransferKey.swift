@@ -15,6 +15,8 @@ struct TransferKey: Sendable, Hashable {
     let identity: String?
     /// The caller's ``DownloadRequest/account``, which is compared instead of the secret headers.
     let account: String?
+    /// The key of the resource for this user.
+    let sharingKey: SharingKey
 
     init(url: URL, headers: CallerHeaders, identity: String? = nil, account: String? = nil) {
         self.identity = identity
@@ -22,6 +24,9 @@ struct TransferKey: Sendable, Hashable {
         self.url = Self.url(of: url)
         self.headers = headers.publicFields.sortedByName
         secretHeaders = headers.secretFields.sortedByName
+        let resource = ResourceKey(
+            url: self.url, identity: identity, headers: Self.pairs(of: self.headers), account: account)
+        sharingKey = SharingKey(resource, secretHeaders: secretHeaders)
     }
 
     /// Returns the text by which a URL is compared with others: its normal form, without the fragment.
@@ -53,13 +58,9 @@ extension TransferKey {
     }
 
     /// The public headers as a checkpoint records them: name and value pairs.
-    var headerPairs: [[String]] { headers.map { [$0.name, $0.value] } }
+    var headerPairs: [[String]] { Self.pairs(of: headers) }
 
-    /// The key of the resource for this user.
-    var sharingKey: SharingKey {
-        let resource = ResourceKey(url: url, identity: identity, headers: headerPairs, account: account)
-        return SharingKey(resource, secretHeaders: secretHeaders)
-    }
+    private static func pairs(of headers: HeaderFields) -> [[String]] { headers.map { [$0.name, $0.value] } }
 
     /// The digest of the key, which stands for it in the tables of the downloader.
     var digest: HashDigest { HashDigest(sharingKey) }

@@ -89,5 +89,5 @@ struct PartialNamesTests {
         }
     }
 
-    private static let known = "a9d16b3c6e9f08b4"
+    private static let known = "ac9982ddbd82e8e2"
 }
