@@ -111,6 +111,14 @@ final class KillableFileSystem: FileSystem {
         try run { _ throws(FileFailure) in try base.setPermissions(permissions, of: file) }
     }
 
+    func setAttribute(_ name: String, to value: [UInt8], of file: OpenFile) throws(FileFailure) {
+        try run { _ throws(FileFailure) in try base.setAttribute(name, to: value, of: file) }
+    }
+
+    func attribute(_ name: String, of file: OpenFile) throws(FileFailure) -> [UInt8]? {
+        try run { _ throws(FileFailure) in try base.attribute(name, of: file) }
+    }
+
     /// Counts the sync, and leaves it out: no test takes the power away.
     func synchronize(_ file: OpenFile) throws(FileFailure) {
         try run { state throws(FileFailure) in state.syncCount += 1 }

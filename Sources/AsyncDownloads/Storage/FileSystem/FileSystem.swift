@@ -31,6 +31,16 @@ package protocol FileSystem: Sendable {
     /// Sets the permissions of the file.
     func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure)
 
+    /// Sets an extended attribute of the file, which becomes durable with its bytes.
+    ///
+    /// - Throws: ``FileFailure/Kind/unsupported`` if the volume has no extended attributes.
+    func setAttribute(_ name: String, to value: [UInt8], of file: OpenFile) throws(FileFailure)
+
+    /// Returns the value of an extended attribute; nil if the file doesn't have it, or if it has more than 4 KiB.
+    ///
+    /// - Throws: ``FileFailure/Kind/unsupported`` if the volume has no extended attributes.
+    func attribute(_ name: String, of file: OpenFile) throws(FileFailure) -> [UInt8]?
+
     /// Makes the file's bytes, and the metadata needed to read them, durable against a loss of power.
     func synchronize(_ file: OpenFile) throws(FileFailure)
 

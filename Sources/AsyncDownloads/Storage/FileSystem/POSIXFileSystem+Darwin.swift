@@ -35,6 +35,14 @@ extension POSIXFileSystem {
 
     package var flushesAllFilesTogether: Bool { true }
 
+    package func setAttribute(_ name: String, to value: [UInt8], of file: OpenFile) throws(FileFailure) {
+        _ = try call("describe", file.name) { fsetxattr(file.number, name, value, value.count, 0, 0) }
+    }
+
+    package func attribute(_ name: String, of file: OpenFile) throws(FileFailure) -> [UInt8]? {
+        try readAttribute(of: file, absent: ENOATTR) { fgetxattr(file.number, name, $0, $1, 0, 0) }
+    }
+
     package func checkWrites(to file: OpenFile) throws(FileFailure) {
         var status = statfs()
         _ = try call("examine", file.name) { fstatfs(file.number, &status) }

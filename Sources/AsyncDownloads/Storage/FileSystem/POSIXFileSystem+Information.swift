@@ -48,6 +48,31 @@ extension POSIXFileSystem {
 }
 
 extension POSIXFileSystem {
+    /// Reads an extended attribute with `body`, which fills a buffer and returns the number of bytes.
+    ///
+    /// - Parameter absent: The error number for an attribute that the file doesn't have.
+    func readAttribute(
+        of file: OpenFile, absent: Int32, _ body: (UnsafeMutableRawPointer, Int) -> Int
+    ) throws(FileFailure) -> [UInt8]? {
+        var code: Int32 = 0
+        let value = [UInt8](unsafeUninitializedCapacity: Self.maximumAttributeSize) { buffer, count in
+            guard let base = buffer.baseAddress else { return }
+            repeat {
+                let result = body(base, Self.maximumAttributeSize)
+                (count, code) = (max(0, result), result < 0 ? errno : 0)
+            } while code == EINTR
+        }
+        switch code {
+        case 0: return value
+        case absent, ERANGE: return nil
+        default: throw Self.failure(code, "read the description of", file.name)
+        }
+    }
+
+    private static let maximumAttributeSize = 4096
+}
+
+extension POSIXFileSystem {
     package var user: UInt32 { geteuid() }
 
     package var ordinaryPermissions: UInt16 { UInt16(truncatingIfNeeded: ordinaryMode) }

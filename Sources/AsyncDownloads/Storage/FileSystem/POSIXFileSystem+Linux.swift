@@ -50,6 +50,27 @@ extension POSIXFileSystem {
 
     private typealias SyncFileRange = @convention(c) (Int32, off_t, off_t, UInt32) -> Int32
 
+    package func setAttribute(_ name: String, to value: [UInt8], of file: OpenFile) throws(FileFailure) {
+        guard let setAttribute = Self.setAttribute else { throw Self.failure(ENOSYS, "describe", file.name) }
+        _ = try call("describe", file.name) { setAttribute(file.number, name, value, value.count, 0) }
+    }
+
+    package func attribute(_ name: String, of file: OpenFile) throws(FileFailure) -> [UInt8]? {
+        guard let attribute = Self.attribute else { throw Self.failure(ENOSYS, "read the description of", file.name) }
+        return try readAttribute(of: file, absent: ENODATA) { attribute(file.number, name, $0, $1) }
+    }
+
+    /// The functions fsetxattr(2) and fgetxattr(2), looked up by name for the same reason as fallocate(2).
+    private static let setAttribute: FSetXAttr? = dlsym(nil, "fsetxattr").map {
+        unsafeBitCast($0, to: FSetXAttr.self)
+    }
+    private static let attribute: FGetXAttr? = dlsym(nil, "fgetxattr").map { unsafeBitCast($0, to: FGetXAttr.self) }
+
+    private typealias FSetXAttr =
+        @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer, Int, Int32) -> Int32
+    private typealias FGetXAttr =
+        @convention(c) (Int32, UnsafePointer<CChar>, UnsafeMutableRawPointer, Int) -> Int
+
     package func checkWrites(to file: OpenFile) throws(FileFailure) {
         while true {
             let copy: Int32

@@ -30,6 +30,14 @@ extension ForwardingFileSystem {
         try base.setPermissions(permissions, of: file)
     }
 
+    func setAttribute(_ name: String, to value: [UInt8], of file: OpenFile) throws(FileFailure) {
+        try base.setAttribute(name, to: value, of: file)
+    }
+
+    func attribute(_ name: String, of file: OpenFile) throws(FileFailure) -> [UInt8]? {
+        try base.attribute(name, of: file)
+    }
+
     func synchronize(_ file: OpenFile) throws(FileFailure) { try base.synchronize(file) }
 
     func checkWrites(to file: OpenFile) throws(FileFailure) { try base.checkWrites(to: file) }

@@ -7,12 +7,15 @@ struct SimulatedDisk: Sendable {
         var number: UInt64
         var bytes: [UInt8] = []
         var durable: [UInt8] = []
+        var attributes: [String: [UInt8]] = [:]
+        var durableAttributes: [String: [UInt8]] = [:]
         var pending: [Change] = []
     }
 
     enum Change: Sendable {
         case write(offset: Int, bytes: [UInt8])
         case truncate(length: Int)
+        case attribute(name: String, value: [UInt8])
     }
 
     /// An atomic change of names in one directory, such as a rename.
@@ -83,6 +86,7 @@ extension SimulatedDisk {
 
     mutating func apply(_ change: Change, to node: Int) {
         nodes[node]?.bytes.apply(change)
+        nodes[node]?.attributes.apply(change)
         nodes[node]?.pending.append(change)
     }
 
@@ -93,7 +97,10 @@ extension SimulatedDisk {
 
     mutating func synchronize(_ node: Int) {
         guard var file = nodes[node] else { return }
-        for change in file.pending { file.durable.apply(change) }
+        for change in file.pending {
+            file.durable.apply(change)
+            file.durableAttributes.apply(change)
+        }
         file.pending = []
         nodes[node] = file
     }
@@ -158,7 +165,11 @@ extension SimulatedDisk {
         disk.pendingNames = []
         for (key, node) in nodes {
             let content = node.content(after: fate(key))
-            disk.nodes[key] = Node(number: node.number, bytes: content, durable: content)
+            // The worst case is an attribute that survives although the data is lost.
+            let attributes = fate(key) == .lost ? node.durableAttributes : node.attributes
+            disk.nodes[key] = Node(
+                number: node.number, bytes: content, durable: content, attributes: attributes,
+                durableAttributes: attributes)
         }
         return disk
     }
@@ -188,6 +199,7 @@ extension SimulatedDisk.Node {
 extension [UInt8] {
     fileprivate mutating func apply(_ change: SimulatedDisk.Change) {
         switch change {
+        case .attribute: break
         case .truncate(let length):
             self = Array(prefix(length)) + [UInt8](repeating: 0, count: Swift.max(0, length - count))
         case .write(let offset, let bytes):
@@ -195,6 +207,12 @@ extension [UInt8] {
             if count < end { self += [UInt8](repeating: 0, count: end - count) }
             replaceSubrange(offset..<end, with: bytes)
         }
+    }
+}
+
+extension [String: [UInt8]] {
+    fileprivate mutating func apply(_ change: SimulatedDisk.Change) {
+        if case .attribute(let name, let value) = change { self[name] = value }
     }
 }
 

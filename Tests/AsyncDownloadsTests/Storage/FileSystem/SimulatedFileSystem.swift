@@ -152,6 +152,17 @@ final class SimulatedFileSystem: FileSystem {
 
     func setPermissions(_ permissions: FilePermissions, of file: OpenFile) throws(FileFailure) {}
 
+    func setAttribute(_ name: String, to value: [UInt8], of file: OpenFile) throws(FileFailure) {
+        _ = try change("describe", file.name) { disk throws(FileFailure) in
+            disk.apply(.attribute(name: name, value: value), to: try Self.node(file, disk))
+        }
+    }
+
+    func attribute(_ name: String, of file: OpenFile) throws(FileFailure) -> [UInt8]? {
+        let disk = disk
+        return disk.nodes[try Self.node(file, disk)]?.attributes[name]
+    }
+
     func synchronize(_ file: OpenFile) throws(FileFailure) {
         do {
             _ = try change("sync", file.name) { disk throws(FileFailure) in
