@@ -53,6 +53,8 @@ struct RuleCoverageTests {
         Proof("Facade/FanOutTests.swift", [58]),
         Proof("Facade/RequestTests.swift", [48]),
         Proof("Storage/Checkpoint/CrashTests.swift", [38, 39, 40, 41, 42, 46, 54]),
+        Proof("Storage/Disk/FinishedFileRecordTests.swift", [60]),
+        Proof("Storage/Disk/FinishedFileTests.swift", [60]),
         Proof("Storage/Disk/PartialStoreTests.swift", [38, 41, 43, 44]),
         Proof("Storage/Checkpoint/TamperingTests.swift", [39, 40, 41]),
         Proof("Storage/Disk/PartialNamesTests.swift", [43]),
@@ -78,7 +80,7 @@ struct RuleCoverageTests {
 
     @Test
     func `the document has each rule once, in the order of the numbers`() throws {
-        #expect(try Self.documentedRules() == Array(1...59))
+        #expect(try Self.documentedRules() == Array(1...60))
     }
 
     @Test

@@ -43,6 +43,18 @@ final class TemporaryDirectory: Sendable {
     }
 }
 
+extension TemporaryDirectory {
+    /// Whether the volume of temporary directories stores extended attributes, and this build computes digests.
+    static let hasAttributes: Bool = {
+        let disk = POSIXFileSystem()
+        guard RunningDigest.isAvailable, let directory = try? TemporaryDirectory(),
+            let file = try? disk.open("\(directory.path)/probe", .new)
+        else { return false }
+        defer { disk.close(file) }
+        return (try? disk.setAttribute("user.probe", to: [1], of: file)) != nil
+    }()
+}
+
 extension PartialNames {
     /// Creates the names that this process uses.
     init(_ location: PartialLocation) {

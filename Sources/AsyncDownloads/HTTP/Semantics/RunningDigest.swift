@@ -68,6 +68,15 @@ struct RunningDigest: Sendable {
     private mutating func add(_ bytes: UnsafeRawBufferPointer) {}
     #endif
 
+    /// Returns the SHA-256 digest of a few bytes; nil if ``isAvailable`` is `false`.
+    static func sha256(of bytes: [UInt8]) -> [UInt8]? {
+        #if canImport(CryptoKit) || ServerStack
+        return Array(SHA256.hash(data: bytes))
+        #else
+        return nil
+        #endif
+    }
+
     /// The number of bytes that are read at once: few enough to stay in a core's cache until they are hashed.
     private static let partSize = 64 << 10
 

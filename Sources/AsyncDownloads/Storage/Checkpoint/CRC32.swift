@@ -6,12 +6,15 @@ enum CRC32 {
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 0 ? value >> 1 : 0xEDB8_8320 ^ (value >> 1) }
     }
 
-    /// Returns the CRC-32 of `bytes` as 8 hexadecimal digits.
-    static func digits(of bytes: some Sequence<UInt8>) -> String {
+    /// Returns the CRC-32 of `bytes`.
+    static func value(of bytes: some Sequence<UInt8>) -> UInt32 {
         var value = UInt32.max
         for byte in bytes {
             value = table[Int(UInt8(truncatingIfNeeded: value) ^ byte)] ^ (value >> 8)
         }
-        return hexadecimal(value ^ UInt32.max)
+        return value ^ UInt32.max
     }
+
+    /// Returns the CRC-32 of `bytes` as 8 hexadecimal digits.
+    static func digits(of bytes: some Sequence<UInt8>) -> String { hexadecimal(value(of: bytes)) }
 }

@@ -40,6 +40,7 @@ struct LockFilePlacement: Sendable {
             try result.get()
             // Some file systems do not support modes.
             try? store.disk.setPermissions(.ordinary, of: file.handle)
+            partial.describe(file)
         } catch {
             fail(error)
         }

@@ -148,9 +148,22 @@ extension PartialFile {
         if size > length || length >= BlockAllocation.minimumLength { try store.disk.truncate(file.handle, to: length) }
         // Some file systems do not support modes.
         try? store.disk.setPermissions(.ordinary, of: file.handle)
+        describe(file)
         // Rule 45: writes without a sync may have failed too, which would not be reported after the rename.
         if store.synchronizes(file) { try synchronize(file) } else { try store.disk.checkWrites(to: file.handle) }
         return file
+    }
+}
+
+extension PartialFile {
+    /// Records in the complete file what it contains, after its last write and before its sync.
+    func describe(_ file: ClaimedFile) {
+        let (representation, isSecret, isMixed) = withState { state in
+            (state.representation ?? state.body?.representation, state.isSecret, state.isMixed)
+        }
+        var request = location.request
+        request.hasSecretHeaders = request.hasSecretHeaders || isSecret
+        store.describe(file, as: request, representation, isProven: !isMixed)
     }
 }
 

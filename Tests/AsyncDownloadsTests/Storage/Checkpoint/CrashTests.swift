@@ -61,11 +61,13 @@ struct CrashTests {
     /// The properties that distinguish two states for the next process.
     private struct Situation: Hashable {
         let files: [String: [UInt8]]
+        let attributes: [String: [String: [UInt8]]]
         let promise: StorageRun.Promise
         let isPower: Bool
 
         init(_ disk: SimulatedDisk, _ promise: StorageRun.Promise, isPower: Bool) {
             files = disk.names.compactMapValues { disk.nodes[$0]?.bytes }
+            attributes = disk.names.compactMapValues { disk.nodes[$0]?.attributes }
             self.promise = promise
             self.isPower = isPower
         }
@@ -80,6 +82,10 @@ struct CrashTests {
         // Without syncs, a loss of power may cost the bytes of a file that was just renamed, which the policy accepts.
         if !isPower || run.options.durability == .powerLoss {
             checkDestinations(disk, promise, moment)
+        }
+        // Rule 60: a record proves the bytes, whatever was synced.
+        for path in Self.destinations where store.finishedFile(at: path) != nil {
+            #expect(isWhole(path, disk), "\(moment): the record at \(path) is wrong")
         }
         _ = try store.unfinished(in: run.script.directory, trustsDestinations: false)
         let partial = try store.open(.sample(in: run.script.directory))

@@ -1,0 +1,79 @@
+/// A finished file of this package that nothing has changed since it was placed.
+struct FinishedFile: Sendable, Hashable {
+    let record: FinishedFileRecord
+    let information: FileInformation
+}
+
+extension PartialStore {
+    /// Records in the finished file what it contains, before it is synced and gets its name.
+    ///
+    /// Nothing depends on a record, so a volume that doesn't store it is no failure: the file is then fetched again, or
+    /// proven by a checksum.
+    func describe(_ file: ClaimedFile, as request: RequestRecord, _ representation: Representation?, isProven: Bool) {
+        guard let resource = ResourceDigest(request), let information = try? disk.information(of: file.handle) else {
+            return
+        }
+        guard let session = sessionDigest(of: information, file.volume) else { return }
+        let record = FinishedFileRecord(
+            resource, representation, isProven: isProven, information, session: session.digest)
+        write(record, to: file.handle, information)
+    }
+
+    /// Records in the copy of a finished file what the file says of itself.
+    func describe(copy: OpenFile, of file: OpenFile) {
+        guard let original = finishedFile(file), let information = try? disk.information(of: copy),
+            let session = sessionDigest(of: information, disk.volumeKind(of: copy))
+        else { return }
+        var record = original.record
+        record.modificationTime = information.modificationTime
+        record.session = session.digest
+        guard record.length == information.size else { return }
+        write(record, to: copy, information)
+    }
+
+    /// Returns the finished file at `path`; nil if there is no file, or one that proves nothing.
+    ///
+    /// Only a regular file of this user counts that has no other name, that no one else can write, and whose record
+    /// describes it exactly. If it was placed without a sync, the machine must not have been restarted since. Links are
+    /// not followed.
+    func finishedFile(at path: String) -> FinishedFile? {
+        guard let handle = try? disk.open(path, .reading) else { return nil }
+        defer { disk.close(handle) }
+        guard let file = finishedFile(handle),
+            (try? FileOwner(disk: disk, directory: PartialNames.directory(of: path)).isPrivate(file.information))
+                == true
+        else { return nil }
+        return file
+    }
+
+    /// Returns the open file with its record if that describes it; the owner is not checked.
+    private func finishedFile(_ handle: OpenFile) -> FinishedFile? {
+        guard let information = try? disk.information(of: handle), information.kind == .regular,
+            let value = (try? disk.attribute(FinishedFileRecord.attributeName, of: handle)) ?? nil,
+            let record = FinishedFileRecord(value, inode: information.inode), record.length == information.size,
+            record.modificationTime == information.modificationTime
+        else { return nil }
+        if let session = record.session {
+            guard let present = self.session(device: information.device, disk.volumeKind(of: handle)),
+                session == FinishedFileRecord.SessionDigest(present)
+            else { return nil }
+        }
+        return FinishedFile(record: record, information: information)
+    }
+
+    private func write(_ record: FinishedFileRecord, to file: OpenFile, _ information: FileInformation) {
+        try? disk.setAttribute(
+            FinishedFileRecord.attributeName, to: record.encoded(inode: information.inode), of: file)
+    }
+
+    /// Returns the session to record for a file, without a digest if the file is synced before it gets its name.
+    ///
+    /// The result is nil if the file is not synced and the session is unknown.
+    private func sessionDigest(
+        of information: FileInformation, _ volume: VolumeKind
+    ) -> (digest: FinishedFileRecord.SessionDigest?, Void)? {
+        if synchronizes || volume == .other { return (nil, ()) }
+        guard let session = session(device: information.device, volume) else { return nil }
+        return FinishedFileRecord.SessionDigest(session).map { ($0, ()) }
+    }
+}
