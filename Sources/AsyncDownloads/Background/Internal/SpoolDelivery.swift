@@ -151,15 +151,7 @@ struct SpoolDelivery {
             throw DownloadError(.storageFailure, error.description, underlyingError: error)
         }
         defer { disk.close(file) }
-        var digest = try RunningDigest(algorithm)
-        try digest.advance(to: length) { (buffer, offset) throws(DownloadError) in
-            do throws(FileFailure) {
-                return try disk.read(into: buffer, from: file, at: offset)
-            } catch {
-                throw DownloadError(.storageFailure, error.description, underlyingError: error)
-            }
-        }
-        return digest.hex
+        return try disk.digest(algorithm, of: file, length: length)
     }
 
     private func place(

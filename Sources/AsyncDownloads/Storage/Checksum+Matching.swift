@@ -1,0 +1,58 @@
+internal import Dispatch
+public import struct Foundation.URL
+
+extension Checksum {
+    /// Returns whether the file has this digest.
+    ///
+    /// The file is read on a thread of its own. A symbolic link is followed.
+    ///
+    /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/destinationUnusable`` if there is no regular file,
+    ///   ``DownloadError/Code/permissionDenied`` or ``DownloadError/Code/storageFailure`` if it can't be read,
+    ///   ``DownloadError/Code/invalidRequest`` if the checksum is malformed, and ``DownloadError/Code/cancelled`` if the
+    ///   task is canceled.
+    public func matches(contentsOf file: URL) async throws(DownloadError) -> Bool {
+        guard isWellFormed else {
+            throw DownloadError(.invalidRequest, "the checksum is not one of \(algorithm.rawValue)")
+        }
+        guard file.isFileURL else { throw DownloadError(.invalidRequest, "not a file URL") }
+        let cancellation = Cancellation()
+        let path = file.resolvingSymlinksInPath().filePath
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Result<Bool, DownloadError>, Never>) in
+                DispatchQueue.runBlocking {
+                    continuation.resume(
+                        returning: Result { () throws(DownloadError) in
+                            try matches(path) { !cancellation.isCanceled.withLock { $0 } }
+                        })
+                }
+            }
+        } onCancel: {
+            cancellation.isCanceled.withLock { $0 = true }
+        }
+        return try result.get()
+    }
+
+    private func matches(_ path: String, ifWanted isWanted: () -> Bool) throws(DownloadError) -> Bool {
+        let disk = POSIXFileSystem()
+        let (handle, information): (OpenFile, FileInformation)
+        do throws(FileFailure) {
+            handle = try disk.open(path, .reading)
+            do throws(FileFailure) {
+                information = try disk.information(of: handle)
+            } catch {
+                disk.close(handle)
+                throw error
+            }
+        } catch {
+            throw DownloadError(error)
+        }
+        defer { disk.close(handle) }
+        guard information.kind == .regular else { throw DownloadError(.destinationUnusable, "not a regular file") }
+        return try disk.digest(algorithm, of: handle, length: information.size, ifWanted: isWanted) == hex
+    }
+}
+
+/// The cancellation of the task that waits for a file to be read.
+private final class Cancellation: Sendable {
+    let isCanceled = Mutex(false)
+}
