@@ -12,6 +12,19 @@ extension Resource {
         return false
     }
 
+    /// Returns whether the request's If-None-Match or If-Modified-Since requires a 304 response (RFC 9110, 13.2.2).
+    func isUnmodified(for request: RequestHead) -> Bool {
+        guard honorsIfNoneMatch else { return false }
+        if let tags = request.headers["If-None-Match"] {
+            guard let entityTag else { return false }
+            return tags == "*" || tags.split(separator: ",").contains { $0.trimmed.isWeaklyEqual(to: entityTag) }
+        }
+        guard let limit = request.headers["If-Modified-Since"].flatMap({ HTTPDate($0) }),
+            let modified = lastModified.flatMap({ HTTPDate($0) })
+        else { return false }
+        return modified <= limit
+    }
+
     /// Returns whether the request's If-Range permits its Range to be applied (RFC 9110, 13.1.5).
     func allowsRange(of request: RequestHead, now: HTTPDate) -> Bool {
         guard let validator = request.headers["If-Range"] else { return true }
@@ -46,6 +59,14 @@ extension Resource {
             item.first == coding.name && !item.dropFirst().contains { $0 == "q=0" || $0.hasPrefix("q=0.0") }
         }
         return isAccepted ? coding : nil
+    }
+}
+
+extension String {
+    /// Compares entity tags by the weak comparison (RFC 9110, 8.8.3.2).
+    fileprivate func isWeaklyEqual(to other: String) -> Bool {
+        func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+        return opaque(self) == opaque(other)
     }
 }
 

@@ -42,6 +42,9 @@ package struct Resource: Sendable, Hashable {
     /// Whether If-Match is evaluated, with strong comparison (RFC 9110, 13.1.1).
     package var honorsIfMatch = true
 
+    /// Whether If-None-Match and If-Modified-Since are evaluated (RFC 9110, 13.1.2 and 13.1.3).
+    package var honorsIfNoneMatch = true
+
     /// Whether If-Unmodified-Since is evaluated (RFC 9110, 13.1.4).
     package var honorsIfUnmodifiedSince = true
 

@@ -69,6 +69,8 @@ struct ResponseDraft {
         case .unsatisfiable:
             answer(416, "no such range\n")
             headers["Content-Range"] = "bytes */\(bytes.length)"
+        case .unmodified:
+            status = 304
         case .forbidden:
             answer(412, "precondition failed\n")
         }
@@ -138,6 +140,7 @@ private func reasonPhrase(of status: Int) -> String {
     switch status {
     case 200: "OK"
     case 206: "Partial Content"
+    case 304: "Not Modified"
     case 404: "Not Found"
     case 405: "Method Not Allowed"
     case 412: "Precondition Failed"
