@@ -87,6 +87,8 @@ extension DownloadError.Code {
     public static let permissionDenied = Self("permissionDenied")
     /// The destination exists and isn't a regular file, or its directory doesn't exist.
     public static let destinationUnusable = Self("destinationUnusable")
+    /// A file exists at the destination, and the policy is ``ExistingFilePolicy/fail``.
+    public static let destinationExists = Self("destinationExists")
     /// Another process or another downloader is writing the same partial file.
     public static let partialInUse = Self("partialInUse", transient: true)
     /// No file descriptors are available.

@@ -38,6 +38,7 @@ extension DownloadRequest {
         var identity: String?
         var partialInUsePolicy: PartialInUsePolicy?
         var contentChangePolicy: ContentChangePolicy?
+        var existingFilePolicy: ExistingFilePolicy?
         var background = BackgroundTaskOptions()
         var origin = RestoredOrigin()
 

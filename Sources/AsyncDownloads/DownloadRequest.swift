@@ -174,6 +174,14 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.partialInUsePolicy = newValue }
     }
 
+    /// The policy for a file that is at the destination already; `nil` uses the downloader's policy.
+    ///
+    /// If several downloads share a transfer, each has its own policy.
+    public var existingFilePolicy: ExistingFilePolicy? {
+        get { options.existingFilePolicy }
+        set { options.existingFilePolicy = newValue }
+    }
+
     /// The policy for a validator that changes during the download; `nil` uses the downloader's policy.
     ///
     /// A request that joins a running transfer uses the policy that the transfer started with.

@@ -14,6 +14,12 @@ public struct DownloadedFile: Sendable, Hashable {
     /// The number of body bytes that crossed the network for the file in this process, including repeated attempts.
     public var fetchedByteCount: Int64
 
+    /// Whether the file was at the destination already and was used again, so that no body was received.
+    ///
+    /// The properties that come from a response are then those that were recorded when the file was downloaded, or `nil`
+    /// if nothing was recorded, and ``finalURL`` is the URL of the request.
+    public var isReused = false
+
     /// The URL that the response came from, after redirects.
     public var finalURL: URL
 
@@ -33,7 +39,7 @@ public struct DownloadedFile: Sendable, Hashable {
     public init(
         url: URL, byteCount: Int64, fetchedByteCount: Int64, finalURL: URL, contentType: String? = nil,
         entityTag: String? = nil, lastModified: String? = nil, suggestedName: String? = nil,
-        data: Data? = nil
+        data: Data? = nil, isReused: Bool = false
     ) {
         self.url = url
         self.byteCount = byteCount
@@ -44,6 +50,7 @@ public struct DownloadedFile: Sendable, Hashable {
         self.lastModified = lastModified
         self.suggestedName = suggestedName
         self.data = data
+        self.isReused = isReused
     }
 }
 

@@ -99,6 +99,11 @@ extension Downloader {
         /// Default: ``PartialInUsePolicy/wait``.
         public var partialInUsePolicy = PartialInUsePolicy.wait
 
+        /// The policy for a file that is at the destination already.
+        ///
+        /// Default: ``ExistingFilePolicy/reuse``.
+        public var existingFilePolicy = ExistingFilePolicy.reuse
+
         /// The policy for a validator that changes during a download.
         ///
         /// Default: ``ContentChangePolicy/restart``.

@@ -264,7 +264,7 @@ extension Downloader.Configuration {
         RequestDefaults(
             abandonment: abandonmentPolicy, deadline: deadline, idleTimeout: idleTimeout, retryPolicy: retryPolicy,
             contentChangePolicy: contentChangePolicy, partialInUsePolicy: partialInUsePolicy,
-            progressInterval: progressInterval, minimumRate: minimumRate,
+            existingFilePolicy: existingFilePolicy, progressInterval: progressInterval, minimumRate: minimumRate,
             connectionCount: max(1, min(maximumConnectionsPerTransfer, HostPool.maximumExchangeCount)))
     }
 }

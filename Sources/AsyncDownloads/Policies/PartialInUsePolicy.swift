@@ -7,8 +7,8 @@ public struct PartialInUsePolicy: Sendable, Hashable {
 
     /// The download waits for its turn, and then continues from the bytes that the other owner left.
     ///
-    /// This is the default. If the other owner has finished the file, there are no bytes to continue from, and the file
-    /// is fetched again. The ``DownloadRequest/deadline`` limits the wait.
+    /// This is the default. If the other owner has finished the file, there are no bytes to continue from, and
+    /// ``ExistingFilePolicy`` decides whether the file is used or fetched again. The ``DownloadRequest/deadline`` limits the wait.
     public static let wait = Self(waits: true)
 
     /// The download fails with ``DownloadError/Code/partialInUse`` and sends no request to the server.

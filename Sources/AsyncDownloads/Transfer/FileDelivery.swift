@@ -232,9 +232,12 @@ struct FileDelivery {
                 isCallers: representation.suggestedName == nil, below: request.confiningDirectory(of: url))
         }
         let (destinations, digest) = (environment.destinations, digest)
-        return PlacementTarget(place, resource: key.sharingKey.resource, names: environment.names) { path in
+        var target = PlacementTarget(place, resource: key.sharingKey.resource, names: environment.names) { path in
             destinations.isFree(path, for: digest)
         }
+        target.recordedResource = ResourceDigest(location.request)
+        target.replacesFiles = environment.existingFilePolicy(of: request) != .fail
+        return target
     }
 
     private func file(_ path: String?, of request: DownloadRequest, data: Data? = nil) -> DownloadedFile {

@@ -36,7 +36,7 @@ extension Transfer {
     ) -> DownloadError {
         if state.subscribers[id]?.hasConsumers == false {
             let now = environment.time.now
-            detach(id, DownloadError(.cancelled), &state, &decision, at: now)
+            detach(id, .failure(DownloadError(.cancelled)), &state, &decision, at: now)
         }
         return state.cancellation(of: id)
     }

@@ -50,6 +50,6 @@ extension Transfer {
     private func endAtDeadline(
         _ id: SubscriberID, _ error: DownloadError, _ state: inout State, _ decision: inout Decision, at now: Duration
     ) {
-        detach(id, error, policy: .pause, &state, &decision, at: now)
+        detach(id, .failure(error), policy: .pause, &state, &decision, at: now)
     }
 }

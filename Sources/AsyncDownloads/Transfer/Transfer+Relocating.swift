@@ -57,7 +57,7 @@ extension Transfer {
         for (id, subscriber) in state.subscribers.active
         where subscriber.request.destination != .memory && ByteText(location(of: subscriber).directory) == directory {
             // This isn't a cancellation: the bytes are kept.
-            detach(id, error, policy: .pause, &state, &decision, at: now)
+            detach(id, .failure(error), policy: .pause, &state, &decision, at: now)
         }
     }
 

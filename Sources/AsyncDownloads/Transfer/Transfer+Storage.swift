@@ -16,6 +16,7 @@ extension Transfer {
             if let error = refuseDestinations() {
                 return input { $0.opened(.failure(error), at: now) }
             }
+            if reuseWithoutRequest() { return }
             let (location, former, isDiscarded) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
                 let isDiscarded = state.machine.opensToDiscard
                 if !isDiscarded { locateBytes(&state) }
@@ -36,11 +37,18 @@ extension Transfer {
             if let volume = (try? result.get())?.volume {
                 environment.slowDisks.record(volume, from: start, to: now)
             }
-            opened(result)
+            // Again, because another process may have placed the file before it released the partial file (rule 63).
+            if case .success(let partial) = result, !isDiscarded, let files = allFilesWithoutRequest() {
+                partial.close()
+                // Unless a subscriber has attached meanwhile.
+                if !serve(files) { openPartial(credentials) }
+                return
+            }
+            opened(result, existing: isDiscarded ? nil : existingRepresentation())
         }
     }
 
-    private func opened(_ result: Result<PartialFile, DownloadError>) {
+    private func opened(_ result: Result<PartialFile, DownloadError>, existing: ExistingRepresentation?) {
         let isDigestDue = update { state, decision in
             state.partial = try? result.get()
             state.digests = TransferDigests()
@@ -49,7 +57,8 @@ extension Transfer {
             moveToDiskIfWanted(&state, &decision)
             state.machine.allowsGaps = state.partial?.allowsGaps ?? true
             let relocates = relocates(after: result.map { _ in }, &state, &decision)
-            decision.actions += state.machine.opened(result.map(\.finding), relocates: relocates, at: now)
+            decision.actions += state.machine.opened(
+                result.map(\.finding), relocates: relocates, existing: existing, at: now)
             return state.beginDigesting()
         }
         if isDigestDue { digestOnQueue() }
@@ -75,13 +84,22 @@ extension Transfer {
         if destinations.isEmpty { return refuseKeptDestination() }
         var last: DownloadError?
         for case (let id, let path?) in destinations {
-            guard let error = environment.store.refusal(of: path) else { continue }
+            guard let error = environment.store.refusal(of: path) ?? refusal(of: id, because: path) else { continue }
             last = error
             // This isn't a cancellation: regardless of the abandonment policy, the bytes of earlier runs are kept.
-            update { state, decision in detach(id, error, policy: .pause, &state, &decision, at: now) }
+            update { state, decision in detach(id, .failure(error), policy: .pause, &state, &decision, at: now) }
         }
         guard let last else { return nil }
         return withState { $0.machine.intent == .abandon } ? last : nil
+    }
+
+    /// Returns the error of a subscriber that requests that no file exists at the path.
+    private func refusal(of id: SubscriberID, because path: String) -> DownloadError? {
+        guard let request = withState({ $0.subscribers[id]?.request }),
+            environment.existingFilePolicy(of: request) == .fail,
+            ((try? environment.store.disk.information(at: path)) ?? nil) != nil
+        else { return nil }
+        return DownloadError(.destinationExists, PartialNames.lastComponent(of: path))
     }
 
     /// Abandons a transfer without subscribers if the file cannot be placed.
@@ -145,7 +163,9 @@ extension Transfer {
                     environment.log.notice("no checkpoint: \(error)")
                 }
             }
-            closed(keeping: partial.close())
+            let files = confirmedFiles()
+            let kept = partial.close()
+            if !serve(files) { closed(keeping: kept) }
         }
     }
 

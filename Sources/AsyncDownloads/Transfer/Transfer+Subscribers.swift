@@ -25,7 +25,7 @@ extension Transfer {
             guard state.isJoinable else { return nil }
             if isSuperseding {
                 for id in state.subscribers.activeIDs {
-                    _ = end(id, DownloadError(.superseded), keepingBytes: true, &state, &decision)
+                    _ = end(id, .failure(DownloadError(.superseded)), keepingBytes: true, &state, &decision)
                 }
             }
             let isJoining = state.machine.phase != .ready
@@ -78,7 +78,7 @@ extension Transfer {
         let count = state.machine.bytes.representation?.length ?? state.machine.bytes.intervals.upperBound
         for (id, limit) in state.subscribers.oversized(count) {
             let error = DownloadError(.bodyTooLarge, "\(count) bytes or more, \(limit) allowed")
-            detach(id, error, &state, &decision, at: now)
+            detach(id, .failure(error), &state, &decision, at: now)
         }
     }
 
@@ -87,7 +87,7 @@ extension Transfer {
         if keepingBytes, environment.abandonment == .pause, endInQueue(error.code) { return }
         let now = environment.time.now
         update { state, decision in
-            detach(id, error, keepingBytes: keepingBytes, &state, &decision, at: now)
+            detach(id, .failure(error), keepingBytes: keepingBytes, &state, &decision, at: now)
         }
     }
 
@@ -95,14 +95,14 @@ extension Transfer {
     ///
     /// - Parameter policy: The policy that applies if no subscriber remains; nil for the downloader's.
     func detach(
-        _ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool = true, policy: AbandonmentPolicy? = nil,
-        _ state: inout State, _ decision: inout Decision, at now: Duration
+        _ id: SubscriberID, _ outcome: Subscriber.Outcome, keepingBytes: Bool = true,
+        policy: AbandonmentPolicy? = nil, _ state: inout State, _ decision: inout Decision, at now: Duration
     ) {
         let policy = policy ?? environment.abandonment
         let isLast = state.subscribers.activeCount == 1
         let keepingBytes = keepingBytes && !(isLast && policy == .discard)
         let continuesAlone = isLast && keepingBytes && policy == .finish && state.machine.intent == .run
-        guard end(id, error, keepingBytes: keepingBytes, keepingPath: continuesAlone, &state, &decision) else {
+        guard end(id, outcome, keepingBytes: keepingBytes, keepingPath: continuesAlone, &state, &decision) else {
             return
         }
         if !isLast {
@@ -115,19 +115,22 @@ extension Transfer {
         }
     }
 
-    /// Ends a subscriber with an error unless it has an outcome, and releases its destination.
+    /// Ends a subscriber unless it has an outcome, and releases its destination.
     ///
     /// - Returns: Whether the subscriber had no outcome.
     private func end(
-        _ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool, keepingPath: Bool = false, _ state: inout State,
-        _ decision: inout Decision
+        _ id: SubscriberID, _ outcome: Subscriber.Outcome, keepingBytes: Bool, keepingPath: Bool = false,
+        _ state: inout State, _ decision: inout Decision
     ) -> Bool {
         // After the end of the transfer, no subscriber can be detached any more: its outcome is about to be emitted.
         guard state.machine.phase != .ended, let subscriber = state.subscribers[id], subscriber.outcome == nil
         else { return false }
-        var error = error
-        error.url = subscriber.request.url
-        error.retainedByteCount = keepingBytes ? state.machine.bytes.count : 0
+        let outcome = outcome.mapError { error in
+            var error = error
+            error.url = subscriber.request.url
+            error.retainedByteCount = keepingBytes ? state.machine.bytes.count : 0
+            return error
+        }
         if let path = state.subscribers.update(id, { $0.takeReservedPath() }) ?? nil {
             if keepingPath {
                 state.heldPaths.append(HeldPath(path: path, isClosing: false))
@@ -139,7 +142,7 @@ extension Transfer {
                 environment.destinations.release(path, for: key, wasClosing: false)
             }
         }
-        decision.effects += state.subscribers.end(id, .failure(error))
+        decision.effects += state.subscribers.end(id, outcome)
         return true
     }
 
@@ -188,7 +191,7 @@ extension Transfer {
             guard !holders.isEmpty, state.heldPaths.allSatisfy({ !$0.path.hasSameBytes(as: path) }),
                 holders.allSatisfy({ $0.subscriber.isUnreachable })
             else { return nil }
-            for (id, _) in holders { detach(id, DownloadError(.cancelled), &state, &decision, at: now) }
+            for (id, _) in holders { detach(id, .failure(DownloadError(.cancelled)), &state, &decision, at: now) }
             return holders.first?.id
         }?.performEffects
     }
@@ -243,7 +246,7 @@ extension Transfer {
         let now = environment.time.now
         update { state, decision in
             for id in state.subscribers.activeIDs {
-                _ = end(id, error, keepingBytes: true, &state, &decision)
+                _ = end(id, .failure(error), keepingBytes: true, &state, &decision)
             }
             decision.actions += state.machine.stop(.abandon, at: now)
         }

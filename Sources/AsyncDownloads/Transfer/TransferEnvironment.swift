@@ -61,6 +61,11 @@ final class TransferEnvironment: Sendable {
 
     var abandonment: AbandonmentPolicy { defaults.abandonment }
 
+    /// Returns the policy of a request for a file at its destination.
+    func existingFilePolicy(of request: DownloadRequest) -> ExistingFilePolicy {
+        request.existingFilePolicy ?? defaults.existingFilePolicy
+    }
+
     /// Returns the limits of a request.
     func terms(of request: DownloadRequest) -> SubscriberTerms {
         SubscriberTerms(
@@ -105,6 +110,7 @@ struct RequestDefaults: Sendable {
     let retryPolicy: RetryPolicy
     let contentChangePolicy: ContentChangePolicy
     let partialInUsePolicy: PartialInUsePolicy
+    let existingFilePolicy: ExistingFilePolicy
     let progressInterval: Duration
     let minimumRate: Int64?
     /// The most connections of a transfer whose number is automatic.

@@ -63,7 +63,7 @@ package struct FinishedTaskReview: Sendable {
                     isRetryable: failure.isRetryable, retryAfter: failure.retryAfter))
         case .redirect:
             return .failed(DownloadError(.httpStatus, "the redirect was not followed", statusCode: body.head.status))
-        case .append, .complete, .retryRequest:
+        case .append, .complete, .unchanged, .retryRequest:
             return .failed(DownloadError(.malformedResponse, "the response does not match the request"))
         }
     }

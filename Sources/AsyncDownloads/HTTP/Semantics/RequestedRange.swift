@@ -8,6 +8,8 @@ package struct RequestedRange: Sendable, Hashable {
         case ifRange(Validator)
         /// The server sends the range if the validator matches, otherwise 412 (RFC 9110, 13.1.1 and 13.1.4).
         case ifMatch(Validator)
+        /// The server sends the representation unless the validator matches, otherwise 304 (RFC 9110, 13.1.2 and 13.1.3).
+        case ifNoneMatch(Validator)
     }
 
     /// The requested range; `nil` for the whole representation, which is requested without a `Range` field.
@@ -23,6 +25,9 @@ package struct RequestedRange: Sendable, Hashable {
 
     /// Whether the request contains the position of the last byte.
     package var isBounded: Bool { range?.last != nil }
+
+    /// Whether the request asks whether a representation has changed.
+    package var isUnlessUnchanged: Bool { if case .ifNoneMatch = condition { true } else { false } }
 
     /// Returns the range that continues a representation at `position`, in segments of `window` bytes if given.
     ///
@@ -57,13 +62,16 @@ package struct RequestedRange: Sendable, Hashable {
             condition: validator.map { .ifMatch($0) } ?? .none)
     }
 
-    /// The header fields that request the range under the condition (rules 1 to 7).
+    /// The header fields that request the range under the condition (rules 1 to 7, and 62).
     package var fields: HeaderFields {
         var fields: HeaderFields = [:]
-        guard let range else { return fields }
-        fields["Range"] = range.headerValue
+        if let range { fields["Range"] = range.headerValue }
         switch condition {
         case .none: break
+        case .ifNoneMatch(.entityTag(let tag)): fields["If-None-Match"] = tag.rawValue
+        case .ifNoneMatch(.lastModified(let date)): fields["If-Modified-Since"] = date
+        // Rule 1.
+        case .ifRange where range == nil, .ifMatch where range == nil: break
         case .ifRange(let validator): fields["If-Range"] = validator.rawValue
         case .ifMatch(.entityTag(let tag)): fields["If-Match"] = tag.rawValue
         case .ifMatch(.lastModified(let date)): fields["If-Unmodified-Since"] = date

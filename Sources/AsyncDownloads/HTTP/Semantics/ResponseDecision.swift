@@ -8,6 +8,8 @@ package enum ResponseDecision: Sendable, Hashable {
     case begin(Representation, end: Int64?, restart: RestartReason?)
     /// The received bytes are the whole representation.
     case complete(length: Int64)
+    /// The files at the destinations are the whole representation.
+    case unchanged
     /// The body can't be used; the request is repeated with a change.
     case retryRequest(Change)
     /// The representation is at another URL (RFC 9110, 15.4).

@@ -21,11 +21,14 @@ package struct ResponseInterpreter: Sendable {
     package var mayDropCondition: Bool
     /// Whether bytes of the same length under another validator are accepted, because a digest decides (rule 35).
     package var toleratesChange: Bool
+    /// The representation of the files at the destinations, if the request asks whether it has changed.
+    package var existing: Representation?
 
     package init(
         requested: RequestedRange, known: Representation?, received: Int64, url: String, decodesContent: Bool,
         date: HTTPDate,
-        requiresVerification: Bool = false, mayDropCondition: Bool = false, toleratesChange: Bool = false
+        requiresVerification: Bool = false, mayDropCondition: Bool = false, toleratesChange: Bool = false,
+        existing: Representation? = nil
     ) {
         self.requested = requested
         self.known = known
@@ -36,6 +39,7 @@ package struct ResponseInterpreter: Sendable {
         self.requiresVerification = requiresVerification
         self.mayDropCondition = mayDropCondition
         self.toleratesChange = toleratesChange
+        self.existing = existing
     }
 
     /// Returns what `head` means for the requested range.
@@ -43,11 +47,25 @@ package struct ResponseInterpreter: Sendable {
         switch head.status.code {
         case 200, 203: decideWhole(head)
         case 206: decidePartial(head)
+        case 304 where requested.isUnlessUnchanged: decideUnchanged(head)
+        case 412 where requested.isUnlessUnchanged: .retryRequest(.withoutCondition)
         case 412 where requested.condition != .none:
             .retryRequest(mayDropCondition && mayProveItself ? .withoutCondition : .everything(.contentChanged))
         case 416 where requested.range != nil: decideUnsatisfiable(head)
         case _ where head.status.isRedirect: .redirect(location: head.headers.singleton("Location").value)
         default: .fail(refusal(head))
+        }
+    }
+
+    /// Returns whether the files at the destinations are confirmed (rule 62).
+    private func decideUnchanged(_ head: ResponseHead) -> ResponseDecision {
+        guard case .ifNoneMatch(let validator) = requested.condition else {
+            return .retryRequest(.withoutCondition)
+        }
+        switch validator.matches(head.headers, receivedAt: date) {
+        case .same: return .unchanged
+        case .absent: return requiresVerification ? .retryRequest(.withoutCondition) : .unchanged
+        case .different: return .retryRequest(.withoutCondition)
         }
     }
 
@@ -65,14 +83,14 @@ package struct ResponseInterpreter: Sendable {
             // Rule 13: the length of such a body is unknown, so its end doesn't prove that it is complete.
             return .fail(.init(.malformedResponse, "the Content-Length field is invalid", isRetryable: true))
         }
-        guard requested.start > 0 else {
-            return .begin(representation(head, length: length(head)), end: length(head), restart: nil)
-        }
-        if looksLikePortal(head) {
+        if let known = requested.start > 0 ? known : existing, looksLikePortal(head, insteadOf: known) {
             return .fail(
                 .init(
                     .malformedResponse, "received a web page instead of the file, possibly from a captive portal",
                     isRetryable: true))
+        }
+        guard requested.start > 0 else {
+            return .begin(representation(head, length: length(head)), end: length(head), restart: nil)
         }
         let length = length(head)
         let isSame =
@@ -104,8 +122,8 @@ package struct ResponseInterpreter: Sendable {
     /// Returns whether the response looks like the page of a captive portal (rule 31).
     ///
     /// Such a page is HTML without a validator, and the known representation has another type and length.
-    private func looksLikePortal(_ head: ResponseHead) -> Bool {
-        guard let known, let type = contentType(head)?.lowercased() else { return false }
+    private func looksLikePortal(_ head: ResponseHead, insteadOf known: Representation) -> Bool {
+        guard let type = contentType(head)?.lowercased() else { return false }
         return type.hasPrefix("text/html") && known.contentType?.lowercased().hasPrefix("text/html") != true
             && known.validator?.matches(head.headers, receivedAt: date) == .absent && length(head) != known.length
     }

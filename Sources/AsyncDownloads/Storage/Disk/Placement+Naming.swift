@@ -49,7 +49,9 @@ extension Placement {
         guard present.kind == .regular || present.kind == .symbolicLink, !target.names.mayBeForgotten(path) else {
             return false
         }
-        return try !isOfAnotherResource(path, present, target)
+        guard target.replacesFiles, try !isOfAnotherResource(path, present, target) else { return false }
+        // Another process may have placed it for another resource.
+        return store.finishedFile(at: path).map { $0.record.resource == target.recordedResource } ?? true
     }
 
     /// Whether this process placed the file at `path` for another resource.
@@ -112,6 +114,8 @@ extension Placement {
             }
             numbering.next += 1
             guard present.kind == .regular, try !isOfAnotherResource(path, present, target) else { continue }
+            // Two resources with the same bytes may differ later.
+            if isCallers, try !mayReplace(path, for: target) { continue }
             if candidate == interruptedName, present.size == 0, signature.size > 0 {
                 // The reservation that an earlier process made for this file.
                 try replace(path, by: source)

@@ -82,8 +82,14 @@ struct Placement: Sendable {
                 if let present { try checkSpelling(of: path, present, target) }
                 // Again, because directories may have been replaced while the bytes were synced.
                 try checkWay(to: target)
-                try replace(path, present, by: source)
-                target.names.give(path, spelling, to: target.resource)
+                if target.replacesFiles {
+                    try replace(path, present, by: source)
+                    target.names.give(path, spelling, to: target.resource)
+                } else {
+                    try disk.rename(source, toUnused: path)
+                    noteTaken(source)
+                    target.names.give(path, spelling, to: target.resource)
+                }
                 return path
             }
         }

@@ -19,6 +19,10 @@ package struct PlacementTarget: Sendable {
     var resource: ResourceKey?
     /// The names that this process has used in directories.
     package var names: DirectoryNames
+    /// The digest of the resource in the records of finished files; nil if its files have none.
+    var recordedResource: ResourceDigest?
+    /// Whether the file may replace another one.
+    package var replacesFiles = true
     /// Returns whether no request of another resource names the path.
     package var isFree: @Sendable (String) -> Bool
 

@@ -69,7 +69,8 @@ extension DownloadError.Code {
         switch kind {
         case .noSpace: self = .diskFull
         case .denied: self = .permissionDenied
-        case .missing, .exists, .unusablePath: self = .destinationUnusable
+        case .exists: self = .destinationExists
+        case .missing, .unusablePath: self = .destinationUnusable
         case .inUse: self = .partialInUse
         case .tooManyOpenFiles: self = .tooManyOpenFiles
         case .crossDevice, .unsupported, .other: self = .storageFailure

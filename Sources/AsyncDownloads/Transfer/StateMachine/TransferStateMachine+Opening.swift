@@ -60,9 +60,12 @@ extension TransferStateMachine {
 
     /// Handles the result of opening the partial file.
     ///
-    /// - Parameter relocates: Whether the transfer continues at another location after a failure.
+    /// - Parameters:
+    ///   - relocates: Whether the transfer continues at another location after a failure.
+    ///   - existing: The representation that all destinations have already.
     mutating func opened(
-        _ result: Result<PartialFinding, DownloadError>, relocates: Bool = false, at now: Duration
+        _ result: Result<PartialFinding, DownloadError>, relocates: Bool = false,
+        existing: ExistingRepresentation? = nil, at now: Duration
     ) -> [TransferAction] {
         guard case .opening(let purpose) = state else { preconditionFailure("opened in \(phase)") }
         switch (result, purpose) {
@@ -77,6 +80,8 @@ extension TransferStateMachine {
             isPollingOwner = false
             checkpoints = CheckpointSchedule()
             var actions = take(finding, at: now)
+            // Rule 63: the bytes of an unfinished download are worth more than the question.
+            self.existing = bytes.intervals.isEmpty && !ignoresExisting ? existing : nil
             switch purpose {
             case .transferring: actions += applyIntent(at: now)
             // A subscriber that has resumed meanwhile wants the bytes, and has no permit yet.
@@ -161,7 +166,7 @@ extension TransferStateMachine {
             // for a request without a limit.
             bytes.kept(IntervalSet())
             return [.discardPartial]
-        case .keeping, .failing, .retrying, .refreshing, .moving:
+        case .keeping, .failing, .retrying, .refreshing, .moving, .reusing:
             return [.closePartial(saving: bytes.representation == nil ? nil : bytes.intervals)]
         }
     }
@@ -189,7 +194,9 @@ extension TransferStateMachine {
         case .failing(var error):
             error.retainedByteCount = bytes.count
             return released + end(.failed(error))
-        case .keeping, .retrying, .refreshing, .moving:
+        case .keeping, .retrying, .refreshing, .moving, .reusing:
+            // A subscriber that is left has no such file, or something has changed it.
+            if case .reusing = reason { ignoreExisting() }
             strategy.interrupted()
             // The target of a redirect is kept while its host has no room.
             if case .moving = reason, intent == .run {} else { address.reset() }
@@ -207,7 +214,7 @@ extension TransferStateMachine {
             case .refreshing(let id):
                 state = .refreshing(id, permitTimer: nil)
                 return []
-            case .keeping, .moving, .failing, .discarding, .purging: return requestPermit()
+            case .keeping, .moving, .reusing, .failing, .discarding, .purging: return requestPermit()
             }
         case .pause, .abandon, .discard:
             var actions: [TransferAction] = []
@@ -225,6 +232,24 @@ extension TransferStateMachine {
         case .abandon: return end(.abandoned)
         case .discard: return openPartial()
         }
+    }
+
+    /// Ends the transfer because every subscriber has a file already; the partial file is not open, or was closed.
+    mutating func reused(
+        _ results: [SubscriberID: Result<DownloadedFile, DownloadError>]
+    ) -> [TransferAction] {
+        switch state {
+        case .opening(.transferring), .closing(.reusing): break
+        default: preconditionFailure("reused in \(phase)")
+        }
+        isPartialOpen = false
+        return releasePermit() + end(.finished(results))
+    }
+
+    /// Requests the representation without a condition from now on.
+    mutating func ignoreExisting() {
+        existing = nil
+        ignoresExisting = true
     }
 
     mutating func end(_ ending: TransferEnding) -> [TransferAction] {

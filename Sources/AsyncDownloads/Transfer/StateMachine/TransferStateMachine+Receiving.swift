@@ -259,6 +259,7 @@ extension TransferStateMachine {
         case .refresh(let status): return refresh(.status(status.code), at: now)
         case .retry(let error): return retry(error, at: now)
         case .relocate: return close(.keeping, at: now)
+        case .reuse: return close(.reusing, at: now)
         case .fail: preconditionFailure("a failure is handled above")
         }
     }

@@ -26,9 +26,17 @@ extension TransferStateMachine {
             bytes.combiningFailed()
             actions += restart(.noValidator)
         }
-        let range = strategy.range(from: bytes.intervals.prefixEnd, validator: bytes.representation?.validator)
+        var range = strategy.range(from: bytes.intervals.prefixEnd, validator: bytes.representation?.validator)
+        if let existing = askedRepresentation { range.condition = .ifNoneMatch(existing.validator) }
         actions += startExchange(range, at: now)
         return actions
+    }
+
+    /// The representation of the files at the destinations, if the next request asks whether it has changed (rule 62).
+    private var askedRepresentation: ExistingRepresentation? {
+        // Without an account, nothing says whose files they are. A fresh URL may have brought secret headers.
+        guard bytes.intervals.isEmpty, credentials.isEmpty || settings.account != nil else { return nil }
+        return existing
     }
 
     /// Starts an exchange for these bytes.
@@ -66,8 +74,10 @@ extension TransferStateMachine {
         let interpreter = ResponseInterpreter(
             requested: exchange.request, known: bytes.representation, received: bytes.intervals.prefixEnd,
             url: address.url.absoluteString, decodesContent: settings.decodesContent, date: date,
-            requiresVerification: address.requiresVerification, mayDropCondition: strategy.mayDropCondition,
-            toleratesChange: toleratesChange)
+            requiresVerification: address.requiresVerification || existing?.requiresValidator ?? false,
+            mayDropCondition: strategy.mayDropCondition,
+            toleratesChange: toleratesChange,
+            existing: exchange.request.isUnlessUnchanged ? existing?.representation : nil)
         let actions =
             exchange.compares
             ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
@@ -154,6 +164,11 @@ extension TransferStateMachine {
         case .retryRequest(.unbounded):
             strategy.useUnbounded()
             return drain(.advance, at: now)
+        case .unchanged:
+            return drain(.reuse, canceling: false, at: now)
+        case .retryRequest(.withoutCondition) where existing != nil:
+            ignoreExisting()
+            return drain(.advance, canceling: !hasShortBody(head), at: now)
         case .retryRequest(.withoutCondition):
             strategy.dropCondition()
             return drain(.advance, at: now)
@@ -198,6 +213,7 @@ extension TransferStateMachine {
         _ new: Representation, end: Int64?, reason: RestartReason?, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         if let error = tooLarge(new.length ?? end) { return drain(.fail(error), at: now) }
+        existing = nil
         var actions = restart(reason ?? .contentChanged)
         bytes.started(new, credentials: credentials)
         let replacesBytes = bytes.isPartialFilled

@@ -64,6 +64,8 @@ struct TransferStateMachine: Sendable {
         case refresh(StatusCode)
         /// A counted failure, and another attempt after a delay.
         case retry(DownloadError)
+        /// The files at the destinations, which the server has confirmed.
+        case reuse
         /// Another location of the bytes, because the store has failed at the present one.
         case relocate
         /// The end of the transfer, whatever the subscribers want.
@@ -82,6 +84,8 @@ struct TransferStateMachine: Sendable {
         case refreshing(RefreshID)
         /// The host of the next request permits none now.
         case moving
+        /// The subscribers whose files the server has confirmed end meanwhile; the transfer continues for the others.
+        case reusing
     }
 
     /// The intent of the subscribers.
@@ -120,6 +124,10 @@ struct TransferStateMachine: Sendable {
     var timers = SerialNumbers<TimerID>()
     var refreshes = SerialNumbers<RefreshID>()
 
+    /// What the files at the destinations are, as long as the server is to be asked whether it has changed.
+    var existing: ExistingRepresentation?
+    /// Whether an answer of the server has left it open, so that the representation is requested without a condition.
+    var ignoresExisting = false
     /// Whether the store has the partial file open.
     var isPartialOpen = false
     /// Whether bytes may be written far behind the others.

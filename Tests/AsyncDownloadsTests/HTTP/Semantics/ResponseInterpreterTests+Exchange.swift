@@ -71,6 +71,7 @@ enum Verdict: Sendable, Hashable {
     case begin(
         length: Int64?, end: Int64?, _ restart: RestartReason? = nil, validator: String? = nil, coding: String? = nil)
     case complete(Int64)
+    case unchanged
     case retryRequest(ResponseDecision.Change)
     case redirect(String?)
     case fail(DownloadError.Code, retryable: Bool = false, after: Duration? = nil, blamesRange: Bool = false)
@@ -87,6 +88,7 @@ enum Verdict: Sendable, Hashable {
                     length: new.length, end: end, restart, validator: new.validator?.rawValue,
                     coding: new.contentCoding)
             case .complete(let length): .complete(length)
+            case .unchanged: .unchanged
             case .retryRequest(let change): .retryRequest(change)
             case .redirect(let location): .redirect(location)
             case .fail(let failure):

@@ -45,6 +45,8 @@ extension Property {
             try demand(length == received, "complete with bytes missing")
         case .fail(let failure):
             try demand(failure.retryAfter ?? .zero >= .zero, "a negative delay")
+        case .unchanged:
+            try demand(false, "unchanged, although the request has no such condition")
         case .retryRequest, .redirect: break
         }
     }

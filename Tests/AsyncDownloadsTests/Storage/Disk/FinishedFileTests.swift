@@ -64,7 +64,7 @@ struct FinishedFileTests {
     }
 
     @Test(arguments: Change.allCases)
-    func `rule 60: a file that anything has changed proves nothing`(change: Change) throws {
+    func `boundary 21: by rule 60, a file that anything has changed proves nothing`(change: Change) throws {
         let store = try place()
         let (disk, manager) = (POSIXFileSystem(), FileManager.default)
         let other = "\(directory.path)/other"
@@ -156,7 +156,7 @@ struct FinishedFileTests {
     /// Properties of bytes that their server has not confirmed under one validator.
     @Test(arguments: [\Representation.cameFromDifferentURL, \.isImported, \.hasUnverifiedCredentials])
     func `rule 60: a validator that was not confirmed for all bytes is not recorded`(
-        property: WritableKeyPath<Representation, Bool> & Sendable
+        property: any WritableKeyPath<Representation, Bool> & Sendable
     ) throws {
         var representation = Self.representation
         representation[keyPath: property] = true
