@@ -26,6 +26,7 @@ extension Batch {
         if let timeout { configuration.idleTimeout = .seconds(timeout) }
         if let deadline { configuration.deadline = .seconds(deadline) }
         if let inUse { configuration.partialInUsePolicy = inUse.policy }
+        if let existing { configuration.existingFilePolicy = existing.policy }
         if let engine { configuration.transport = engine.transport }
         configuration.additionalTrustRoots = trustRoots
         if let durability { configuration.durability = durability.policy }

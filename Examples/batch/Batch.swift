@@ -106,6 +106,12 @@ struct Batch: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "What happens to a file that exists already: used again if it is proven to be unchanged, used whatever it "
+                + "contains, replaced, or an error. (default: reuse)"))
+    var existing: ExistingName?
+
+    @Option(
+        help: ArgumentHelp(
             "The expected SHA-256 or SHA-512 digest of the file of a single URL.", valueName: "algorithm=hex"),
         transform: Checksum.init(argument:))
     var checksum: Checksum?

@@ -54,3 +54,17 @@ enum InUseName: String, CaseIterable, Sendable, ExpressibleByArgument {
         }
     }
 }
+
+/// The values of `--existing`.
+enum ExistingName: String, CaseIterable, Sendable, ExpressibleByArgument {
+    case reuse, keep, replace, fail
+
+    var policy: ExistingFilePolicy {
+        switch self {
+        case .reuse: .reuse
+        case .keep: .keep
+        case .replace: .replace
+        case .fail: .fail
+        }
+    }
+}

@@ -22,8 +22,9 @@ extension JSONLine {
     /// Creates the summary, the last line of a run.
     init(_ tally: Tally) {
         add("event", "summary")
-        add("finished", tally.finished)
+        add("finished", tally.finished - tally.skipped)
         add("failed", tally.failed)
+        add("skipped", tally.skipped)
         add("bytes", tally.bytes)
         add("fetched", tally.fetched)
         add("seconds", tally.duration)
@@ -72,6 +73,11 @@ extension JSONLine {
         case .omitted(let count):
             self.init("omitted", event)
             add("count", count)
+        case .finished(let file) where file.isReused:
+            self.init("skipped", event)
+            add("reason", "unchanged")
+            add("path", file.url.path)
+            add("bytes", file.byteCount)
         case .finished(let file):
             self.init("finished", event)
             add("path", file.url.path)

@@ -45,6 +45,8 @@ struct PlainLine: Sendable, Hashable {
             self.init(weight, "retrying", "\(name) in \(Units.seconds(delay)), attempt \(attempt) after: \(error)")
         case .success(.omitted(let count)):
             self.init(weight, "omitted", "\(name), \(Units.count(count, "event"))")
+        case .success(.finished(let file)) where file.isReused:
+            self.init(weight, "unchanged", "\(file.url.lastPathComponent), \(Units.bytes(file.byteCount))")
         case .success(.finished(let file)):
             let work = "\(Units.bytes(file.byteCount)) in \(Units.seconds(event.elapsed))"
             let fetched = event.fetched == file.byteCount ? "" : ", \(Units.bytes(event.fetched)) fetched"
@@ -76,6 +78,7 @@ extension Tally {
     /// The summary line at the end of a run.
     var summary: String {
         var parts = ["\(finished) of \(Units.count(total, "file")) finished"]
+        if skipped > 0 { parts.append("\(skipped) unchanged") }
         if failed > 0 { parts.append("\(failed) failed") }
         parts.append("\(Units.bytes(bytes)) in \(Units.seconds(duration)), \(Units.bytes(fetched)) fetched")
         return parts.joined(separator: ", ")

@@ -102,6 +102,7 @@ extension Session {
                 let fetched = download.fetchedHere
                 if case .finished(let file) = event {
                     tally.finished += 1
+                    if file.isReused { tally.skipped += 1 }
                     tally.bytes += file.byteCount
                 }
                 emit(.success(event), fetched: fetched)

@@ -3,6 +3,8 @@ struct Tally: Sendable, Hashable {
     /// The number of requested files.
     var total: Int
     var finished = 0
+    /// The number of finished files that existed already and were used again.
+    var skipped = 0
     var failed = 0
     /// The number of downloads that were stopped after they had received some of their bytes.
     var paused = 0

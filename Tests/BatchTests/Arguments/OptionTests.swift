@@ -14,7 +14,7 @@ internal import Testing
         ["http://a/x", "--header", "A: b", "--header", "C: d", "--retries", "0", "--timeout", "0.5"],
         ["http://a/x", "--durability", "process-crash", "--engine", "http-client"],
         ["http://a/x", "-x", "16"], ["http://a/x", "--connections", "1"],
-        ["http://a/x", "--deadline", "0.5", "--max-bytes", "0", "--in-use", "wait"],
+        ["http://a/x", "--deadline", "0.5", "--max-bytes", "0", "--in-use", "wait", "--existing", "keep"],
     ])
     func `the documented options are accepted`(arguments: [String]) throws {
         _ = try Batch.parse(arguments)

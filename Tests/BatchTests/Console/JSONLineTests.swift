@@ -69,7 +69,8 @@ internal import Testing
         tally.duration = .milliseconds(1250)
         #expect(
             "\(JSONLine(tally))"
-                == #"{"event":"summary","finished":2,"failed":1,"bytes":30,"fetched":20,"seconds":1.25,"time":1.25}"#)
+                == #"{"event":"summary","finished":2,"failed":1,"skipped":0,"bytes":30,"fetched":20,"seconds":1.25,"time":1.25}"#
+        )
     }
 
     @Test(arguments: [
