@@ -176,7 +176,7 @@ extension Transfer {
             let path = PartialNames.join(directory.filePath, candidate)
             guard ((try? environment.store.disk.information(at: path)) ?? nil) != nil else { break }
             // Another transfer of this process has placed a file there, or is about to.
-            guard environment.names.others(than: key.resource, at: path).isEmpty,
+            guard environment.names.others(than: key.sharingKey.resource, at: path).isEmpty,
                 environment.destinations.isFree(path, for: self.key)
             else { continue }
             candidates.append(Candidate(path: path, isNamed: false, isFirst: number == 0))

@@ -19,12 +19,7 @@ struct ResourceDigest: Sendable, Hashable {
             // No text contains this byte, so adjacent words cannot be confused with others of the same concatenation.
             text.append(0xFF)
         }
-        add(request.resource)
-        add(request.account.map { "account \($0)" } ?? "")
-        for header in request.headers where header.count == 2 {
-            add(header[0].asciiLowercased())
-            add(header[1])
-        }
+        for word in request.key.texts { add(word) }
         guard let digest = RunningDigest.sha256(of: text) else { return nil }
         bytes = Array(digest.prefix(Self.byteCount))
     }
