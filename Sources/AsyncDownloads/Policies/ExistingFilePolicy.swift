@@ -1,7 +1,8 @@
 /// A policy for a file that is at the destination already when a download starts.
 ///
 /// Whatever the policy, an existing file is replaced only by a complete and verified one. A directory or a special file
-/// at the destination always fails the download with ``DownloadError/Code/destinationUnusable``.
+/// at the destination always fails the download with ``DownloadError/Code/destinationUnusable``. Downloads of a
+/// background session ignore the policy: their files replace others.
 public struct ExistingFilePolicy: Sendable, Hashable {
     let kind: Kind
 
@@ -26,5 +27,8 @@ public struct ExistingFilePolicy: Sendable, Hashable {
 
     /// The download fails with ``DownloadError/Code/destinationExists`` if a file exists when the download starts, or when
     /// the downloaded file gets its name.
+    ///
+    /// In a directory where the name is chosen (``DownloadRequest/Destination-swift.enum/directory(_:)``), no file is
+    /// replaced, and the downloaded one gets a number.
     public static let fail = Self(kind: .fail)
 }

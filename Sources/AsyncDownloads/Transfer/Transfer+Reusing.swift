@@ -35,7 +35,7 @@ extension Transfer {
     private func keptFile(at candidate: Candidate) -> ExistingFile? {
         let disk = environment.store.disk
         let recorded = environment.store.finishedFile(at: candidate.path)
-        if !candidate.isNamed, let recorded, recorded.record.resource != resource { return nil }
+        if !candidate.isNamed, isOfAnotherResource(candidate) { return nil }
         var information = (try? disk.information(at: candidate.path)) ?? nil
         if information?.kind == .symbolicLink {
             let target = URL(fileURLWithPath: candidate.path).resolvingSymlinksInPath().filePath
@@ -43,22 +43,31 @@ extension Transfer {
         }
         guard let information, information.kind == .regular else { return nil }
         let isOurs = recorded?.record.resource == resource
-        guard candidate.isNamed || isOurs || candidate.isFirst else { return nil }
+        // An empty file may be the reservation of a name by a process that was killed.
+        guard candidate.isNamed || isOurs || candidate.isFirst && information.size > 0 else { return nil }
         return ExistingFile(
             path: candidate.path, length: information.size, record: isOurs ? recorded?.record : nil)
+    }
+
+    /// Whether the file was placed for another resource, even if it was changed later.
+    private func isOfAnotherResource(_ candidate: Candidate) -> Bool {
+        environment.store.recordedResource(at: candidate.path).map { $0 != resource } ?? false
     }
 
     /// Returns a file with the expected digest.
     private func verifiedFile(_ request: DownloadRequest, _ id: SubscriberID, by checksum: Checksum) -> ExistingFile? {
         let (store, disk) = (environment.store, environment.store.disk)
         for candidate in existingPaths(for: request) {
-            guard let handle = try? disk.open(candidate.path, .reading) else { continue }
+            // Two resources with the same bytes may differ later.
+            guard candidate.isNamed || !isOfAnotherResource(candidate),
+                let handle = try? disk.open(candidate.path, .reading)
+            else { continue }
             defer { disk.close(handle) }
             let owner = FileOwner(disk: disk, directory: PartialNames.directory(of: candidate.path))
             guard let information = try? disk.information(of: handle), (try? owner.isPrivate(information)) == true,
                 request.maximumByteCount.map({ information.size <= $0 }) ?? true,
                 // A file is hashed once, although the partial file may be opened many times.
-                withState({ $0.rejectedFiles[id]?.isUnchanged(since: information) }) != true
+                !withState({ $0.rejectedFiles[id, default: []].contains { $0.isUnchanged(since: information) } })
             else { continue }
             let digest = try? disk.digest(checksum.algorithm, of: handle, length: information.size) {
                 withState { $0.machine.intent == .run }
@@ -69,7 +78,7 @@ extension Transfer {
                 return ExistingFile(
                     path: candidate.path, length: information.size, record: record?.resource == resource ? record : nil)
             }
-            updateQuietly { $0.rejectedFiles[id] = information }
+            updateQuietly { $0.rejectedFiles[id, default: []].append(information) }
         }
         return nil
     }
@@ -124,9 +133,10 @@ extension Transfer {
     ///
     /// - Returns: Whether the transfer has ended.
     func serve(_ results: [SubscriberID: DownloadedFile]) -> Bool {
+        let results = results.filter { takeName(of: $0.value, for: $0.key) }
         guard !results.isEmpty else { return false }
         return update { state, decision in
-            guard state.machine.intent == .run else { return false }
+            guard state.machine.mayReuse else { return false }
             let ids = state.subscribers.activeIDs
             if !ids.isEmpty, ids.allSatisfy({ results[$0] != nil }) {
                 state.partial = nil
@@ -137,6 +147,20 @@ extension Transfer {
                 detach(id, .success(file), policy: .pause, &state, &decision, at: now)
             }
             return false
+        }
+    }
+
+    /// Records that the file is that of this resource, so that no other download of this process replaces it.
+    ///
+    /// - Returns: Whether the request names the path, or no other resource has received it in the meantime.
+    private func takeName(of file: DownloadedFile, for id: SubscriberID) -> Bool {
+        let (path, resource) = (file.url.filePath, work.key.sharingKey.resource)
+        let isNamed = withState { $0.subscribers[id]?.request.destination.path != nil }
+        let spelling = DirectoryNames.Spelling(of: path)
+        return environment.names.withTurn(spelling) {
+            guard isNamed || environment.names.others(than: resource, at: spelling).isEmpty else { return false }
+            environment.names.give(path, spelling, to: resource)
+            return true
         }
     }
 

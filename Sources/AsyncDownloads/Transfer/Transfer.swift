@@ -25,7 +25,7 @@ final class Transfer: Sendable {
         /// The digests of the bytes in ``partial``.
         var digests = TransferDigests()
         /// The files at the destinations of subscribers that don't have the expected digest.
-        var rejectedFiles: [SubscriberID: FileInformation] = [:]
+        var rejectedFiles: [SubscriberID: [FileInformation]] = [:]
         /// Whether every subscriber has its result, so that no further one can attach.
         var isServed = false
         /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.

@@ -13,16 +13,18 @@ extension PartialStore {
         guard let resource = ResourceDigest(request), let information = try? disk.information(of: file.handle) else {
             return
         }
-        guard let session = sessionDigest(of: information, file.volume) else { return }
+        guard let session = sessionDigest(of: information, file.volume, isSynced: synchronizes(file)) else { return }
         let record = FinishedFileRecord(
             resource, representation, isProven: isProven, information, session: session.digest)
         write(record, to: file.handle, information)
     }
 
     /// Records in the copy of a finished file what the file says of itself.
-    func describe(copy: OpenFile, of file: OpenFile) {
+    ///
+    /// - Parameter isSynced: Whether the copy is synced before it gets its name.
+    func describe(copy: OpenFile, of file: OpenFile, isSynced: Bool) {
         guard let original = finishedFile(file), let information = try? disk.information(of: copy),
-            let session = sessionDigest(of: information, disk.volumeKind(of: copy))
+            let session = sessionDigest(of: information, disk.volumeKind(of: copy), isSynced: isSynced)
         else { return }
         var record = original.record
         record.modificationTime = information.modificationTime
@@ -46,11 +48,25 @@ extension PartialStore {
         return file
     }
 
+    /// Returns the resource for which the file at `path` was placed, even if the file was changed later.
+    ///
+    /// The result is nil if there is no such file, or nothing says so. Links are not followed.
+    func recordedResource(at path: String) -> ResourceDigest? {
+        guard let handle = try? disk.open(path, .reading) else { return nil }
+        defer { disk.close(handle) }
+        guard let information = try? disk.information(of: handle), information.kind == .regular else { return nil }
+        return record(of: handle, information)?.resource
+    }
+
+    private func record(of file: OpenFile, _ information: FileInformation) -> FinishedFileRecord? {
+        ((try? disk.attribute(FinishedFileRecord.attributeName, of: file)) ?? nil)
+            .flatMap { FinishedFileRecord($0, inode: information.inode) }
+    }
+
     /// Returns the open file with its record if that describes it; the owner is not checked.
     private func finishedFile(_ handle: OpenFile) -> FinishedFile? {
         guard let information = try? disk.information(of: handle), information.kind == .regular,
-            let value = (try? disk.attribute(FinishedFileRecord.attributeName, of: handle)) ?? nil,
-            let record = FinishedFileRecord(value, inode: information.inode), record.length == information.size,
+            let record = record(of: handle, information), record.length == information.size,
             record.modificationTime == information.modificationTime
         else { return nil }
         if let session = record.session {
@@ -70,9 +86,9 @@ extension PartialStore {
     ///
     /// The result is nil if the file is not synced and the session is unknown.
     private func sessionDigest(
-        of information: FileInformation, _ volume: VolumeKind
+        of information: FileInformation, _ volume: VolumeKind, isSynced: Bool
     ) -> (digest: FinishedFileRecord.SessionDigest?, Void)? {
-        if synchronizes || volume == .other { return (nil, ()) }
+        if isSynced { return (nil, ()) }
         guard let session = session(device: information.device, volume) else { return nil }
         return FinishedFileRecord.SessionDigest(session).map { ($0, ()) }
     }

@@ -51,7 +51,12 @@ extension Placement {
         }
         guard target.replacesFiles, try !isOfAnotherResource(path, present, target) else { return false }
         // Another process may have placed it for another resource.
-        return store.finishedFile(at: path).map { $0.record.resource == target.recordedResource } ?? true
+        return !isRecordedForAnother(path, target)
+    }
+
+    /// Whether any process placed the file at `path` for another resource, as far as the file says.
+    private func isRecordedForAnother(_ path: String, _ target: PlacementTarget) -> Bool {
+        store.recordedResource(at: path).map { $0 != target.recordedResource } ?? false
     }
 
     /// Whether this process placed the file at `path` for another resource.
@@ -115,7 +120,7 @@ extension Placement {
             numbering.next += 1
             guard present.kind == .regular, try !isOfAnotherResource(path, present, target) else { continue }
             // Two resources with the same bytes may differ later.
-            if isCallers, try !mayReplace(path, for: target) { continue }
+            if isCallers, isRecordedForAnother(path, target) { continue }
             if candidate == interruptedName, present.size == 0, signature.size > 0 {
                 // The reservation that an earlier process made for this file.
                 try replace(path, by: source)

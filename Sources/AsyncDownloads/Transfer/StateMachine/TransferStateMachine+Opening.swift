@@ -81,7 +81,7 @@ extension TransferStateMachine {
             checkpoints = CheckpointSchedule()
             var actions = take(finding, at: now)
             // Rule 63: the bytes of an unfinished download are worth more than the question.
-            self.existing = bytes.intervals.isEmpty && !ignoresExisting ? existing : nil
+            self.existing = bytes.intervals.isEmpty ? existing : nil
             switch purpose {
             case .transferring: actions += applyIntent(at: now)
             // A subscriber that has resumed meanwhile wants the bytes, and has no permit yet.
@@ -196,7 +196,7 @@ extension TransferStateMachine {
             return released + end(.failed(error))
         case .keeping, .retrying, .refreshing, .moving, .reusing:
             // A subscriber that is left has no such file, or something has changed it.
-            if case .reusing = reason { ignoreExisting() }
+            if case .reusing = reason, intent == .run { ignoresExisting = true }
             strategy.interrupted()
             // The target of a redirect is kept while its host has no room.
             if case .moving = reason, intent == .run {} else { address.reset() }
@@ -244,12 +244,6 @@ extension TransferStateMachine {
         }
         isPartialOpen = false
         return releasePermit() + end(.finished(results))
-    }
-
-    /// Requests the representation without a condition from now on.
-    mutating func ignoreExisting() {
-        existing = nil
-        ignoresExisting = true
     }
 
     mutating func end(_ ending: TransferEnding) -> [TransferAction] {

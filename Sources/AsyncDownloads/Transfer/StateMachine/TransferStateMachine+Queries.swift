@@ -73,6 +73,14 @@ extension TransferStateMachine {
         return intent == .discard
     }
 
+    /// Whether subscribers may be served with files that they have already.
+    var mayReuse: Bool {
+        switch state {
+        case .opening(.transferring), .closing(.reusing): intent == .run
+        default: false
+        }
+    }
+
     /// Whether the partial file is closed because the server has confirmed the files at the destinations.
     var isReusing: Bool {
         if case .closing(.reusing) = state { return true }

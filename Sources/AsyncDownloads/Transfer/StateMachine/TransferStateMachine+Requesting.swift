@@ -35,7 +35,9 @@ extension TransferStateMachine {
     /// The representation of the files at the destinations, if the next request asks whether it has changed (rule 62).
     private var askedRepresentation: ExistingRepresentation? {
         // Without an account, nothing says whose files they are. A fresh URL may have brought secret headers.
-        guard bytes.intervals.isEmpty, credentials.isEmpty || settings.account != nil else { return nil }
+        guard bytes.intervals.isEmpty, !ignoresExisting, credentials.isEmpty || settings.account != nil else {
+            return nil
+        }
         return existing
     }
 
@@ -77,7 +79,7 @@ extension TransferStateMachine {
             requiresVerification: address.requiresVerification || existing?.requiresValidator ?? false,
             mayDropCondition: strategy.mayDropCondition,
             toleratesChange: toleratesChange,
-            existing: exchange.request.isUnlessUnchanged ? existing?.representation : nil)
+            existing: existing?.representation)
         let actions =
             exchange.compares
             ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
@@ -166,8 +168,8 @@ extension TransferStateMachine {
             return drain(.advance, at: now)
         case .unchanged:
             return drain(.reuse, canceling: false, at: now)
-        case .retryRequest(.withoutCondition) where existing != nil:
-            ignoreExisting()
+        case .retryRequest(.withoutCondition) where exchanges[id]?.request.isUnlessUnchanged == true:
+            ignoresExisting = true
             return drain(.advance, canceling: !hasShortBody(head), at: now)
         case .retryRequest(.withoutCondition):
             strategy.dropCondition()

@@ -124,7 +124,7 @@ struct TransferStateMachine: Sendable {
     var timers = SerialNumbers<TimerID>()
     var refreshes = SerialNumbers<RefreshID>()
 
-    /// What the files at the destinations are, as long as the server is to be asked whether it has changed.
+    /// What the files at the destinations are, which the body of another representation may replace.
     var existing: ExistingRepresentation?
     /// Whether an answer of the server has left it open, so that the representation is requested without a condition.
     var ignoresExisting = false

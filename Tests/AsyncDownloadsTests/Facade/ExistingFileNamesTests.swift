@@ -1,0 +1,69 @@
+import Foundation
+import LoopbackServer
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// Tests of existing files in directories where the name is chosen: no file of another resource is replaced or used.
+@Suite(.enabled(if: TemporaryDirectory.hasAttributes), .endsWhenHung)
+struct ExistingFileNamesTests {
+    private static let content = Content(seed: 61, length: 300_000)
+    private static let other = Content(seed: 62, length: 300_000)
+
+    private static func data(_ content: Content) -> Data { Data(content.bytes(in: 0..<content.length)) }
+
+    /// Returns a request whose file gets the name `image.jpg` or a numbered variant of it.
+    private func request(_ number: Int, _ environment: TestEnvironment) -> DownloadRequest {
+        var request = environment.request("/\(number)/image.jpg")
+        request.destination = .directory(environment.directory)
+        return request
+    }
+
+    @Test func `rule 61: a file that was used again is replaced by no other download`() async throws {
+        try await TestEnvironment.with(.urlSession) { environment async throws in
+            environment.server.serve(Resource(Self.content, entityTag: "\"1\""), at: "/1/image.jpg")
+            environment.server.serve(Resource(Self.other, entityTag: "\"2\""), at: "/2/image.jpg")
+            try Self.data(Self.content).write(to: environment.directory.appending(path: "image.jpg"))
+            var first = request(1, environment)
+            let digest = try #require(RunningDigest.sha256(of: [UInt8](Self.data(Self.content))))
+            first.checksum = .sha256(hexadecimal(digest))
+            let file = try await environment.downloader.download(first)
+            #expect(file.isReused && file.url.lastPathComponent == "image.jpg")
+            #expect(try await environment.downloader.download(request(2, environment)).url != file.url)
+            #expect(try environment.holds(Self.content, at: "image.jpg"))
+        }
+    }
+
+    @Test func `rule 61: the policy keep uses a file without a record for one resource only`() async throws {
+        try await TestEnvironment.with(.urlSession) { environment async throws in
+            environment.server.serve(Resource(Self.other, entityTag: "\"2\""), at: "/2/image.jpg")
+            try Self.data(Self.content).write(to: environment.directory.appending(path: "image.jpg"))
+            var requests = [1, 2].map { request($0, environment) }
+            for index in requests.indices { requests[index].existingFilePolicy = .keep }
+            #expect(try await environment.downloader.download(requests[0]).isReused)
+            #expect(try await environment.downloader.download(requests[1]).isReused == false)
+            #expect(try environment.holds(Self.content, at: "image.jpg"))
+        }
+    }
+
+    /// A second downloader stands for a second process, which knows of the file only what its record says.
+    @Test(arguments: [ExistingFilePolicy.reuse, .keep])
+    func `rule 46: a file that was changed is still that of its resource`(_ policy: ExistingFilePolicy) async throws {
+        try await TestEnvironment.with(.urlSession) { environment async throws in
+            environment.server.serve(Resource(Self.content, entityTag: "\"1\""), at: "/1/image.jpg")
+            environment.server.serve(Resource(Self.other, entityTag: "\"2\""), at: "/2/image.jpg")
+            let first = try await environment.downloader.download(request(1, environment))
+            let handle = try FileHandle(forWritingTo: first.url)
+            try handle.truncate(atOffset: 10)
+            try handle.close()
+            let second = Downloader(configuration: environment.downloader.configuration)
+            var request = request(2, environment)
+            request.existingFilePolicy = policy
+            let file = try await second.download(request)
+            #expect(!file.isReused && file.url != first.url)
+            #expect(try Data(contentsOf: first.url) == Self.data(Self.content).prefix(10))
+            await second.shutdown()
+        }
+    }
+}
