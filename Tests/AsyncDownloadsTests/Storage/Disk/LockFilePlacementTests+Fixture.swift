@@ -50,6 +50,20 @@ extension LockFilePlacementTests {
         }
     }
 
+    /// Places the first file, and all others while the first one is being synced.
+    ///
+    /// - Parameter change: A closure that is called before the sync of the first file ends.
+    func placeWhileBlocked(
+        _ partials: [FilledPartial], _ placements: PlacementLog, _ change: () -> Void = {}
+    ) async {
+        log.block(partials[0].lockName)
+        place(partials[...0], placements)
+        await log.isBlocked()
+        place(partials[1...], placements)
+        change()
+        log.unblock()
+    }
+
     func lockFilePlacement(of partial: PartialFile, at target: PlacementTarget) throws -> LockFilePlacement {
         try #require(try partial.lockFilePlacement([target], SampleObject.first.representation.length ?? 0))
     }

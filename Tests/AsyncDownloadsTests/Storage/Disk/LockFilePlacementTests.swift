@@ -17,11 +17,7 @@ struct LockFilePlacementTests {
         let placements = PlacementLog()
         let partials = try open(9, in: try store())
         // The first file is synced alone, and then waits until the others have been added.
-        log.block(partials[0].lockName)
-        place(partials[...0], placements)
-        await log.isBlocked()
-        place(partials[1...], placements)
-        log.unblock()
+        await placeWhileBlocked(partials, placements)
         let results = await placements.results(count: 9)
         for (partial, result) in zip(partials, results) {
             #expect(try result.get() == partial.destination)
@@ -36,11 +32,7 @@ struct LockFilePlacementTests {
         let placements = PlacementLog()
         let partials = try open(3, in: try store())
         log.fail(partials[1].lockName, times: 1)
-        log.block(partials[0].lockName)
-        place(partials[...0], placements)
-        await log.isBlocked()
-        place(partials[1...], placements)
-        log.unblock()
+        await placeWhileBlocked(partials, placements)
         let results = await placements.results(count: 3)
         let placed = results.compactMap { try? $0.get() }
         #expect(placed == [partials[0].destination, partials[2].destination])
@@ -53,12 +45,7 @@ struct LockFilePlacementTests {
     @Test func `rule 45: a directory that cannot be synced is the failure of all files of the group`() async throws {
         let placements = PlacementLog()
         let partials = try open(3, in: try store())
-        log.block(partials[0].lockName)
-        place(partials[...0], placements)
-        await log.isBlocked()
-        place(partials[1...], placements)
-        log.failDirectory(sync: 2)
-        log.unblock()
+        await placeWhileBlocked(partials, placements) { log.failDirectory(sync: 2) }
         let results = await placements.results(count: 3)
         #expect(try results[0].get() == partials[0].destination)
         for result in results[1...] { #expect(throws: DownloadError.self) { try result.get() } }
