@@ -44,8 +44,7 @@ extension FinishedFileRecord {
     ///
     /// - Parameter isProven: Whether the server has confirmed that all bytes belong to the validator.
     init(
-        _ resource: ResourceDigest, _ representation: Representation?, isProven: Bool, _ information: FileInformation,
-        session: SessionDigest?
+        _ resource: ResourceDigest, _ representation: Representation?, isProven: Bool, _ information: FileInformation
     ) {
         let isWhole = representation?.contentCoding == nil && representation?.unverifiedFrom == nil
         let isConfirmed =
@@ -54,6 +53,6 @@ extension FinishedFileRecord {
         self.init(
             resource: resource, length: information.size, modificationTime: information.modificationTime,
             validator: isWhole && isConfirmed ? representation?.validator : nil,
-            contentType: representation?.contentType, session: session)
+            contentType: representation?.contentType)
     }
 }

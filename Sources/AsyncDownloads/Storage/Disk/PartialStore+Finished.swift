@@ -13,10 +13,8 @@ extension PartialStore {
         guard let resource = ResourceDigest(request), let information = try? disk.information(of: file.handle) else {
             return
         }
-        guard let session = sessionDigest(of: information, file.volume, isSynced: synchronizes(file)) else { return }
-        let record = FinishedFileRecord(
-            resource, representation, isProven: isProven, information, session: session.digest)
-        write(record, to: file.handle, information)
+        let record = FinishedFileRecord(resource, representation, isProven: isProven, information)
+        write(record, to: file.handle, information, file.volume, isSynced: synchronizes(file))
     }
 
     /// Records in the copy of a finished file what the file says of itself.
@@ -24,13 +22,11 @@ extension PartialStore {
     /// - Parameter isSynced: Whether the copy is synced before it gets its name.
     func describe(copy: OpenFile, of file: OpenFile, isSynced: Bool) {
         guard let original = finishedFile(file), let information = try? disk.information(of: copy),
-            let session = sessionDigest(of: information, disk.volumeKind(of: copy), isSynced: isSynced)
+            original.record.length == information.size
         else { return }
         var record = original.record
         record.modificationTime = information.modificationTime
-        record.session = session.digest
-        guard record.length == information.size else { return }
-        write(record, to: copy, information)
+        write(record, to: copy, information, disk.volumeKind(of: copy), isSynced: isSynced)
     }
 
     /// Returns the finished file at `path`; nil if there is no file, or one that proves nothing.
@@ -77,19 +73,21 @@ extension PartialStore {
         return FinishedFile(record: record, information: information)
     }
 
-    private func write(_ record: FinishedFileRecord, to file: OpenFile, _ information: FileInformation) {
+    /// Writes the record, with the session of a file that is not synced before it gets its name.
+    private func write(
+        _ record: FinishedFileRecord, to file: OpenFile, _ information: FileInformation, _ volume: VolumeKind,
+        isSynced: Bool
+    ) {
+        var record = record
+        record.session = nil
+        if !isSynced {
+            // Otherwise, a loss of the bytes could not be detected.
+            guard let session = session(device: information.device, volume),
+                let digest = FinishedFileRecord.SessionDigest(session)
+            else { return }
+            record.session = digest
+        }
         try? disk.setAttribute(
             FinishedFileRecord.attributeName, to: record.encoded(inode: information.inode), of: file)
-    }
-
-    /// Returns the session to record for a file, without a digest if the file is synced before it gets its name.
-    ///
-    /// The result is nil if the file is not synced and the session is unknown.
-    private func sessionDigest(
-        of information: FileInformation, _ volume: VolumeKind, isSynced: Bool
-    ) -> (digest: FinishedFileRecord.SessionDigest?, Void)? {
-        if isSynced { return (nil, ()) }
-        guard let session = session(device: information.device, volume) else { return nil }
-        return FinishedFileRecord.SessionDigest(session).map { ($0, ()) }
     }
 }
