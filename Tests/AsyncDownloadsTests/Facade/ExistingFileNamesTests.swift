@@ -47,6 +47,30 @@ struct ExistingFileNamesTests {
         }
     }
 
+    @Test func `rules 46 and 61: a record says whose file a derived name is`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(Self.content, entityTag: "\"1\""), at: "/1/image.jpg")
+            environment.server.serve(Resource(Self.other, entityTag: "\"o\""), at: "/2/image.jpg")
+            func request(_ path: String) -> DownloadRequest {
+                DownloadRequest(from: environment.server.url(path), into: environment.directory)
+            }
+            let first = try await environment.downloader.download(request("/1/image.jpg")).url
+            let second = try await environment.downloader.download(request("/2/image.jpg")).url
+            #expect(first != second)
+            // Another process, which knows of no names.
+            try await TestEnvironment.with { later async throws in
+                for (path, url) in [("/2/image.jpg", second), ("/1/image.jpg", first)] {
+                    let file = try await later.downloader.download(request(path))
+                    #expect(file.isReused && file.url == url)
+                }
+                environment.server.serve(Resource(Self.content, entityTag: "\"x\""), at: "/3/image.jpg")
+                let third = try await later.downloader.download(request("/3/image.jpg")).url
+                #expect(third != first && third != second)
+            }
+            #expect(try environment.leftovers.count == 3)
+        }
+    }
+
     /// A second downloader stands for a second process, which knows of the file only what its record says.
     @Test(arguments: [ExistingFilePolicy.reuse, .keep])
     func `rule 46: a file that was changed is still that of its resource`(_ policy: ExistingFilePolicy) async throws {

@@ -57,18 +57,6 @@ package struct ResponseInterpreter: Sendable {
         }
     }
 
-    /// Returns whether the files at the destinations are confirmed (rule 62).
-    private func decideUnchanged(_ head: ResponseHead) -> ResponseDecision {
-        guard case .ifNoneMatch(let validator) = requested.condition else {
-            return .retryRequest(.withoutCondition)
-        }
-        switch validator.matches(head.headers, receivedAt: date) {
-        case .same: return .unchanged
-        case .absent: return requiresVerification ? .retryRequest(.withoutCondition) : .unchanged
-        case .different: return .retryRequest(.withoutCondition)
-        }
-    }
-
     private func refusal(_ head: ResponseHead) -> ResponseDecision.Failure {
         let retryAfter = head.status.isRetryable ? RetryAfter(head.headers, now: date)?.delay(now: date) : nil
         let detail = head.status.isSuccess ? "the response does not contain the file" : ""

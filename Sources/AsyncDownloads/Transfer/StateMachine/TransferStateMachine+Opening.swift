@@ -234,18 +234,6 @@ extension TransferStateMachine {
         }
     }
 
-    /// Ends the transfer because every subscriber has a file already; the partial file is not open, or was closed.
-    mutating func reused(
-        _ results: [SubscriberID: Result<DownloadedFile, DownloadError>]
-    ) -> [TransferAction] {
-        switch state {
-        case .opening(.transferring), .closing(.reusing): break
-        default: preconditionFailure("reused in \(phase)")
-        }
-        isPartialOpen = false
-        return releasePermit() + end(.finished(results))
-    }
-
     mutating func end(_ ending: TransferEnding) -> [TransferAction] {
         state = .ended
         return [.end(ending)]

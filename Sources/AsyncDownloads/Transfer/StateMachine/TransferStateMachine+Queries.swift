@@ -73,20 +73,6 @@ extension TransferStateMachine {
         return intent == .discard
     }
 
-    /// Whether subscribers may be served with files that they have already.
-    var mayReuse: Bool {
-        switch state {
-        case .opening(.transferring), .closing(.reusing): intent == .run
-        default: false
-        }
-    }
-
-    /// Whether the partial file is closed because the server has confirmed the files at the destinations.
-    var isReusing: Bool {
-        if case .closing(.reusing) = state { return true }
-        return false
-    }
-
     /// Whether the transfer fails because the file has more bytes than its subscribers accept.
     var failsForSize: Bool {
         if case .closing(.failing(let error)) = state { return error.code == .bodyTooLarge && intent != .discard }

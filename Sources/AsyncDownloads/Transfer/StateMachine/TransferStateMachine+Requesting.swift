@@ -32,15 +32,6 @@ extension TransferStateMachine {
         return actions
     }
 
-    /// The representation of the files at the destinations, if the next request asks whether it has changed (rule 62).
-    private var askedRepresentation: ExistingRepresentation? {
-        // Without an account, nothing says whose files they are. A fresh URL may have brought secret headers.
-        guard bytes.intervals.isEmpty, !ignoresExisting, credentials.isEmpty || settings.account != nil else {
-            return nil
-        }
-        return existing
-    }
-
     /// Starts an exchange for these bytes.
     ///
     /// - Parameter compares: Whether the bytes are compared with those on disk.
@@ -109,23 +100,6 @@ extension TransferStateMachine {
             isChecksumExpected: settings.checksum != nil,
             url: extraAddress.redirects(address.redirects).current.absoluteString, date: date
         ).decide(head)
-    }
-
-    /// Handles that an engine waits for a network connection, or no longer does.
-    ///
-    /// An extra exchange that waits counts as idle, because the others may have a connection.
-    mutating func connectivityChanged(isWaiting: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
-        guard case .exchanging = state else { return [] }
-        if !isWaiting { plan.connected(id, at: now) }
-        guard exchanges[id]?.isExtra == false, exchanges.update(id, { $0.setWaiting(isWaiting, at: now) }) == true
-        else { return [] }
-        return isWaiting ? [.emit(.waiting(reason: .connectivity))] : []
-    }
-
-    /// Whether the device has no network connection, and the engine waits for one.
-    var isWaitingForConnectivity: Bool {
-        guard case .exchanging = state else { return false }
-        return exchanges.all.contains { $0.exchange.isWaitingForConnectivity }
     }
 
     /// The duty of the callback that reported a head before it returns.

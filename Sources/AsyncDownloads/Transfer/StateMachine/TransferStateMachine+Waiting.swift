@@ -164,3 +164,22 @@ extension TransferStateMachine {
         address.refreshed(at: now)
     }
 }
+
+extension TransferStateMachine {
+    /// Handles that an engine waits for a network connection, or no longer does.
+    ///
+    /// An extra exchange that waits counts as idle, because the others may have a connection.
+    mutating func connectivityChanged(isWaiting: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
+        guard case .exchanging = state else { return [] }
+        if !isWaiting { plan.connected(id, at: now) }
+        guard exchanges[id]?.isExtra == false, exchanges.update(id, { $0.setWaiting(isWaiting, at: now) }) == true
+        else { return [] }
+        return isWaiting ? [.emit(.waiting(reason: .connectivity))] : []
+    }
+
+    /// Whether the device has no network connection, and the engine waits for one.
+    var isWaitingForConnectivity: Bool {
+        guard case .exchanging = state else { return false }
+        return exchanges.all.contains { $0.exchange.isWaitingForConnectivity }
+    }
+}
