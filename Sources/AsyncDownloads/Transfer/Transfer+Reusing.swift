@@ -4,8 +4,32 @@ internal import Foundation
 extension Transfer {
     /// Serves the subscribers whose files can be used without a request: because of a checksum, or of their policy.
     ///
+    /// - Parameter credentials: The secret headers of the partial file.
     /// - Returns: Whether the transfer has ended, because every subscriber has its file.
-    func reuseWithoutRequest() -> Bool { serve(filesWithoutRequest()) }
+    func reuseWithoutRequest(_ credentials: HeaderFields) -> Bool {
+        let files = filesWithoutRequest()
+        // Before the end of the transfer, so that a request that follows finds the location free.
+        if isEveryFileProven(files) { removePartialFile(credentials) }
+        return serve(files)
+    }
+
+    /// Whether each subscriber has a file that its checksum has proven, so that no one needs the bytes of the partial
+    /// file.
+    private func isEveryFileProven(_ files: [SubscriberID: DownloadedFile]) -> Bool {
+        !files.isEmpty
+            && withState(\.activeRequests).allSatisfy { id, request in
+                files[id] != nil && request.checksum != nil && environment.existingFilePolicy(of: request) == .reuse
+            }
+    }
+
+    /// Removes the partial file that an earlier process has left, for example if it was killed after the rename.
+    private func removePartialFile(_ credentials: HeaderFields) {
+        var location = withState(\.location.onDisk)
+        location.secretHeaders = credentials
+        guard environment.store.holds(location) else { return }
+        // If another process owns it, that one removes it.
+        try? environment.store.openFile(location).discard()
+    }
 
     private func filesWithoutRequest() -> [SubscriberID: DownloadedFile] {
         let requests = withState { state in state.machine.intent == .run ? state.activeRequests : [] }

@@ -16,7 +16,7 @@ extension Transfer {
             if let error = refuseDestinations() {
                 return input { $0.opened(.failure(error), at: now) }
             }
-            if withState({ $0.machine.mayReuse }), reuseWithoutRequest() { return }
+            if withState({ $0.machine.mayReuse }), reuseWithoutRequest(credentials) { return }
             let (location, former, isDiscarded) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
                 let isDiscarded = state.machine.opensToDiscard
                 if !isDiscarded { locateBytes(&state) }

@@ -55,7 +55,11 @@ struct SuddenKillTests {
                     try #require([-1, 0, 130].contains(status), "\(moment)")
                     if let first = requests.first { #expect(first.start == kept, "\(moment)") }
                     if status == -1 { kills += 1 }
-                    if status == 0 { try checkEnd(folder) }
+                    if status == 0 {
+                        try checkEnd(folder)
+                    } else if FileManager.default.fileExists(atPath: folder.url("files/object").path) {
+                        try await checkReuse(arguments, folder, server)
+                    }
                     kept = try Remains(in: folder.url("files"), of: Self.content).received.prefixEnd
                     if status == 130 {
                         let paused = try end.events().last { $0["event"] as? String == "paused" }
@@ -92,6 +96,16 @@ struct SuddenKillTests {
         try await Task.sleep(for: moment.spread)
         run.signal(SIGKILL)
         return try await run.end()
+    }
+
+    /// Checks that a run that follows a kill after the rename uses the file, and removes what the kill has left.
+    private func checkReuse(_ arguments: [String], _ folder: Folder, _ server: LoopbackServer) async throws {
+        server.serve(Resource(Self.content, entityTag: "\"1\""), at: "object")
+        let sent = server.bodyBytesSent(at: "object")
+        let end = try await CommandRun(arguments, in: folder).end()
+        #expect(end.status == 0, "\(end.error)")
+        #expect(server.bodyBytesSent(at: "object") == sent)
+        try checkEnd(folder)
     }
 
     /// Checks that the directory contains the complete file only, and removes it for the next run.
