@@ -28,7 +28,7 @@ public struct ExistingFilePolicy: Sendable, Hashable {
     /// The download fails with ``DownloadError/Code/destinationExists`` if a file exists when the download starts, or when
     /// the downloaded file gets its name.
     ///
-    /// In a directory where the name is chosen (``DownloadRequest/Destination-swift.enum/directory(_:)``), no file is
-    /// replaced, and the downloaded one gets a number.
+    /// In a directory where the name is chosen (``DownloadRequest/Destination-swift.enum/directory(_:)``), this applies to
+    /// the name from the URL when the download starts, and to the name that the server suggests when it answers.
     public static let fail = Self(kind: .fail)
 }

@@ -205,23 +205,30 @@ extension Transfer {
         let isFirst: Bool
     }
 
+    /// Returns the path that the file of a request gets if no other file has it; nil if there is to be no file.
+    ///
+    /// - Parameter suggestedName: The name that the server has suggested, if it has answered.
+    func expectedPath(of request: DownloadRequest, _ suggestedName: String?) -> String? {
+        switch request.destination {
+        case .memory: return nil
+        case .file(let url): return url.filePath
+        case .directory(let url):
+            let fromURL = URL(string: work.key.url).flatMap { FileName.fromURLPath($0.path(percentEncoded: true)) }
+            return PartialNames.join(url.filePath, suggestedName ?? fromURL ?? "download")
+        }
+    }
+
     /// Returns the paths at which the file of a request may be: the named one, or the name from the URL and its numbered
     /// variants up to the first that doesn't exist.
     private func existingPaths(for request: DownloadRequest) -> [Candidate] {
-        let directory: URL
-        switch request.destination {
-        case .memory: return []
-        case .file(let url): return [Candidate(path: url.filePath, isNamed: true, isFirst: true)]
-        case .directory(let url): directory = url
-        }
+        guard let first = expectedPath(of: request, nil) else { return [] }
+        if !request.destination.choosesName { return [Candidate(path: first, isNamed: true, isFirst: true)] }
+        let (directory, name) = (PartialNames.directory(of: first), PartialNames.lastComponent(of: first))
         let key = work.key
-        guard let url = URL(string: key.url), let name = FileName.fromURLPath(url.path(percentEncoded: true)) else {
-            return []
-        }
         var candidates: [Candidate] = []
         for number in 0..<Self.maximumNumber {
             let candidate = number == 0 ? name : FileName.numbered(name, number)
-            let path = PartialNames.join(directory.filePath, candidate)
+            let path = PartialNames.join(directory, candidate)
             guard ((try? environment.store.disk.information(at: path)) ?? nil) != nil else { break }
             // Another transfer of this process has placed a file there, or is about to.
             guard environment.names.others(than: key.sharingKey.resource, at: path).isEmpty,

@@ -73,18 +73,20 @@ extension Transfer {
     ///
     /// A transfer that continues without subscribers is abandoned if the file cannot be placed for the last one.
     ///
+    /// - Parameter suggestedName: The name that the server has suggested, if it has answered.
     /// - Returns: An error if no one is left for whom bytes would be fetched.
-    func refuseDestinations() -> DownloadError? {
-        let destinations = withState { state in
-            state.machine.intent == .run
-                ? state.subscribers.active.map { id, subscriber in
-                    (id, subscriber.reservedPath ?? subscriber.request.destination.path)
-                } : []
+    func refuseDestinations(_ suggestedName: String? = nil) -> DownloadError? {
+        let subscribers = withState { state in
+            state.machine.intent == .run ? Array(state.subscribers.active) : []
         }
-        if destinations.isEmpty { return refuseKeptDestination() }
+        if subscribers.isEmpty { return refuseKeptDestination() }
         var last: DownloadError?
-        for case (let id, let path?) in destinations {
-            guard let error = environment.store.refusal(of: path) ?? refusal(of: id, because: path) else { continue }
+        for (id, subscriber) in subscribers {
+            let path = subscriber.reservedPath ?? subscriber.request.destination.path
+            guard
+                let error = path.flatMap(environment.store.refusal)
+                    ?? existingFileRefusal(subscriber.request, suggestedName)
+            else { continue }
             last = error
             // This isn't a cancellation: regardless of the abandonment policy, the bytes of earlier runs are kept.
             update { state, decision in detach(id, .failure(error), policy: .pause, &state, &decision, at: now) }
@@ -93,10 +95,10 @@ extension Transfer {
         return withState { $0.machine.intent == .abandon } ? last : nil
     }
 
-    /// Returns the error of a subscriber that requests that no file exists at the path.
-    private func refusal(of id: SubscriberID, because path: String) -> DownloadError? {
-        guard let request = withState({ $0.subscribers[id]?.request }),
-            environment.existingFilePolicy(of: request) == .fail,
+    /// Returns the error of a request that fails if its file exists, and whose file exists.
+    private func existingFileRefusal(_ request: DownloadRequest, _ suggestedName: String?) -> DownloadError? {
+        guard environment.existingFilePolicy(of: request) == .fail,
+            let path = expectedPath(of: request, suggestedName),
             ((try? environment.store.disk.information(at: path)) ?? nil) != nil
         else { return nil }
         return DownloadError(.destinationExists, PartialNames.lastComponent(of: path))
@@ -123,7 +125,7 @@ extension Transfer {
     func startPartial(_ representation: Representation, exchange id: ExchangeID) {
         updateQuietly { $0.queuedPreparationCount += 1 }
         onPartial { [self] partial in
-            guard refuseDestinations() == nil else {
+            guard refuseDestinations(representation.suggestedName) == nil else {
                 return update { state, _ in
                     state.queuedPreparationCount -= 1
                     state.machine.startRefused()

@@ -90,4 +90,35 @@ struct ExistingFileNamesTests {
             await second.shutdown()
         }
     }
+
+    /// A name from the URL, and one that the server suggests.
+    @Test(arguments: [nil, "photo.jpg"])
+    func `rule 61: the policy fail gives a file no other name in a directory`(_ suggestion: String?) async throws {
+        try await TestEnvironment.with(configure: { $0.existingFilePolicy = .fail }) { environment async throws in
+            var resource = Resource(Self.content, entityTag: "\"1\"")
+            if let suggestion { resource.headers["Content-Disposition"] = "attachment; filename=\(suggestion)" }
+            environment.server.serve(resource, at: "/1/image.jpg")
+            let path = environment.directory.appending(path: suggestion ?? "image.jpg")
+            try Data("mine".utf8).write(to: path)
+            let request = request(1, environment)
+            var error = await #expect(throws: DownloadError.self) { try await environment.downloader.download(request) }
+            #expect(error?.code == .destinationExists)
+            #expect(environment.server.requests().count == (suggestion == nil ? 0 : 1))
+            try FileManager.default.removeItem(at: path)
+            resource.script = [[.stall(after: 200_000)]]
+            environment.server.serve(resource, at: "/1/image.jpg")
+            let download = environment.downloader.start(request)
+            try await download.progress(reaching: 100_000)
+            try Data("mine".utf8).write(to: path)
+            environment.server.release("/1/image.jpg")
+            error = await #expect(throws: DownloadError.self) { try await download.file }
+            #expect(error?.code == .destinationExists)
+            #expect(try Data(contentsOf: path) == Data("mine".utf8))
+            try FileManager.default.removeItem(at: path)
+            // The bytes are kept for a later request.
+            #expect(try await environment.downloader.download(request).url == path)
+            #expect(try environment.holds(Self.content, at: path.lastPathComponent))
+            #expect(try environment.leftovers == [path.lastPathComponent])
+        }
+    }
 }

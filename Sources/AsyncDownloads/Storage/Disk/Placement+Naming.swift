@@ -9,6 +9,10 @@ extension Placement {
         try target.names.withTurn(name, in: directory) { () throws(FileFailure) in
             try checkWay(to: target)
             let path = PartialNames.join(directory, name)
+            guard target.replacesFiles else {
+                if target.isFree(path), try claim(path, by: source, target) { return path }
+                throw FileFailure(.exists, errno: 0, operation: "create", name: name, reason: "the name is in use")
+            }
             if isCallers, target.isFree(path) {
                 if try disk.information(at: path) == nil, try claim(path, by: source, target) { return path }
                 if try mayReplace(path, for: target) {
@@ -49,7 +53,7 @@ extension Placement {
         guard present.kind == .regular || present.kind == .symbolicLink, !target.names.mayBeForgotten(path) else {
             return false
         }
-        guard target.replacesFiles, try !isOfAnotherResource(path, present, target) else { return false }
+        guard try !isOfAnotherResource(path, present, target) else { return false }
         // Another process may have placed it for another resource.
         return !isRecordedForAnother(path, target)
     }
