@@ -142,10 +142,3 @@ extension Downloader {
         return download
     }
 }
-
-extension HTTPDate {
-    /// Creates a date from the second that contains `date`, or from the epoch if `date` is out of range.
-    fileprivate init(_ date: Date) {
-        self.init(secondsSinceEpoch: Int64(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0)
-    }
-}

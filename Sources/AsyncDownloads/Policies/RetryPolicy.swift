@@ -53,9 +53,10 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// Returns the delay before retry number `retry`, starting at 1; `jitter` is a random number from 0 to 1.
     package func delay(beforeRetry retry: Int, jitter: Double, retryAfter: Duration?) -> Duration {
-        let doublings = min(max(retry - 1, 0), 30)
-        let bound = min(baseDelay * (1 << doublings), maximumDelay)
+        let most = maximumDelay.clampedForTimers
+        var bound = min(baseDelay.clampedForTimers, most)
+        for _ in 0..<min(max(retry - 1, 0), 62) { bound = min(bound + bound, most) }
         let drawn = bound * min(max(jitter, 0), 1)
-        return max(drawn, min(retryAfter ?? .zero, maximumRetryAfter))
+        return max(drawn, min(retryAfter ?? .zero, maximumRetryAfter).clampedForTimers)
     }
 }

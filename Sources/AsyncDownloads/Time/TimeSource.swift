@@ -37,10 +37,15 @@ package struct SystemTimeSource: TimeSource {
     package var now: Duration { ContinuousClock.now - Self.origin }
 
     package var date: HTTPDate {
-        HTTPDate(secondsSinceEpoch: Int64(Date().timeIntervalSince1970.rounded(.down)))
+        HTTPDate(Date())
     }
 
     package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
-        Self.timers.schedule(at: now + min(max(delay, .zero), .seconds(1 << 30)), action)
+        Self.timers.schedule(at: now + delay.clampedForTimers, action)
     }
+}
+
+extension Duration {
+    /// The duration, at least zero and at most 34 years, so that no sum of a few such durations overflows.
+    var clampedForTimers: Duration { min(max(self, .zero), .seconds(1 << 30)) }
 }

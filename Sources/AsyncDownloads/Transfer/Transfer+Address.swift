@@ -60,10 +60,3 @@ extension SourceAddress.Replacement {
             expiresAt: fresh.expiration.map { date.duration(to: $0) + now })
     }
 }
-
-extension HTTPDate {
-    /// Returns the time from this date to `other`, which is negative if `other` is earlier.
-    func duration(to other: Date) -> Duration {
-        .seconds(other.timeIntervalSince1970 - Double(secondsSinceEpoch))
-    }
-}

@@ -35,6 +35,17 @@ struct RetryPolicyTests {
         #expect(policy.delay(beforeRetry: 9, jitter: 1, retryAfter: nil) == .zero)
     }
 
+    @Test(arguments: [1, 2, 6, 62, .max])
+    func `the longest durations do not overflow`(_ retry: Int) {
+        let longest = Duration.seconds(Int64.max)
+        let policy = RetryPolicy(baseDelay: longest, maximumDelay: longest, maximumRetryAfter: longest)
+        #expect(policy.delay(beforeRetry: retry, jitter: 1, retryAfter: nil) > .seconds(1_000_000))
+        #expect(policy.delay(beforeRetry: retry, jitter: 0, retryAfter: longest) > .seconds(1_000_000))
+        let least = Duration.seconds(Int64.min)
+        let negative = RetryPolicy(baseDelay: least, maximumDelay: least, maximumRetryAfter: least)
+        #expect(negative.delay(beforeRetry: retry, jitter: 1, retryAfter: longest) == .zero)
+    }
+
     @Test func `the named policies have the documented values`() {
         #expect(RetryPolicy.never.maximumRetries == 0)
         #expect(RetryPolicy.default == RetryPolicy())

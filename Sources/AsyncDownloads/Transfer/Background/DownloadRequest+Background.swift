@@ -18,7 +18,7 @@ extension BackgroundResource {
             account: key.account)
         priorityRank = Int(request.priority.rank)
         expectedByteCount = request.background.expectedByteCount
-        earliestBegin = request.background.earliestBeginDate.map { Int64($0.timeIntervalSince1970.rounded(.up)) }
+        earliestBegin = request.background.earliestBeginDate.map { HTTPDate($0, rounding: .up).secondsSinceEpoch }
         self.maximumRetryCount = maximumRetryCount
     }
 }
