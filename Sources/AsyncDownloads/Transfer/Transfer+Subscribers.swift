@@ -28,17 +28,18 @@ extension Transfer {
                     _ = end(id, .failure(DownloadError(.superseded)), keepingBytes: true, &state, &decision)
                 }
             }
+            // A restored transfer has a state and no subscriber.
             let isJoining = state.machine.phase != .ready
             let id = state.subscribers.add(request, terms, isPaused: !isRunning, at: now)
             _ = state.subscribers.update(id) { subscriber in
                 subscriber.reservedPath = reservedPath
                 subscriber.isCoalesced = id != .first
             }
-            if isJoining {
+            if id == .first {
+                state.attachedFirst(request, environment)
+            } else {
                 demandsChanged(&state)
                 if let address = address(of: request, at: now) { state.machine.offer(address) }
-            } else {
-                state.attachedFirst(request, environment)
             }
             moveToDiskIfWanted(&state, &decision)
             if isJoining {

@@ -1,6 +1,6 @@
 internal import AsyncDownloads
 
-/// Counts the callers that are inside.
+/// Counts the callers that are inside, or all callers if they never leave.
 final class Counter: Sendable {
     private let inside = Mutex(0)
 

@@ -10,6 +10,14 @@ struct SourceAddress: Sendable {
         var expiresAt: Duration?
     }
 
+    /// Whether the present URL came from a refresh and no attempt with it has ended, so that its refusal is final.
+    private enum Freshness: Sendable {
+        case none
+        /// No request has been sent since the time of the refresh.
+        case unused(since: Duration)
+        case requested
+    }
+
     /// The maximum number of recorded URLs of the resource.
     ///
     /// A URL that was forgotten may be offered once more, which costs one request.
@@ -25,10 +33,7 @@ struct SourceAddress: Sendable {
     private var knownURLs: Set<URL>
     /// The address at which a later subscriber has requested the resource.
     private var offer: Replacement?
-    /// The number of fresh URLs that were requested since a URL has answered.
-    private var refreshCount = 0
-    /// The time at which the present URL came from a refresh.
-    private var refreshedAt: Duration?
+    private var freshness = Freshness.none
     /// Whether the bytes came from another URL, so that the next response has to prove that it is of the same object.
     private(set) var requiresVerification = false
 
@@ -58,6 +63,7 @@ extension SourceAddress {
         if knownURLs.count >= Self.maximumKnownURLCount { knownURLs = [requestedURL] }
         knownURLs.insert(new.url)
         offer = nil
+        freshness = .none
         redirects.replaceOrigin(new.url, trusting: new.headers != nil)
         if let headers = new.headers { self.headers = headers }
         expiresAt = new.expiresAt
@@ -92,7 +98,7 @@ extension SourceAddress {
     /// Records that the present URL has answered with bytes that are only compared.
     mutating func comparisonAnswered() {
         redirects.isProven = true
-        refreshCount = 0
+        freshness = .none
     }
 }
 
@@ -107,32 +113,29 @@ extension SourceAddress {
     /// Whether the URL has expired.
     func hasExpired(at now: Duration) -> Bool { expiresAt.map { now >= $0 } ?? false }
 
-    /// Whether a refusal with `status` may be answered by a fresh URL.
+    /// Whether a refusal with `status` may be answered by a fresh URL: it is not the refusal of a fresh one.
     func canRefresh(after status: StatusCode) -> Bool {
-        refreshCount < 1 && [401, 403, 410].contains(status.code)
-    }
-
-    /// Counts a request for a fresh URL.
-    mutating func refreshRequested() {
-        refreshCount += 1
-    }
-
-    /// Lets the next refusal ask for a fresh URL again.
-    mutating func allowRefresh() {
-        refreshCount = 0
+        guard case .none = freshness else { return false }
+        return [401, 403, 410].contains(status.code)
     }
 
     /// Records that the present URL came from a refresh.
     mutating func refreshed(at now: Duration) {
-        refreshedAt = now
+        freshness = .unused(since: now)
         // A URL that has expired on arrival is used nevertheless: the clocks may differ.
         if hasExpired(at: now) { expiresAt = nil }
     }
 
     /// Prepares the next request: a fresh URL that has waited longer than `limit` may be refreshed again.
     mutating func willRequest(at now: Duration, freshFor limit: Duration) {
-        if let refreshedAt, now - refreshedAt > limit { refreshCount = 0 }
-        refreshedAt = nil
+        if case .unused(let since) = freshness { freshness = now - since > limit ? .none : .requested }
+    }
+
+    /// Records that an attempt has ended without a refusal, such as by a lost connection, so that a later refusal is not
+    /// that of a fresh URL.
+    mutating func attemptFailed() {
+        if case .requested = freshness { freshness = .none }
+        reset()
     }
 }
 

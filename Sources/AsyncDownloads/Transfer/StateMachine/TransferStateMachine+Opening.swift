@@ -4,7 +4,6 @@ extension TransferStateMachine {
     mutating func requestPermit() -> [TransferAction] {
         if let offer = address.takeOffer() {
             replace(by: offer)
-            address.allowRefresh()
         }
         let request = permit.request(for: address.host)
         state = .waiting(request)

@@ -264,7 +264,6 @@ extension TransferStateMachine {
         }
         if [401, 403, 410].contains(head.status.code), let offer = address.takeOffer() {
             replace(by: offer)
-            address.allowRefresh()
             return drain(.advance, canceling: canceling, at: now)
         }
         if demands.isRefreshable, address.canRefresh(after: head.status) {

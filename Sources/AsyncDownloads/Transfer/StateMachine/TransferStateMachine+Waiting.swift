@@ -5,7 +5,7 @@ extension TransferStateMachine {
     /// Counts a failure, and waits for the next attempt or ends the transfer.
     mutating func retry(_ error: DownloadError, at now: Duration) -> [TransferAction] {
         guard let attempt = nextAttempt(after: error) else { return fail(error, at: now) }
-        address.reset()
+        address.attemptFailed()
         // While descriptors are short nothing useful can be opened, so those of this transfer are released.
         let keepsPermit = attempt.longestDelay <= Self.longestDelayWithPermit && error.code != .tooManyOpenFiles
         return [emission(of: attempt, error)] + backOff(for: attempt.delay, keepsPermit: keepsPermit, at: now)
@@ -82,8 +82,6 @@ extension TransferStateMachine {
         default: break
         }
         replace(by: replacement)
-        // The subscriber knows more than a server that has refused.
-        address.allowRefresh()
         switch state {
         case .exchanging:
             return drain(.advance, at: now)
@@ -119,7 +117,6 @@ extension TransferStateMachine {
 
     /// Requests a fresh URL; no exchange runs.
     mutating func refresh(_ reason: URLRefresh.Reason, at now: Duration) -> [TransferAction] {
-        address.refreshRequested()
         let (id, timer) = (refreshes.next(), timers.next())
         state = .refreshing(id, permitTimer: timer)
         let context = URLRefresh.Context(url: address.origin, reason: reason, receivedByteCount: bytes.count)
@@ -139,14 +136,12 @@ extension TransferStateMachine {
             return connectAgain(at: now)
         case (.refreshing(id, _), .failure(let error)):
             // The next attempt finds the URL refused or expired, and asks again.
-            address.allowRefresh()
             return retry(error, at: now)
         case (.closing(.refreshing(id)), .success(let replacement)):
             accept(replacement, at: now)
             state = .closing(.keeping)
             return []
         case (.closing(.refreshing(id)), .failure(let error)):
-            address.allowRefresh()
             guard let attempt = nextAttempt(after: error) else {
                 state = .closing(.failing(error))
                 return []

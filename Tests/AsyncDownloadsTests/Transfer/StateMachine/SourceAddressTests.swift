@@ -59,13 +59,27 @@ struct SourceAddressTests {
     }
 
     @Test(arguments: [(401, true), (403, true), (410, true), (404, false), (500, false)])
-    func `a fresh URL is requested once per refusal`(_ status: Int, _ isExpected: Bool) {
+    func `only the refusal of a fresh URL leads to no other one`(_ status: Int, _ isExpected: Bool) {
+        let code = StatusCode(status)
         var address = address()
-        #expect(address.canRefresh(after: StatusCode(status)) == isExpected)
-        address.refreshRequested()
-        #expect(!address.canRefresh(after: StatusCode(status)))
-        address.allowRefresh()
-        #expect(address.canRefresh(after: StatusCode(status)) == isExpected)
+        #expect(address.canRefresh(after: code) == isExpected)
+        address.refreshed(at: .zero)
+        address.willRequest(at: .zero, freshFor: .seconds(2))
+        #expect(!address.canRefresh(after: code))
+        // A lost connection or an answer is between the refresh and the refusal.
+        address.attemptFailed()
+        #expect(address.canRefresh(after: code) == isExpected)
+        address.refreshed(at: .zero)
+        address.willRequest(at: .zero, freshFor: .seconds(2))
+        address.answered()
+        #expect(address.canRefresh(after: code) == isExpected)
+        // A failure before the first request says nothing about the URL.
+        address.refreshed(at: .zero)
+        address.attemptFailed()
+        #expect(!address.canRefresh(after: code))
+        // A URL that a subscriber supplies may be refreshed.
+        address.replace(by: .init(url: Self.url))
+        #expect(address.canRefresh(after: code) == isExpected)
     }
 
     @Test func `a URL that has expired on arrival is used`() {
@@ -78,7 +92,6 @@ struct SourceAddressTests {
 
     @Test func `a fresh URL that has waited for a permit may be refreshed again`() {
         var address = address()
-        address.refreshRequested()
         address.refreshed(at: .zero)
         address.willRequest(at: .seconds(1), freshFor: .seconds(2))
         #expect(!address.canRefresh(after: StatusCode(403)))
