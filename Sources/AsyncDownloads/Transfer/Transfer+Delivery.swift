@@ -94,8 +94,9 @@ extension Transfer {
             }
             state.partial = nil
             decision.actions += state.machine.finished(result, at: now)
-            // The transfer restarts, so deadlines that passed in the meantime apply again.
+            // The transfer restarts: nothing is placed now, and deadlines that passed in the meantime apply again.
             guard state.machine.phase != .ended else { return }
+            releaseClosingPaths(&state, except: nil)
             state.isServed = false
             for (id, subscriber) in state.subscribers.active where subscriber.deadline != nil {
                 decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
