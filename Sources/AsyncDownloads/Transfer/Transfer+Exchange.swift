@@ -23,7 +23,7 @@ extension Transfer {
         if let gate { return .notYet(gate) }
         if case .start(let representation) = reply, let partial {
             // Again, because a destination may have become unusable since the request; if all have, nothing follows.
-            guard timed(partial, { refuseDestinations() }) == nil else {
+            guard timed(partial, { refuseDestinations(suggestedName: representation.suggestedName) }) == nil else {
                 update { state, _ in state.machine.startRefused() }
                 return .ready
             }

@@ -13,7 +13,7 @@ extension Transfer {
     func openPartial(_ credentials: HeaderFields) {
         let work = work
         work.queue.async { [self] in
-            if let error = refuseDestinations() {
+            if let error = refuseDestinations(suggestedName: nil) {
                 return input { $0.opened(.failure(error), at: now) }
             }
             if withState({ $0.machine.mayReuse }), reuseWithoutRequest(credentials) { return }
@@ -75,7 +75,7 @@ extension Transfer {
     ///
     /// - Parameter suggestedName: The name that the server has suggested, if it has answered.
     /// - Returns: An error if no one is left for whom bytes would be fetched.
-    func refuseDestinations(_ suggestedName: String? = nil) -> DownloadError? {
+    func refuseDestinations(suggestedName: String?) -> DownloadError? {
         let subscribers = withState { state in
             state.machine.intent == .run ? Array(state.subscribers.active) : []
         }
@@ -125,7 +125,7 @@ extension Transfer {
     func startPartial(_ representation: Representation, exchange id: ExchangeID) {
         updateQuietly { $0.queuedPreparationCount += 1 }
         onPartial { [self] partial in
-            guard refuseDestinations(representation.suggestedName) == nil else {
+            guard refuseDestinations(suggestedName: representation.suggestedName) == nil else {
                 return update { state, _ in
                     state.queuedPreparationCount -= 1
                     state.machine.startRefused()
