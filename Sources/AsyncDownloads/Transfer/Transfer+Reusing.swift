@@ -49,61 +49,72 @@ extension Transfer {
 
     private func fileWithoutRequest(_ request: DownloadRequest, _ id: SubscriberID) -> ExistingFile? {
         switch environment.existingFilePolicy(of: request).kind {
-        case .keep: existingPaths(for: request).lazy.compactMap(keptFile).first
-        case .reuse: request.checksum.flatMap { verifiedFile(request, id, by: $0) }
+        case .keep: firstFile(of: request, keptFile)
+        case .reuse:
+            request.checksum.flatMap { checksum in
+                firstFile(of: request) { verifiedFile(at: $0, request, id, by: checksum) }
+            }
         case .replace, .fail: nil
         }
     }
 
     /// Returns the file at a path whatever it contains; nil if there is none.
     private func keptFile(at candidate: Candidate) -> ExistingFile? {
-        let disk = environment.store.disk
-        let recorded = environment.store.finishedFile(at: candidate.path)
-        if !candidate.isNamed, isOfAnotherResource(candidate) { return nil }
-        var information = (try? disk.information(at: candidate.path)) ?? nil
-        if information?.kind == .symbolicLink {
-            let target = URL(fileURLWithPath: candidate.path).resolvingSymlinksInPath().filePath
-            information = (try? disk.information(at: target)) ?? nil
+        let (store, path) = (environment.store, candidate.path)
+        let recorded = store.recordedFile(at: path)
+        if !candidate.isNamed, isOfAnotherResource(recorded) { return nil }
+        // A file that can't be opened, or behind a link, is used as well.
+        guard let information = recorded?.information ?? targetInformation(at: path), information.kind == .regular
+        else {
+            return nil
         }
-        guard let information, information.kind == .regular else { return nil }
-        let isOurs = recorded?.record.resource == resource
+        let record = recorded.flatMap { store.finishedFile($0, at: path) }.flatMap(ownRecord)
         // An empty file may be the reservation of a name by a process that was killed.
-        guard candidate.isNamed || isOurs || candidate.isFirst && information.size > 0 else { return nil }
-        return ExistingFile(
-            path: candidate.path, length: information.size, record: isOurs ? recorded?.record : nil)
+        guard candidate.isNamed || record != nil || candidate.isFirst && information.size > 0 else { return nil }
+        return ExistingFile(path: path, length: information.size, record: record)
+    }
+
+    /// Returns the information about the file at `path`, or about the one that a link there leads to.
+    private func targetInformation(at path: String) -> FileInformation? {
+        let disk = environment.store.disk
+        let information = (try? disk.information(at: path)) ?? nil
+        guard information?.kind == .symbolicLink else { return information }
+        return (try? disk.information(at: URL(fileURLWithPath: path).resolvingSymlinksInPath().filePath)) ?? nil
     }
 
     /// Whether the file was placed for another resource, even if it was changed later.
-    private func isOfAnotherResource(_ candidate: Candidate) -> Bool {
-        environment.store.recordedResource(at: candidate.path).map { $0 != resource } ?? false
+    private func isOfAnotherResource(_ file: RecordedFile?) -> Bool {
+        file?.record.map { $0.resource != resource } ?? false
     }
 
-    /// Returns a file with the expected digest.
-    private func verifiedFile(_ request: DownloadRequest, _ id: SubscriberID, by checksum: Checksum) -> ExistingFile? {
-        let (store, disk) = (environment.store, environment.store.disk)
-        for candidate in existingPaths(for: request) {
-            // Two resources with the same bytes may differ later.
-            guard candidate.isNamed || !isOfAnotherResource(candidate),
-                let handle = try? disk.open(candidate.path, .reading)
-            else { continue }
-            defer { disk.close(handle) }
-            let owner = FileOwner(disk: disk, directory: PartialNames.directory(of: candidate.path))
-            guard let information = try? disk.information(of: handle), (try? owner.isPrivate(information)) == true,
-                request.maximumByteCount.map({ information.size <= $0 }) ?? true,
-                // A file is hashed once, although the partial file may be opened many times.
-                !withState({ $0.rejectedFiles[id, default: []].contains { $0.isUnchanged(since: information) } })
-            else { continue }
-            let digest = try? disk.digest(checksum.algorithm, of: handle, length: information.size) {
-                withState { $0.machine.intent == .run }
-            }
-            guard let digest else { continue }
-            if digest == checksum.hex, (try? disk.information(of: handle))?.isUnchanged(since: information) == true {
-                let record = store.finishedFile(at: candidate.path)?.record
-                return ExistingFile(
-                    path: candidate.path, length: information.size, record: record?.resource == resource ? record : nil)
-            }
-            updateQuietly { $0.rejectedFiles[id, default: []].append(information) }
+    /// Returns the record if it is of this resource.
+    private func ownRecord(_ record: FinishedFileRecord) -> FinishedFileRecord? {
+        record.resource == resource ? record : nil
+    }
+
+    /// Returns the file at a path if it has the expected digest.
+    private func verifiedFile(
+        at candidate: Candidate, _ request: DownloadRequest, _ id: SubscriberID, by checksum: Checksum
+    ) -> ExistingFile? {
+        let (store, disk, path) = (environment.store, environment.store.disk, candidate.path)
+        guard let handle = try? disk.open(path, .reading) else { return nil }
+        defer { disk.close(handle) }
+        // Two resources with the same bytes may differ later.
+        guard let file = store.recordedFile(handle), candidate.isNamed || !isOfAnotherResource(file),
+            store.isPrivate(file.information, at: path),
+            request.maximumByteCount.map({ file.information.size <= $0 }) ?? true,
+            // A file is hashed once, although the partial file may be opened many times.
+            !withState({ $0.rejectedFiles[id, default: []].contains { $0.isUnchanged(since: file.information) } })
+        else { return nil }
+        let digest = try? disk.digest(checksum.algorithm, of: handle, length: file.information.size) {
+            withState { $0.machine.intent == .run }
         }
+        guard let digest else { return nil }
+        if digest == checksum.hex, (try? disk.information(of: handle))?.isUnchanged(since: file.information) == true {
+            let record = store.finishedFile(file, at: path).flatMap(ownRecord)
+            return ExistingFile(path: path, length: file.information.size, record: record)
+        }
+        updateQuietly { $0.rejectedFiles[id, default: []].append(file.information) }
         return nil
     }
 
@@ -129,13 +140,12 @@ extension Transfer {
     /// Returns the file of a request about which the server can be asked.
     private func reusableFile(_ request: DownloadRequest) -> ExistingFile? {
         guard environment.existingFilePolicy(of: request) == .reuse else { return nil }
-        for candidate in existingPaths(for: request) {
-            guard let record = environment.store.finishedFile(at: candidate.path)?.record,
-                record.resource == resource, request.maximumByteCount.map({ record.length <= $0 }) ?? true
-            else { continue }
+        return firstFile(of: request) { candidate in
+            guard let record = environment.store.finishedFile(at: candidate.path).flatMap(ownRecord),
+                request.maximumByteCount.map({ record.length <= $0 }) ?? true
+            else { return nil }
             return ExistingFile(path: candidate.path, length: record.length, record: record)
         }
-        return nil
     }
 
     /// Returns the files that the server has confirmed and that nothing has changed in the meantime, by subscriber.
@@ -218,25 +228,22 @@ extension Transfer {
         }
     }
 
-    /// Returns the paths at which the file of a request may be: the named one, or the name from the URL and its numbered
-    /// variants up to the first that doesn't exist.
-    private func existingPaths(for request: DownloadRequest) -> [Candidate] {
-        guard let first = expectedPath(of: request, nil) else { return [] }
-        if !request.destination.choosesName { return [Candidate(path: first, isNamed: true, isFirst: true)] }
+    /// Returns the first file that `body` returns for the paths at which the file of a request may be: the named one, or
+    /// the name from the URL and its numbered variants up to the first that doesn't exist.
+    private func firstFile(of request: DownloadRequest, _ body: (Candidate) -> ExistingFile?) -> ExistingFile? {
+        guard let first = expectedPath(of: request, nil) else { return nil }
+        if !request.destination.choosesName { return body(Candidate(path: first, isNamed: true, isFirst: true)) }
         let (directory, name) = (PartialNames.directory(of: first), PartialNames.lastComponent(of: first))
-        let key = work.key
-        var candidates: [Candidate] = []
         for number in 0..<Self.maximumNumber {
-            let candidate = number == 0 ? name : FileName.numbered(name, number)
-            let path = PartialNames.join(directory, candidate)
-            guard ((try? environment.store.disk.information(at: path)) ?? nil) != nil else { break }
-            // Another transfer of this process has placed a file there, or is about to.
-            guard environment.names.others(than: key.sharingKey.resource, at: path).isEmpty,
-                environment.destinations.isFree(path, for: self.key)
-            else { continue }
-            candidates.append(Candidate(path: path, isNamed: false, isFirst: number == 0))
+            let path = number == 0 ? first : PartialNames.join(directory, FileName.numbered(name, number))
+            // Otherwise, another transfer of this process has placed a file there, or is about to.
+            let isOwn =
+                environment.names.others(than: work.key.sharingKey.resource, at: path).isEmpty
+                && environment.destinations.isFree(path, for: key)
+            if isOwn, let file = body(Candidate(path: path, isNamed: false, isFirst: number == 0)) { return file }
+            guard ((try? environment.store.disk.information(at: path)) ?? nil) != nil else { return nil }
         }
-        return candidates
+        return nil
     }
 
     /// The number of numbered names that are examined.

@@ -105,6 +105,8 @@ struct ExistingFileNamesTests {
             #expect(error?.code == .destinationExists)
             #expect(environment.server.requests().count == (suggestion == nil ? 0 : 1))
             try FileManager.default.removeItem(at: path)
+            // A request that comes earlier joins the transfer, whose body is on the way.
+            while !environment.downloader.liveTransfers.isEmpty { await Task.yield() }
             resource.script = [[.stall(after: 200_000)]]
             environment.server.serve(resource, at: "/1/image.jpg")
             let download = environment.downloader.start(request)
@@ -119,6 +121,27 @@ struct ExistingFileNamesTests {
             #expect(try await environment.downloader.download(request).url == path)
             #expect(try environment.holds(Self.content, at: path.lastPathComponent))
             #expect(try environment.leftovers == [path.lastPathComponent])
+        }
+    }
+
+    /// The cost of a second run over many files.
+    @Test(arguments: [false, true])
+    func `rule 61: a kept file is looked up once`(isNamed: Bool) async throws {
+        try await TestEnvironment.with { environment async throws in
+            let files = CallCountingFileSystem()
+            let downloader = Downloader(
+                configuration: environment.downloader.configuration, transport: Engine.preferred.makeTransport(),
+                store: PartialStore(disk: files, durability: .processCrash, bootID: POSIXFileSystem.bootID()),
+                time: ManualTimeSource())
+            let path = environment.directory.appending(path: "image.jpg")
+            try Self.data(Self.content).write(to: path)
+            var request = request(1, environment)
+            if isNamed { request.destination = .file(path) }
+            request.existingFilePolicy = .keep
+            #expect(try await downloader.download(request).isReused)
+            await downloader.shutdown()
+            // The check for a directory at a named destination is another one.
+            #expect(files.lookups.withLock { $0 } <= (isNamed ? 2 : 1))
         }
     }
 }

@@ -1,7 +1,10 @@
-/// A finished file of this package that nothing has changed since it was placed.
-struct FinishedFile: Sendable, Hashable {
-    let record: FinishedFileRecord
+/// An open file, and what it says of itself.
+struct RecordedFile: Sendable, Hashable {
     let information: FileInformation
+    /// The record that was written when the file was placed; the file may have been changed later.
+    let record: FinishedFileRecord?
+    /// Whether the record describes the file exactly, so that nothing has changed it since it was placed.
+    let isUnchanged: Bool
 }
 
 extension PartialStore {
@@ -21,56 +24,58 @@ extension PartialStore {
     ///
     /// - Parameter isSynced: Whether the copy is synced before it gets its name.
     func describe(copy: OpenFile, of file: OpenFile, isSynced: Bool) {
-        guard let original = finishedFile(file), let information = try? disk.information(of: copy),
-            original.record.length == information.size
+        guard let original = recordedFile(file), original.isUnchanged, var record = original.record,
+            let information = try? disk.information(of: copy), record.length == information.size
         else { return }
-        var record = original.record
         record.modificationTime = information.modificationTime
         write(record, to: copy, information, disk.volumeKind(of: copy), isSynced: isSynced)
     }
 
-    /// Returns the finished file at `path`; nil if there is no file, or one that proves nothing.
+    /// Returns the record of the finished file at `path`; nil if there is no file, or one that proves nothing.
     ///
     /// Only a regular file of this user counts that has no other name, that no one else can write, and whose record
     /// describes it exactly. If it was placed without a sync, the machine must not have been restarted since. Links are
     /// not followed.
-    func finishedFile(at path: String) -> FinishedFile? {
-        guard let handle = try? disk.open(path, .reading) else { return nil }
-        defer { disk.close(handle) }
-        guard let file = finishedFile(handle),
-            (try? FileOwner(disk: disk, directory: PartialNames.directory(of: path)).isPrivate(file.information))
-                == true
-        else { return nil }
-        return file
+    func finishedFile(at path: String) -> FinishedFileRecord? {
+        recordedFile(at: path).flatMap { finishedFile($0, at: path) }
     }
 
-    /// Returns the resource for which the file at `path` was placed, even if the file was changed later.
-    ///
-    /// The result is nil if there is no such file, or nothing says so. Links are not followed.
-    func recordedResource(at path: String) -> ResourceDigest? {
+    /// Returns the record of the file at `path` if it proves the contents.
+    func finishedFile(_ file: RecordedFile, at path: String) -> FinishedFileRecord? {
+        file.isUnchanged && isPrivate(file.information, at: path) ? file.record : nil
+    }
+
+    /// Whether the file at `path` belongs to this user, has no other name, and can be written by no one else.
+    func isPrivate(_ information: FileInformation, at path: String) -> Bool {
+        (try? FileOwner(disk: disk, directory: PartialNames.directory(of: path)).isPrivate(information)) == true
+    }
+
+    /// Returns the regular file at `path`; nil if there is none that can be read. Links are not followed.
+    func recordedFile(at path: String) -> RecordedFile? {
         guard let handle = try? disk.open(path, .reading) else { return nil }
         defer { disk.close(handle) }
+        return recordedFile(handle)
+    }
+
+    /// Returns what an open regular file says of itself; the owner is not checked.
+    func recordedFile(_ handle: OpenFile) -> RecordedFile? {
         guard let information = try? disk.information(of: handle), information.kind == .regular else { return nil }
-        return record(of: handle, information)?.resource
-    }
-
-    private func record(of file: OpenFile, _ information: FileInformation) -> FinishedFileRecord? {
-        ((try? disk.attribute(FinishedFileRecord.attributeName, of: file)) ?? nil)
+        let record = ((try? disk.attribute(FinishedFileRecord.attributeName, of: handle)) ?? nil)
             .flatMap { FinishedFileRecord($0, inode: information.inode) }
+        return RecordedFile(
+            information: information, record: record,
+            isUnchanged: record.map { describes($0, information, disk.volumeKind(of: handle)) } ?? false)
     }
 
-    /// Returns the open file with its record if that describes it; the owner is not checked.
-    private func finishedFile(_ handle: OpenFile) -> FinishedFile? {
-        guard let information = try? disk.information(of: handle), information.kind == .regular,
-            let record = record(of: handle, information), record.length == information.size,
-            record.modificationTime == information.modificationTime
-        else { return nil }
-        if let session = record.session {
-            guard let present = self.session(device: information.device, disk.volumeKind(of: handle)),
-                session == FinishedFileRecord.SessionDigest(present)
-            else { return nil }
+    private func describes(
+        _ record: FinishedFileRecord, _ information: FileInformation, _ volume: @autoclosure () -> VolumeKind
+    ) -> Bool {
+        guard record.length == information.size, record.modificationTime == information.modificationTime else {
+            return false
         }
-        return FinishedFile(record: record, information: information)
+        guard let session = record.session else { return true }
+        return self.session(device: information.device, volume()).map { FinishedFileRecord.SessionDigest($0) }
+            == session
     }
 
     /// Writes the record, with the session of a file that is not synced before it gets its name.

@@ -60,7 +60,7 @@ extension Placement {
 
     /// Whether any process placed the file at `path` for another resource, as far as the file says.
     private func isRecordedForAnother(_ path: String, _ target: PlacementTarget) -> Bool {
-        store.recordedResource(at: path).map { $0 != target.recordedResource } ?? false
+        store.recordedFile(at: path)?.record.map { $0.resource != target.recordedResource } ?? false
     }
 
     /// Whether this process placed the file at `path` for another resource.

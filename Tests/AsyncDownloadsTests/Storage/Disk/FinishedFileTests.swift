@@ -37,24 +37,24 @@ struct FinishedFileTests {
     @Test(arguments: [0, PartialFile.bufferedLength], [Durability.powerLoss, .processCrash])
     func `rule 60: a placed file says what it contains`(bufferedLength: Int64, durability: Durability) throws {
         let store = try place(by: PartialStore(durability: durability, bufferedLength: bufferedLength))
-        let file = try #require(store.finishedFile(at: path))
-        #expect(file.record.resource == ResourceDigest(directory.location.request))
-        #expect(file.record.validator == Self.validator)
-        #expect(file.record.contentType == "application/octet-stream")
-        #expect(file.record.length == 1000)
-        #expect((file.record.session == nil) == (durability == .powerLoss))
-        #expect(file.record.encoded(inode: file.information.inode).count <= FinishedFileRecord.shortLength)
+        let record = try #require(store.finishedFile(at: path))
+        #expect(record.resource == ResourceDigest(directory.location.request))
+        #expect(record.validator == Self.validator)
+        #expect(record.contentType == "application/octet-stream")
+        #expect(record.length == 1000)
+        #expect((record.session == nil) == (durability == .powerLoss))
+        let inode = try #require(store.recordedFile(at: path)).information.inode
+        #expect(record.encoded(inode: inode).count <= FinishedFileRecord.shortLength)
     }
 
     @Test func `rule 60: each copy has its own record`() throws {
         let paths = (0..<3).map { "\(directory.path)/copy-\($0)" }
         let store = try place(at: paths)
-        let files = paths.compactMap { store.finishedFile(at: $0) }
-        #expect(files.map(\.record.validator) == [Self.validator, Self.validator, Self.validator])
-        #expect(Set(files.map(\.information.inode)).count == 3)
+        #expect(paths.map { store.finishedFile(at: $0)?.validator } == [Self.validator, Self.validator, Self.validator])
+        #expect(Set(paths.compactMap { store.recordedFile(at: $0)?.information.inode }).count == 3)
         let later = "\(directory.path)/later"
         _ = store.place(copyOf: paths[1], at: [PlacementTarget(path: later)], for: directory.location)
-        #expect(store.finishedFile(at: later)?.record.validator == Self.validator)
+        #expect(store.finishedFile(at: later)?.validator == Self.validator)
     }
 
     /// The changes after which a file proves nothing.
@@ -68,7 +68,7 @@ struct FinishedFileTests {
         let store = try place()
         let (disk, manager) = (POSIXFileSystem(), FileManager.default)
         let other = "\(directory.path)/other"
-        let before = try #require(store.finishedFile(at: path))
+        let before = try #require(store.recordedFile(at: path))
         func append(_ text: String, at offset: UInt64) throws {
             let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
             try handle.seek(toOffset: offset)
@@ -85,7 +85,7 @@ struct FinishedFileTests {
             defer { disk.close(file) }
             try disk.setAttribute(FinishedFileRecord.attributeName, to: value, of: file)
         }
-        let value = before.record.encoded(inode: before.information.inode)
+        let value = try #require(before.record).encoded(inode: before.information.inode)
         switch change {
         case .byte: try append("x", at: 500)
         case .truncated: truncate(path, 999)
@@ -149,8 +149,8 @@ struct FinishedFileTests {
         location.secretHeaders = ["Authorization": "secret"]
         #expect(try place(from: location).finishedFile(at: path) == nil)
         location.request.account = "user"
-        let file = try #require(try place(from: location).finishedFile(at: path))
-        #expect(file.record.resource == ResourceDigest(location.request))
+        let record = try #require(try place(from: location).finishedFile(at: path))
+        #expect(record.resource == ResourceDigest(location.request))
     }
 
     /// Properties of bytes that their server has not confirmed under one validator.
@@ -171,7 +171,7 @@ struct FinishedFileTests {
     }
 
     private func placedRecord(_ representation: Representation) throws -> FinishedFileRecord {
-        try #require(try place(representation: representation).finishedFile(at: path)).record
+        try #require(try place(representation: representation).finishedFile(at: path))
     }
 
     @Test func `rule 60: a volume without attributes stores files without a record`() throws {
