@@ -27,10 +27,14 @@ struct RetryBudget: Sendable, Hashable {
     private var hasRoom = false
     /// Whether room that others made has led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
-    /// The most bytes that the transfer ever had.
+    /// The most bytes that the transfer ever had of the present object.
     private var mostReceived: Int64 = 0
-    private var forcedRestartCount = 0
-    private var excessCount = 0
+    /// The number of objects that have replaced others without an attempt that continued the bytes of an earlier one.
+    private var replacementCount = 0
+    /// Whether no bytes of the present object were kept since it replaced another one.
+    private var isReplaced = false
+    private var forcedRestarts = RecentCount()
+    private var excesses = RecentCount()
     private var jitter: SplitMix64
 
     init(seed: UInt64, retriesUsed: Int = 0) {
@@ -48,11 +52,26 @@ struct RetryBudget: Sendable, Hashable {
     /// Rule 37: an attempt that brought new bytes doesn't count as a failure.
     @discardableResult
     mutating func kept(_ count: Int64) -> Bool {
-        guard count > mostReceived else { return false }
-        mostReceived = count
+        if isReplaced {
+            guard count > 0 else { return false }
+            isReplaced = false
+            mostReceived = count
+            // The first bytes of an object are new, but a server that always sends another one must come to an end.
+            guard replacementCount == 1 else { return false }
+        } else {
+            guard count > mostReceived else { return false }
+            mostReceived = count
+            replacementCount = 0
+        }
         (retriesUsed, coolDownCount) = (0, 0)
         hasUsedRoom = false
         return true
+    }
+
+    /// Records that another object replaces the present one, none of whose bytes count any more.
+    mutating func replaced() {
+        replacementCount += 1
+        isReplaced = true
     }
 
     /// Starts with a full budget again, because a caller has asked for the transfer anew.
@@ -64,7 +83,7 @@ struct RetryBudget: Sendable, Hashable {
 
     /// Records that bytes of an earlier restart were found after all.
     mutating func restartsUndone() {
-        forcedRestartCount = 0
+        forcedRestarts = RecentCount()
     }
 
     /// Records that other files give connections with the host up, so that the next refusal isn't a failure.
@@ -126,16 +145,31 @@ struct RetryBudget: Sendable, Hashable {
     /// cannot be downloaded in parts.
     ///
     /// - Returns: nil if the restart would be one too many.
-    mutating func forceRestart(isBounded: Bool) -> Int? {
-        guard forcedRestartCount < 1 || isBounded else { return nil }
-        forcedRestartCount += 1
-        return forcedRestartCount - 1
+    mutating func forceRestart(isBounded: Bool, at now: Duration) -> Int? {
+        let before = forcedRestarts.value(at: now)
+        guard before < 1 || isBounded else { return nil }
+        forcedRestarts.increment(at: now)
+        return before
     }
 
     /// Counts a response that brought more bytes than it promised, and returns whether it was the first one.
-    mutating func countExcess() -> Bool {
-        excessCount += 1
-        return excessCount == 1
+    mutating func countExcess(at now: Duration) -> Bool {
+        defer { excesses.increment(at: now) }
+        return excesses.value(at: now) == 0
+    }
+
+    /// A number of events that is forgotten after a day, so that a transfer of weeks is not judged by its first days.
+    private struct RecentCount: Sendable, Hashable {
+        private static let memory = Duration.seconds(86_400)
+
+        private var count = 0
+        private var last = Duration.zero
+
+        func value(at now: Duration) -> Int { now - last < Self.memory ? count : 0 }
+
+        mutating func increment(at now: Duration) {
+            (count, last) = (value(at: now) + 1, now)
+        }
     }
 }
 

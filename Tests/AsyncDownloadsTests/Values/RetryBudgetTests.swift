@@ -143,18 +143,40 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: DownloadError(.unsupported), policy: Self.policy, received: 10) == nil)
     }
 
-    @Test func `rule 27: a second forced restart is refused unless requests are bounded`() {
+    @Test func `rule 37: the bytes of another object are new, once until they are continued`() {
         var budget = RetryBudget(seed: 1)
-        #expect(budget.forceRestart(isBounded: false) == 0)
-        #expect(budget.forceRestart(isBounded: false) == nil)
-        #expect(budget.forceRestart(isBounded: true) == 1)
-        budget.restartsUndone()
-        #expect(budget.forceRestart(isBounded: false) == 0)
+        func attempts(_ counts: [Int64]) -> [Int?] {
+            counts.map { budget.nextAttempt(after: Self.error, policy: Self.policy, received: $0)?.number }
+        }
+        #expect(attempts([80, 80]) == [1, 2])
+        budget.replaced()
+        #expect(attempts([0]) == [nil])
+        #expect(attempts([10, 20, 30]) == [1, 1, 1])
+        // A server that always sends another object.
+        var numbers: [Int?] = []
+        for _ in 0..<4 {
+            budget.replaced()
+            numbers += attempts([50])
+        }
+        #expect(numbers == [1, 2, nil, nil])
+        #expect(attempts([51]) == [1])
     }
 
-    @Test func `the first excess is distinguished from later ones`() {
+    @Test func `rule 27: a second forced restart is refused unless requests are bounded`() {
         var budget = RetryBudget(seed: 1)
-        #expect(budget.countExcess() == true)
-        #expect(budget.countExcess() == false)
+        #expect(budget.forceRestart(isBounded: false, at: .zero) == 0)
+        #expect(budget.forceRestart(isBounded: false, at: .seconds(3600)) == nil)
+        #expect(budget.forceRestart(isBounded: true, at: .seconds(3600)) == 1)
+        budget.restartsUndone()
+        #expect(budget.forceRestart(isBounded: false, at: .seconds(3600)) == 0)
+        // A day later, the object may have changed again.
+        #expect(budget.forceRestart(isBounded: false, at: .seconds(90_000)) == 0)
+    }
+
+    @Test func `the first excess is distinguished from later ones, for a day`() {
+        var budget = RetryBudget(seed: 1)
+        #expect(budget.countExcess(at: .zero) == true)
+        #expect(budget.countExcess(at: .zero) == false)
+        #expect(budget.countExcess(at: .seconds(86_400)) == true)
     }
 }

@@ -50,7 +50,9 @@ extension PartialStore {
         (try? FileOwner(disk: disk, directory: PartialNames.directory(of: path)).isPrivate(information)) == true
     }
 
-    /// Returns the regular file at `path`; nil if there is none that can be read. Links are not followed.
+    /// Returns the regular file at `path`; nil if there is none that can be read.
+    ///
+    /// Links are not followed.
     func recordedFile(at path: String) -> RecordedFile? {
         guard let handle = try? disk.open(path, .reading) else { return nil }
         defer { disk.close(handle) }

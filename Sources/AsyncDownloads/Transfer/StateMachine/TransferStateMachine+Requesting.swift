@@ -234,7 +234,7 @@ extension TransferStateMachine {
 
     /// Discards the bytes and requests all of them again.
     mutating func requestEverything(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
-        guard let restartsBefore = budget.forceRestart(isBounded: strategy.isBounded) else {
+        guard let restartsBefore = budget.forceRestart(isBounded: strategy.isBounded, at: now) else {
             return drain(.fail(DownloadError(.contentChanged, "\(reason), again after a restart")), at: now)
         }
         if reason != .contentChanged || restartsBefore > 0 { strategy.useUnbounded() }
@@ -244,6 +244,7 @@ extension TransferStateMachine {
     /// Discards the bytes; the store does so when the new representation starts.
     mutating func restart(_ reason: RestartReason) -> [TransferAction] {
         let discarded = bytes.discard()
+        if discarded > 0, reason == .contentChanged { budget.replaced() }
         strategy.restoreCondition()
         return discarded > 0 ? [.emit(.restarted(reason: reason, discardedByteCount: discarded))] : []
     }

@@ -58,7 +58,7 @@ extension TransferStateMachine {
             extras.turnOff()
             return actions + drain(.advance, at: now)
         }
-        let isFirst = budget.countExcess()
+        let isFirst = budget.countExcess(at: now)
         if !isFirst, exchange.request.range != nil {
             strategy.useUnbounded()
             return actions

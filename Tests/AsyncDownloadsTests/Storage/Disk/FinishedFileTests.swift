@@ -50,7 +50,7 @@ struct FinishedFileTests {
     @Test func `rule 60: each copy has its own record`() throws {
         let paths = (0..<3).map { "\(directory.path)/copy-\($0)" }
         let store = try place(at: paths)
-        #expect(paths.map { store.finishedFile(at: $0)?.validator } == [Self.validator, Self.validator, Self.validator])
+        #expect(paths.allSatisfy { store.finishedFile(at: $0)?.validator == Self.validator })
         #expect(Set(paths.compactMap { store.recordedFile(at: $0)?.information.inode }).count == 3)
         let later = "\(directory.path)/later"
         _ = store.place(copyOf: paths[1], at: [PlacementTarget(path: later)], for: directory.location)
