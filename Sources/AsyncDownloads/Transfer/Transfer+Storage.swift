@@ -9,6 +9,13 @@ extension Transfer {
         }
     }
 
+    /// Whether this transfer, which is active, may have the partial file of `other` open.
+    func hasPartialFile(of other: Transfer) -> Bool {
+        guard isActive else { return false }
+        let (own, others) = (withState(\.location), other.withState(\.location))
+        return environment.store.names(of: own) == environment.store.names(of: others)
+    }
+
     /// Opens the partial whose bytes belong to these secret headers.
     func openPartial(_ credentials: HeaderFields) {
         let work = work

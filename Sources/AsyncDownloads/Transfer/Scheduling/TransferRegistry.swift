@@ -23,6 +23,8 @@ final class TransferRegistry: Sendable {
         var byKey: [HashDigest: Transfer] = [:]
         /// The transfers whose key was freed, or is used by a newer transfer, and that have not finished.
         var finishing: [ObjectIdentifier: Transfer] = [:]
+        /// The transfers whose store operations wait until another one has finished, by the latter.
+        var successors: [ObjectIdentifier: [Transfer]] = [:]
         var lastNumber = 0
         var isShutDown = false
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -79,7 +81,14 @@ final class TransferRegistry: Sendable {
                 preconditionFailure("a new transfer refused its first subscriber")
             }
             effects.append(attachment.performEffects)
-            if let present = state.byKey[key] { state.free(present) }
+            if let present = state.byKey[key] {
+                state.free(present)
+                // Otherwise, the new transfer would find its partial file in use, as that of another process.
+                if present.hasPartialFile(of: transfer) {
+                    transfer.work.queue.suspend()
+                    state.successors[ObjectIdentifier(present), default: []].append(transfer)
+                }
+            }
             state.byKey[key] = transfer
             return .success(Joined(transfer: transfer, subscriber: attachment.id, isCoalesced: false))
         }
@@ -107,10 +116,12 @@ final class TransferRegistry: Sendable {
     ///
     /// - Parameter removed: A closure that is called when the transfer is removed, before ``drained()`` returns.
     func remove(_ transfer: Transfer, _ removed: () -> Void) {
-        state.withLock { state in
+        let successors = state.withLock { state in
             state.finishing[ObjectIdentifier(transfer)] = nil
             state.operationCount += 1
+            return state.successors.removeValue(forKey: ObjectIdentifier(transfer)) ?? []
         }
+        for successor in successors { successor.work.queue.resume() }
         removed()
         endOperation()
     }
