@@ -8,7 +8,9 @@ public enum DownloadState: String, Sendable, Hashable, CaseIterable {
     case downloading
     /// An attempt failed, and the download is waiting for the next one.
     case retrying
-    /// The download has stopped and keeps its bytes.
+    /// The download has stopped, and its bytes are kept.
+    ///
+    /// After a pause, the state stays ``downloading`` until the bytes are stored.
     case paused
     /// Every byte has been received; the file is being verified and placed at its destination.
     case verifying

@@ -52,7 +52,8 @@ extension Downloader {
     ///     it a modification date proves nothing (RFC 9110, 8.8.2.2). An entity tag doesn't need it.
     /// - Throws: ``DownloadError/Code/invalidRequest`` if `request` is invalid,
     ///   ``DownloadError/Code/resumeDataUnusable`` if the temporary file isn't what was recorded,
-    ///   ``DownloadError/Code/partialInUse`` while `request` is being downloaded, a storage error, or the error with
+    ///   ``DownloadError/Code/partialInUse`` while `request` is being downloaded, ``DownloadError/Code/cancelled`` if the
+    ///   task was canceled before the download was started, a storage error, or the error with
     ///   which ``start(_:)`` refuses the request. The returned handle reports later errors.
     @discardableResult
     public func adopt(
@@ -115,6 +116,7 @@ extension Downloader {
         open: @escaping @Sendable (any FileSystem) throws(DownloadError) -> ImportedFile
     ) async throws(DownloadError) -> Download {
         if let fault = request.validationError { throw fault }
+        if Task.isCancelled { throw DownloadError(.cancelled, url: request.url) }
         if background != nil { return try await adoptInBackground(request, open) }
         let key = TransferKey(request)
         let isElsewhere = TransferKey(url: source, headers: [:]).url != key.url
@@ -131,6 +133,8 @@ extension Downloader {
         } catch {
             throw error.concerning(request.url)
         }
+        // The imported bytes are there for a later request.
+        if Task.isCancelled { throw DownloadError(.cancelled, url: request.url) }
         let download = startDownload(request, isRunning: false, continuing: imported.unfinished)
         switch download.source {
         case .transfer(let transfer, _):

@@ -89,7 +89,8 @@ extension Transfer.State {
         case nil: break
         }
         if machine.phase == .finishing { return .verifying }
-        if subscriber.isPaused { return .paused }
+        // Until the bytes are stored, the transfer that stops because of the last subscriber isn't paused.
+        if subscriber.isPaused, !subscribers.arePaused { return .paused }
         if machine.isWaitingForConnectivity { return .waiting }
         switch machine.phase {
         case .ready: return .ready

@@ -1,8 +1,9 @@
-import AsyncDownloads
 import Foundation
 import LoopbackServer
 import TestSupport
 import Testing
+
+@testable import AsyncDownloads
 
 /// Pauses, cancellations, and continuation without fetching a byte twice (rules 54 and 55).
 @Suite(.endsWhenHung)
@@ -38,6 +39,25 @@ struct PauseTests {
             #expect(log.file?.fetchedByteCount == content.length)
             #expect(try environment.holds(content))
             #expect(environment.server.requests(at: "/one").map(offset(of:)) == [0, stalled])
+        }
+    }
+
+    @Test func `a download is paused when its bytes are stored`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            stall(environment)
+            let download = environment.downloader.start(environment.request("/one"))
+            try await received(stalled, download.events)
+            let transfer = try #require(environment.downloader.liveTransfers.first)
+            transfer.work.queue.suspend()
+            download.pause()
+            while transfer.withState({ $0.machine.phase != .closing }) {
+                #expect(download.state != .paused)
+                await Task.yield()
+            }
+            #expect(download.state == .downloading)
+            transfer.work.queue.resume()
+            for try await event in download.events { if case .paused = event { break } }
+            #expect(download.state == .paused)
         }
     }
 

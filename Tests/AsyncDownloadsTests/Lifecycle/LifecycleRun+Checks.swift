@@ -84,8 +84,12 @@ extension LifecycleRun {
         case .failed: return .failed
         case nil: break
         }
-        if caller.isPaused { return .paused }
         let transfer = transfers[caller.resource]
+        if caller.isPaused {
+            // The bytes are stored after the last exchange has ended.
+            let isStopping = active(to: caller.resource).allSatisfy(\.isPaused) && transfer.exchange != nil
+            return isStopping ? .downloading : .paused
+        }
         if transfer.exchange != nil { return .downloading }
         return transfer.isDelayed ? .retrying : .waiting
     }

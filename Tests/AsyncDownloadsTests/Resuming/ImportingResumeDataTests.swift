@@ -33,6 +33,26 @@ struct ImportingResumeDataTests {
         }
     }
 
+    @Test func `a canceled task starts no download, and the bytes can be imported later`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
+            let resumeData = try environment.paused(Self.content, Self.count, of: "/one")
+            let request = environment.request("/one")
+            let canceled = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await environment.downloader.adopt(
+                    resumeData, as: request, temporaryFileIn: environment.temporaryDirectory)
+            }
+            let error = await #expect(throws: DownloadError.self) { try await canceled.value }
+            #expect(error?.code == .cancelled)
+            #expect(environment.downloader.liveTransfers.isEmpty && environment.hasTemporaryFile)
+            let download = try await environment.downloader.adopt(
+                resumeData, as: request, temporaryFileIn: environment.temporaryDirectory)
+            _ = try await download.file
+            #expect(environment.server.requests(at: "/one").map(offset(of:)) == [Self.count])
+        }
+    }
+
     /// The entity tags of another URL's responses, and the resulting restarts.
     static let claims: [(tag: String?, restarts: [RestartReason])] = [
         ("\"a\"", []), ("\"b\"", [.contentChanged]), (nil, [.contentChanged]), ("W/\"a\"", [.contentChanged]),
