@@ -126,8 +126,9 @@ package final class HTTPClientTransport: Transport {
             defer { state = Clients(isShutDown: true) }
             return state.clients
         }
-        // An error is ignored, because a caller can't do anything about a connection that fails to close.
-        for client in clients { try? await client.client.shutdown() }
+        // The engine can't cancel an attempt to connect, so waiting for it could take as long as the connect timeout. The
+        // event loops, which outlive the client, close the connections.
+        for client in clients { client.client.shutdown { _ in } }
     }
 
     /// Returns the client of another exchange with `origin`, and creates the clients if they don't exist.
