@@ -19,7 +19,7 @@ extension Download {
     ///   what is on disk, and with ``DownloadError/Code/shutDown`` after the shutdown of the downloader.
     public var resumeToken: ResumeToken? {
         get async throws(DownloadError) {
-            guard case .transfer(let transfer, _) = source else { return nil }
+            guard let transfer = foregroundTransfer else { return nil }
             let unfinished = try await transfer.environment.registry.performBlocking { () throws(DownloadError) in
                 transfer.environment.store.unfinished(at: transfer.location)
             }

@@ -7,8 +7,7 @@ public import struct Foundation.URL
 /// on it. All members may be used from any thread, at any time, and any number of times.
 public final class Download: Sendable {
     enum Source: Sendable {
-        case transfer(Transfer, SubscriberID)
-        case background(BackgroundTransfer, SubscriberID)
+        case subscriber(SubscriberID, of: any SubscribedTransfer)
         /// The request was refused, and there is no transfer.
         indirect case refused(DownloadError)
     }
@@ -50,8 +49,7 @@ public final class Download: Sendable {
         switch source {
         case .refused(let error):
             return AsyncThrowingStream { throw error }
-        case .transfer(let transfer, let subscriber): return Self.stream(transfer, subscriber)
-        case .background(let transfer, let subscriber): return Self.stream(transfer, subscriber)
+        case .subscriber(let subscriber, let transfer): return Self.stream(transfer, subscriber)
         }
     }
 
@@ -73,14 +71,16 @@ public final class Download: Sendable {
     /// The transfer and the subscriber of the handle, or `nil` if the request was refused.
     private var subscription: (transfer: any SubscribedTransfer, subscriber: SubscriberID)? {
         switch source {
-        case .transfer(let transfer, let subscriber): (transfer, subscriber)
-        case .background(let transfer, let subscriber): (transfer, subscriber)
+        case .subscriber(let subscriber, let transfer): (transfer, subscriber)
         case .refused: nil
         }
     }
 
-    /// Whether the download is one of a background session, which remembers its outcome.
-    var isInBackground: Bool { if case .background = source { true } else { false } }
+    /// The transfer, or `nil` if the request was refused or if a background session performs it.
+    var foregroundTransfer: Transfer? { subscription?.transfer as? Transfer }
+
+    /// Whether the outcome is remembered until the app acknowledges it.
+    var remembersOutcome: Bool { subscription?.transfer.remembersOutcomes ?? false }
 
     /// The finished file.
     ///
@@ -93,9 +93,7 @@ public final class Download: Sendable {
         get async throws(DownloadError) {
             switch source {
             case .refused(let error): throw error
-            case .transfer(let transfer, let subscriber):
-                return try await transfer.outcome(of: subscriber).concerning(request.url).get()
-            case .background(let transfer, let subscriber):
+            case .subscriber(let subscriber, let transfer):
                 return try await transfer.outcome(of: subscriber).concerning(request.url).get()
             }
         }
@@ -107,8 +105,7 @@ public final class Download: Sendable {
     func whenEnded(_ body: @escaping @Sendable (Result<DownloadedFile, DownloadError>) -> Void) {
         switch source {
         case .refused(let error): body(.failure(error))
-        case .transfer(let transfer, let subscriber): transfer.whenEnded(subscriber, body)
-        case .background(let transfer, let subscriber): transfer.whenEnded(subscriber, body)
+        case .subscriber(let subscriber, let transfer): transfer.whenEnded(subscriber, body)
         }
     }
 
@@ -193,11 +190,11 @@ public final class Download: Sendable {
     /// background session, the value is always `nil`.
     public var bandwidthLimit: Int64? {
         get {
-            guard case .transfer(let transfer, _) = source else { return nil }
+            guard let transfer = foregroundTransfer else { return nil }
             return transfer.isActive ? transfer.work.bandwidth.limit : transfer.request.bandwidthLimit
         }
         set {
-            guard newValue != bandwidthLimit, case .transfer(let transfer, _) = source else { return }
+            guard newValue != bandwidthLimit, let transfer = foregroundTransfer else { return }
             transfer.work.bandwidth.limit = newValue
         }
     }

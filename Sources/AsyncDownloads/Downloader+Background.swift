@@ -57,7 +57,7 @@ extension Downloader {
         guard let background else { return [] }
         return try await background.openSession.get().restored().map { item in
             RestoredDownload(
-                download: Download(request: item.request, source: .background(item.transfer, item.subscriber)),
+                download: Download(request: item.request, source: .subscriber(item.subscriber, of: item.transfer)),
                 condition: RestoredDownload.Condition(item.condition))
         }
     }
@@ -111,7 +111,7 @@ extension Downloader {
     public func adopt(
         _ download: Download, temporaryFileIn directory: URL? = nil
     ) async throws(DownloadError) -> Download {
-        guard background == nil, case .background(let transfer, _) = download.source else {
+        guard background == nil, let transfer = download.backgroundTransfer else {
             throw DownloadError(
                 .unsupported, "only a download of a background session can be continued in the foreground",
                 url: download.request.url)
@@ -138,16 +138,15 @@ extension Downloader {
         _ open: @escaping @Sendable (any FileSystem) throws(DownloadError) -> ImportedFile
     ) async throws(DownloadError) -> Download {
         let download = startDownload(request, isRunning: false)
-        switch download.source {
-        case .background(let transfer, _):
-            do throws(DownloadError) {
-                try await transfer.session.importBase(for: transfer, open)
-            } catch {
-                download.cancel()
-                throw error
-            }
-        case .refused(let error): throw error
-        case .transfer: preconditionFailure("a downloader with a background session has made a transfer")
+        if case .refused(let error) = download.source { throw error }
+        guard let transfer = download.backgroundTransfer else {
+            preconditionFailure("a downloader with a background session has made a transfer")
+        }
+        do throws(DownloadError) {
+            try await transfer.session.importBase(for: transfer, open)
+        } catch {
+            download.cancel()
+            throw error
         }
         download.resume()
         return download
@@ -261,7 +260,7 @@ extension BackgroundClient {
         switch started.concerning(request.url) {
         case .success(let joined):
             return Download(
-                request: request, source: .background(joined.transfer, joined.subscriber),
+                request: request, source: .subscriber(joined.subscriber, of: joined.transfer),
                 isCoalesced: joined.isCoalesced)
         case .failure(let error):
             return Download(request: request, source: .refused(error))
@@ -271,5 +270,12 @@ extension BackgroundClient {
     /// Pauses or resumes every download that has a handle.
     func setAllPaused(_ isPaused: Bool) {
         if case .success(let session) = openSession { session.setAllPaused(isPaused) }
+    }
+}
+
+extension Download {
+    /// The transfer, or `nil` if the request was refused or if a downloader of this process performs it.
+    var backgroundTransfer: BackgroundTransfer? {
+        if case .subscriber(_, let transfer) = source { transfer as? BackgroundTransfer } else { nil }
     }
 }

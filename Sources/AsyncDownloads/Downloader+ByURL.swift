@@ -25,7 +25,7 @@ extension Downloader {
         // All requests that share a transfer have one URL, unless they have an identity.
         let transfers = environment.registry.transfers { $0.request.identity != nil || isIncluded($0.request) }
         return transfers.flatMap { transfer in
-            transfer.addHandles(where: isIncluded).map { Download($0, source: .transfer(transfer, $0.subscriber)) }
+            transfer.addHandles(where: isIncluded).map { Download($0, of: transfer) }
         }
     }
 
@@ -67,14 +67,15 @@ extension BackgroundClient {
     fileprivate func downloads(where isIncluded: (DownloadRequest) -> Bool) -> [Download] {
         guard case .success(let session) = openSession else { return [] }
         return session.presentTransfers.flatMap { transfer in
-            transfer.addHandles(where: isIncluded).map { Download($0, source: .background(transfer, $0.subscriber)) }
+            transfer.addHandles(where: isIncluded).map { Download($0, of: transfer) }
         }
     }
 }
 
 extension Download {
     /// Creates the handle that was added to a subscriber.
-    fileprivate convenience init(_ added: AddedHandle, source: Source) {
-        self.init(request: added.request, source: source, isCoalesced: added.isCoalesced)
+    fileprivate convenience init(_ added: AddedHandle, of transfer: any SubscribedTransfer) {
+        self.init(
+            request: added.request, source: .subscriber(added.subscriber, of: transfer), isCoalesced: added.isCoalesced)
     }
 }

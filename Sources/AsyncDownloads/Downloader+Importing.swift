@@ -136,11 +136,9 @@ extension Downloader {
         // The imported bytes are there for a later request.
         if Task.isCancelled { throw DownloadError(.cancelled, url: request.url) }
         let download = startDownload(request, isRunning: false, continuing: imported.unfinished)
-        switch download.source {
-        case .transfer(let transfer, _):
-            if imported.unfinished.representation.isImported { transfer.awaitConfirmation(of: imported.file) }
-        case .refused(let error): throw error
-        case .background: preconditionFailure("a downloader without a background session has used one")
+        if case .refused(let error) = download.source { throw error }
+        if imported.unfinished.representation.isImported {
+            download.foregroundTransfer?.awaitConfirmation(of: imported.file)
         }
         download.resume()
         return download

@@ -152,7 +152,7 @@ public final class Downloader: Sendable {
         case .success(let joined):
             if isRunning { environment.suspensionGuard.transferStarted() }
             return Download(
-                request: request, source: .transfer(joined.transfer, joined.subscriber),
+                request: request, source: .subscriber(joined.subscriber, of: joined.transfer),
                 isCoalesced: joined.isCoalesced)
         case .failure(let error):
             return Download(request: request, source: .refused(error))

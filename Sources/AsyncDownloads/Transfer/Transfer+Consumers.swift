@@ -16,7 +16,8 @@ extension Transfer {
         }
     }
 
-    /// The outcomes of this process are not remembered.
+    var remembersOutcomes: Bool { false }
+
     func acknowledge(_ id: SubscriberID) {}
 
     /// Removes a consumer whose task was canceled, and detaches the subscriber unless it has other consumers.

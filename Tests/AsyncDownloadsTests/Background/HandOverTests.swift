@@ -125,7 +125,7 @@ struct HandOverTests {
         let life = app.launch()
         let download = life.downloader.startDownload(app.request(1), isRunning: false)
         try await life.settle()
-        guard case .background(let transfer, _) = download.source else {
+        guard let transfer = download.backgroundTransfer else {
             Issue.record("the download is not in the background")
             return
         }

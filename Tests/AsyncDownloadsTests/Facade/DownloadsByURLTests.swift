@@ -138,7 +138,7 @@ struct DownloadsByURLTests {
             #expect(queued.state == .waiting)
             fixture.downloader.cancelDownloads(for: url)
             #expect(queued.state == .cancelled)
-            guard case .transfer(let transfer, _) = queued.source else {
+            guard let transfer = queued.foregroundTransfer else {
                 Issue.record("the request was refused")
                 return
             }

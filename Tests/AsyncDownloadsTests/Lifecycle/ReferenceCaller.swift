@@ -87,7 +87,7 @@ private final class ReceivedEvents: Sendable {
 extension Download {
     /// Returns whether the download has ended, or `count` consumers wait for its next event.
     fileprivate func isAwaited(by count: Int) -> Bool {
-        guard case .transfer(let transfer, let caller) = source else { return true }
+        guard case .subscriber(let caller, _) = source, let transfer = foregroundTransfer else { return true }
         return transfer.withState { state in
             guard let subscriber = state.subscribers[caller], subscriber.outcome == nil else { return true }
             let waiting = subscriber.buffers.elements.filter { entry in

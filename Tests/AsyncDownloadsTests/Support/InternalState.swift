@@ -9,7 +9,7 @@ extension Downloader {
 extension Download {
     /// Whether a task awaits the file.
     var hasWaiter: Bool {
-        guard case .transfer(let transfer, let caller) = source else { return false }
+        guard case .subscriber(let caller, _) = source, let transfer = foregroundTransfer else { return false }
         return transfer.withState { $0.subscribers[caller]?.waiters.isEmpty == false }
     }
 }
@@ -17,7 +17,7 @@ extension Download {
 extension Download {
     /// The number of bytes that the running digests have processed.
     var digestedByteCount: Int64 {
-        guard case .transfer(let transfer, _) = source else { return 0 }
+        guard let transfer = foregroundTransfer else { return 0 }
         return transfer.withState { $0.digests.position(of: $0.wantedDigests) }
     }
 }
@@ -35,7 +35,7 @@ extension TestEnvironment {
 extension Download {
     /// Waits until no callback of an engine is in progress, so that the idle timeout counts the time from now on.
     func waitForCallbacks() async {
-        guard case .transfer(let transfer, _) = source else { return }
+        guard let transfer = foregroundTransfer else { return }
         while transfer.withState({ $0.receivers.elements.contains { $0.element.callbackStatus.isInCallback } }) {
             await Task.yield()
         }

@@ -1,5 +1,7 @@
 /// The inputs from handles, and from the tasks that read their events or await their outcome.
 extension BackgroundTransfer: SubscribedTransfer {
+    var remembersOutcomes: Bool { true }
+
     func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle] {
         update { state, _ in state.subscribers.addHandles(where: isIncluded) }
     }

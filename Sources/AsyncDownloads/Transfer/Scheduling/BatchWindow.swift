@@ -143,7 +143,7 @@ final class BatchWindow: Sendable {
             switch event {
             case .outcome(let outcome):
                 download = state.running.removeValue(forKey: outcome.index)
-                if let download, download.isInBackground { state.unacknowledged[outcome.index] = download }
+                if let download, download.remembersOutcome { state.unacknowledged[outcome.index] = download }
             case .request: state.taking = nil
             case .cancelled, .idle: break
             }

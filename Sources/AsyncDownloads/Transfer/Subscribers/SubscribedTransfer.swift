@@ -22,8 +22,9 @@ protocol SubscribedTransfer: AnyObject, Sendable {
     ) -> WaitAnswer
     /// Removes a consumer whose task was canceled, which may detach the subscriber.
     func cancelWait(_ waiter: WaiterID, of id: SubscriberID)
-    /// Records that the app has received the subscriber's outcome; other outcomes than those of a background session
-    /// are not remembered.
+    /// Whether outcomes are remembered until they are acknowledged, as those of a background session are.
+    var remembersOutcomes: Bool { get }
+    /// Records that the app has received the subscriber's outcome.
     func acknowledge(_ id: SubscriberID)
     /// Pauses the subscriber.
     func pause(_ id: SubscriberID)

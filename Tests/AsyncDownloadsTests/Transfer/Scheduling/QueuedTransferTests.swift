@@ -249,7 +249,7 @@ extension Download {
     /// The transfer of a download that was accepted.
     var transfer: Transfer {
         get throws {
-            guard case .transfer(let transfer, _) = source else { throw DownloadError(.invalidRequest) }
+            guard let transfer = foregroundTransfer else { throw DownloadError(.invalidRequest) }
             return transfer
         }
     }
