@@ -226,9 +226,9 @@ struct FileDelivery {
         case .file(let url):
             place = .path(url.filePath, below: request.confiningDirectory(of: url))
         case .directory(let url):
-            let fromURL = URL(string: key.url).flatMap { FileName.fromURLPath($0.path(percentEncoded: true)) }
+            let name = representation.suggestedName ?? FileName.unsuggested(nil, from: request.url)
             place = .directory(
-                url.filePath, name: representation.suggestedName ?? fromURL ?? "download",
+                url.filePath, name: environment.store.disk.acceptedName(name, in: url.filePath),
                 isCallers: representation.suggestedName == nil, below: request.confiningDirectory(of: url))
         }
         let (destinations, digest) = (environment.destinations, digest)

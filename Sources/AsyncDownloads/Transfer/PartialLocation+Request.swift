@@ -13,7 +13,7 @@ extension PartialLocation {
         containers: AppContainers?, place: PartialLocation? = nil
     ) {
         let home: String
-        let name: String?
+        let name: String
         var isInMemory = false
         switch request.destination {
         case .memory:
@@ -25,8 +25,8 @@ extension PartialLocation {
             (home, name) = (PartialNames.directory(of: path), PartialNames.lastComponent(of: path))
         case .directory(let directory):
             home = directory.filePath
-            let fromURL = FileName.fromURLPath(request.url.path(percentEncoded: true))
-            name = request.identity.flatMap(FileName.sanitized) ?? fromURL
+            // The name in the directory may change between runs, and may be unacceptable where partial files are.
+            name = FileName.portable(FileName.unsuggested(request.identity, from: request.url))
         }
         let directory = place?.directory ?? (isInMemory ? nil : partialsDirectory?.filePath) ?? home
         let record = RequestRecord(
@@ -39,7 +39,7 @@ extension PartialLocation {
             identity: key.identity,
             account: key.account)
         self.init(
-            directory: directory, baseName: place?.baseName ?? name ?? "download", request: record,
+            directory: directory, baseName: place?.baseName ?? name, request: record,
             secretHeaders: key.secretHeaders,
             medium: isInMemory ? .memory : .disk)
     }

@@ -223,24 +223,25 @@ extension Transfer {
         case .memory: return nil
         case .file(let url): return url.filePath
         case .directory(let url):
-            let fromURL = URL(string: work.key.url).flatMap { FileName.fromURLPath($0.path(percentEncoded: true)) }
-            return PartialNames.join(url.filePath, suggestedName ?? fromURL ?? "download")
+            let name = suggestedName ?? FileName.unsuggested(nil, from: request.url)
+            let directory = url.filePath
+            return PartialNames.join(directory, environment.store.disk.acceptedName(name, in: directory))
         }
     }
 
     /// Returns the first file that `body` returns for the paths at which the file of a request may be: the named one, or
-    /// the name from the URL and its numbered variants up to the first that doesn't exist.
+    /// the default name and its numbered variants up to the first that doesn't exist.
     private func firstFile(of request: DownloadRequest, _ body: (Candidate) -> ExistingFile?) -> ExistingFile? {
         guard let first = expectedPath(of: request, nil) else { return nil }
         if !request.destination.choosesName { return body(Candidate(path: first, isNamed: true, isFirst: true)) }
         let (directory, name) = (PartialNames.directory(of: first), PartialNames.lastComponent(of: first))
-        for number in 0..<Self.maximumNumber {
-            let path = number == 0 ? first : PartialNames.join(directory, FileName.numbered(name, number))
+        for number in 1...Self.maximumNumber {
+            let path = PartialNames.join(directory, FileName.numbered(name, number))
             // Otherwise, another transfer of this process has placed a file there, or is about to.
             let isOwn =
                 environment.names.others(than: work.key.sharingKey.resource, at: path).isEmpty
                 && environment.destinations.isFree(path, for: key)
-            if isOwn, let file = body(Candidate(path: path, isNamed: false, isFirst: number == 0)) { return file }
+            if isOwn, let file = body(Candidate(path: path, isNamed: false, isFirst: number == 1)) { return file }
             guard ((try? environment.store.disk.information(at: path)) ?? nil) != nil else { return nil }
         }
         return nil

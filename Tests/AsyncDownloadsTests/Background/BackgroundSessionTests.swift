@@ -226,8 +226,8 @@ struct BackgroundSessionTests {
         try await life.settle()
         try app.service.finish(app.tasks[0], headers: ["Content-Disposition": "attachment; filename=film.mp4"])
         try await life.deliver()
-        #expect(try await download.file.url.lastPathComponent == "film-1.mp4")
-        #expect(app.placedNames == ["film-1.mp4", "film.mp4"])
+        #expect(try await download.file.url.lastPathComponent == "film-2.mp4")
+        #expect(app.placedNames == ["film-2.mp4", "film.mp4"])
     }
 
     @Test func `a failure of the network is retried by the system after a delay`() async throws {

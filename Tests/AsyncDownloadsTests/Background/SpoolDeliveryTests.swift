@@ -217,8 +217,8 @@ struct SpoolDeliveryTests {
         try stage.add("home:", choosesName: true)
         try stage.add("home:", choosesName: true)
         try stage.disk.replaceContents(of: "/home/film.mp4", by: [1], isSynced: true)
-        let chosen = stage.delivery().chooseNames(stage.record, body) { $0.relative == "film-1.mp4" }
-        #expect(chosen.map(\.path.relative) == ["film-2.mp4", "film-3.mp4"])
+        let chosen = stage.delivery().chooseNames(stage.record, body) { $0.relative == "film-2.mp4" }
+        #expect(chosen.map(\.path.relative) == ["film-3.mp4", "film-4.mp4"])
         // A name from the caller's URL may replace a file.
         let fromURL = stage.delivery().chooseNames(stage.record, stage.body) { _ in false }
         #expect(fromURL.map(\.path.relative).first == "film.mp4")

@@ -72,7 +72,7 @@ struct RequestTests {
                 _ = try await environment.downloader.download(
                     DownloadRequest(from: environment.server.url(path), into: environment.directory))
             }
-            #expect(try environment.leftovers == ["file-1.bin", "file.bin"])
+            #expect(try environment.leftovers == ["file-2.bin", "file.bin"])
         }
     }
 

@@ -43,7 +43,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test func `random suggestions become names that stay in their directory`() throws {
+    @Test func `random suggestions become names that stay in their directory`() {
         for value in Self.values {
             let suggestions = [
                 value, ContentDisposition(value).suggestedFileName,
@@ -51,7 +51,7 @@ struct HostileInputTests {
                 ContentDisposition("attachment; filename*=UTF-8''\(value)").suggestedFileName,
             ]
             let names = suggestions.compactMap { $0.flatMap(FileName.sanitized) } + [FileName.fromURLPath(value)]
-            for name in names.compactMap(\.self) { try expectHarmless(name) }
+            for name in names.compactMap(\.self) { expectHarmless(name) }
         }
     }
 
@@ -80,12 +80,10 @@ struct HostileInputTests {
         _ = FileName.sanitized("a\(text)b")
     }
 
-    private func expectHarmless(_ name: String) throws {
+    private func expectHarmless(_ name: String) {
         #expect(1...255 ~= name.utf8.count)
-        #expect(!name.utf8.contains { $0 < 0x20 || $0 == 0x7F || "/\\<>:\"|?*".utf8.contains($0) }, "\(name)")
-        let first = try #require(name.unicodeScalars.first)
-        let last = try #require(name.unicodeScalars.last)
-        for end in [first, last] { #expect(end != "." && !end.properties.isWhitespace, "\(name)") }
+        #expect(!name.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "/") }, "\(name)")
+        #expect(!["", ".", ".."].contains(name))
         #expect(FileName.sanitized(name) == name)
     }
 }

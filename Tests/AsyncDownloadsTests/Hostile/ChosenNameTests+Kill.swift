@@ -20,17 +20,17 @@ extension ChosenNameTests {
         let target = PlacementTarget(
             .directory(directory.path, name: "name.bin", isCallers: false), resource: "r", names: DirectoryNames(),
             isFree: { _ in true })
-        #expect(try partial.place(at: [target], length: 1000)[0].get() == "\(directory.path)/name-1.bin")
-        #expect(directory.bytes(at: "\(directory.path)/name-1.bin") == SampleObject.first.bytes())
+        #expect(try partial.place(at: [target], length: 1000)[0].get() == "\(directory.path)/name-2.bin")
+        #expect(directory.bytes(at: "\(directory.path)/name-2.bin") == SampleObject.first.bytes())
         // The checkpoint as it is after a kill.
         let bytes = files.bytes.withLock { $0 }
-        #expect(try Checkpoint.decode(bytes).checkpoint.chosenName == "name-1.bin")
+        #expect(try Checkpoint.decode(bytes).checkpoint.chosenName == "name-2.bin")
         let handle = try files.open(PartialNames(location).checkpoint, .new)
         try bytes.withUnsafeBytes { try files.write($0, to: handle, at: 0) }
         files.close(handle)
         let next = try PartialStore().open(location)
         #expect(next.finding == .nothing, "nothing is reported as lost")
         next.close()
-        #expect(try directory.contents == ["name-1.bin", "name.bin"])
+        #expect(try directory.contents == ["name-2.bin", "name.bin"])
     }
 }

@@ -30,10 +30,10 @@ struct ChosenNameTests {
             try Data("all:".utf8).write(to: existing)
             try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: existing.path)
             serve(environment, at: "/x", as: "Makefile")
-            #expect(try await download(environment, "/x") == "Makefile-1")
+            #expect(try await download(environment, "/x") == "Makefile-2")
             #expect(try Data(contentsOf: existing) == Data("all:".utf8))
-            #expect(try environment.holds(Self.content, at: "Makefile-1"))
-            #expect(try environment.leftovers == ["Makefile", "Makefile-1"])
+            #expect(try environment.holds(Self.content, at: "Makefile-2"))
+            #expect(try environment.leftovers == ["Makefile", "Makefile-2"])
         }
     }
 
@@ -45,7 +45,7 @@ struct ChosenNameTests {
             }
             for index in contents.indices { _ = try await download(environment, "/\(index)") }
             let names = try environment.leftovers
-            #expect(names == ["name-1.bin", "name-2.bin", "name-3.bin", "name-4.bin", "name-5.bin", "name.bin"])
+            #expect(names == ["name-2.bin", "name-3.bin", "name-4.bin", "name-5.bin", "name-6.bin", "name.bin"])
             let numbers = try names.map { try inode(environment, $0) }
             // The order differs from that of the first run.
             let second = Downloader(configuration: environment.downloader.configuration)
@@ -64,14 +64,14 @@ struct ChosenNameTests {
             serve(environment, at: "/a", as: "name")
             serve(environment, at: "/b", as: "name")
             #expect(try await download(environment, "/a") == "name")
-            #expect(try await download(environment, "/b") == "name-1")
+            #expect(try await download(environment, "/b") == "name-2")
             #expect(try await download(environment, "/a") == "name")
-            #expect(try await download(environment, "/b") == "name-1")
+            #expect(try await download(environment, "/b") == "name-2")
             let changed = Content(seed: 99, length: 100_000)
             serve(environment, changed, at: "/a", as: "name")
-            #expect(try await download(environment, "/a") == "name-2")
+            #expect(try await download(environment, "/a") == "name-3")
             #expect(try environment.holds(Self.content, at: "name"))
-            #expect(try environment.holds(changed, at: "name-2"))
+            #expect(try environment.holds(changed, at: "name-3"))
         }
     }
 
@@ -107,9 +107,9 @@ struct ChosenNameTests {
             #expect(try environment.holds(Self.content, at: "x"))
             #expect(try await download(environment, "/x") == "x")
             serve(environment, at: "/other/x", as: nil)
-            #expect(try await download(environment, "/other/x") == "x-1")
-            #expect(try await download(environment, "/other/x") == "x-1")
-            #expect(try environment.leftovers == ["x", "x-1"])
+            #expect(try await download(environment, "/other/x") == "x-2")
+            #expect(try await download(environment, "/other/x") == "x-2")
+            #expect(try environment.leftovers == ["x", "x-2"])
         }
     }
 
@@ -121,15 +121,15 @@ struct ChosenNameTests {
             let contents = (0..<3).map { Content(seed: UInt64(80 + $0), length: 40_000) }
             serve(environment, contents[0], at: "/1/a.txt", as: nil)
             serve(environment, contents[1], at: "/2/a.txt", as: nil)
-            serve(environment, contents[2], at: "/3/a-1.txt", as: nil)
+            serve(environment, contents[2], at: "/3/a-2.txt", as: nil)
             #expect(try await download(environment, "/1/a.txt") == "a.txt")
-            #expect(try await download(environment, "/2/a.txt") == "a-1.txt")
-            #expect(try await download(environment, "/3/a-1.txt") == "a-1-1.txt")
-            #expect(try environment.holds(contents[1], at: "a-1.txt"))
+            #expect(try await download(environment, "/2/a.txt") == "a-2.txt")
+            #expect(try await download(environment, "/3/a-2.txt") == "a-2-2.txt")
+            #expect(try environment.holds(contents[1], at: "a-2.txt"))
             // The file of the same resource may be replaced; another file with that name may not.
             serve(environment, contents[0], at: "/2/a.txt", as: nil)
-            #expect(try await download(environment, "/2/a.txt") == "a-1.txt")
-            let numbered = environment.directory.appending(path: "a-1.txt")
+            #expect(try await download(environment, "/2/a.txt") == "a-2.txt")
+            let numbered = environment.directory.appending(path: "a-2.txt")
             if isWrittenInPlace {
                 // The file and its length stay the same.
                 let handle = try FileHandle(forWritingTo: numbered)
@@ -140,7 +140,7 @@ struct ChosenNameTests {
                 try Data("mine".utf8).write(to: numbered)
             }
             serve(environment, contents[1], at: "/2/a.txt", as: nil)
-            #expect(try await download(environment, "/2/a.txt") == "a-2.txt")
+            #expect(try await download(environment, "/2/a.txt") == "a-3.txt")
             #expect(try Data(contentsOf: numbered).prefix(4) == Data("mine".utf8))
         }
     }
@@ -227,7 +227,7 @@ struct ChosenNameTests {
             }
             #expect(files.count == (naming == .callers ? 1 : 2))
             #expect(try environment.holds(Self.content, at: "readme"))
-            if naming != .callers { #expect(try environment.holds(second, at: "readme-1")) }
+            if naming != .callers { #expect(try environment.holds(second, at: "readme-2")) }
             await downloader.shutdown()
         }
     }
@@ -239,7 +239,7 @@ struct ChosenNameTests {
             #expect(try await download(environment, "/README") == "README")
             // The volume of the temporary directory may be case-insensitive.
             let folds = FileManager.default.fileExists(atPath: environment.directory.path.uppercased())
-            #expect(try await download(environment, "/readme") == (folds ? "readme-1" : "readme"))
+            #expect(try await download(environment, "/readme") == (folds ? "readme-2" : "readme"))
         }
     }
 
@@ -249,8 +249,8 @@ struct ChosenNameTests {
             try FileManager.default.createDirectory(
                 at: environment.directory.appending(path: "name"), withIntermediateDirectories: false)
             serve(environment, at: "/name", as: kind == "suggested" ? "name" : nil)
-            #expect(try await download(environment, "/name") == "name-1")
-            #expect(try environment.leftovers == ["name", "name-1"])
+            #expect(try await download(environment, "/name") == "name-2")
+            #expect(try environment.leftovers == ["name", "name-2"])
         }
     }
 

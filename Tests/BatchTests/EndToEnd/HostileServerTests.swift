@@ -45,7 +45,7 @@ internal import Testing
                 #expect(end.status == 1)
                 let other = try await CommandRun([server.url("/file").absoluteString], in: folder).end()
                 #expect(other.status == 0)
-                #expect(try folder.names() == ["]0;ownedfinished.txt"])
+                #expect(try folder.names() == ["_]0;owned__finished_.txt"])
                 for text in [end.error, other.error] {
                     let lines = text.split(separator: "\n")
                     #expect(

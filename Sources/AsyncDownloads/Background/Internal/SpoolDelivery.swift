@@ -19,14 +19,14 @@ struct SpoolDelivery {
         var chosen: [(delivery: Int, path: ContainerPath)] = []
         for delivery in record.openDeliveries where delivery.choosesName && delivery.chosenPath == nil {
             guard let directory = delivery.destination.path(in: containers) else { continue }
-            let fromURL = URLText(record.resource.url).flatMap {
-                FileName.fromURLPath($0.url.path(percentEncoded: true))
-            }
-            let name = body.info.suggestedName ?? fromURL ?? "download"
+            let name = disk.acceptedName(
+                body.info.suggestedName
+                    ?? FileName.unsuggested(nil, from: URLText(record.resource.url)?.url),
+                in: directory)
             // A name that the server suggests never replaces a file; one from the caller's URL does.
             let mayReplace = body.info.suggestedName == nil
-            for number in 0... {
-                let candidate = number == 0 ? name : FileName.numbered(name, number)
+            for number in 1... {
+                let candidate = FileName.numbered(name, number)
                 guard let path = delivery.destination.appending(candidate), !isTaken(path),
                     !chosen.contains(where: { $0.path == path })
                 else { continue }

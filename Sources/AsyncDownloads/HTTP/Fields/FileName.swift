@@ -3,31 +3,28 @@ package enum FileName {
     /// The length of the longest name that common file systems accept, in UTF-8 bytes.
     package static let maximumByteCount = 255
 
-    /// Returns a name that can't leave its directory and is legal on common file systems; `nil` if nothing remains.
+    /// Returns a name that can't leave its directory or mislead a reader; `nil` if nothing remains.
     ///
-    /// The result is the last component of the suggestion if that looks like a path. It contains no control,
-    /// bidirectional, or zero-width characters, and no dots or white space at either end. The characters that Windows
-    /// rejects are replaced by `_`, and a name that Windows reserves gets the prefix `_`. The result has at most 255
-    /// bytes. A sanitized name is returned unchanged.
+    /// The result is the last component of the suggestion if that looks like a path. Control characters, bidirectional
+    /// controls, and line and paragraph separators are replaced by `_`, and a name that could be that of a hidden file
+    /// of this package gets the prefix `_`. All other characters stay as they are; ``portable(_:)`` applies the rules
+    /// of volumes that accept fewer names. The result has at most 255 bytes. A sanitized name is returned unchanged.
     package static func sanitized(_ suggestion: String) -> String? {
-        let scalars = suggestion.unicodeScalars
-        guard let component = scalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
-        var legal = String.UnicodeScalarView()
-        for scalar in component where !scalar.isInvisible {
-            legal.append("<>:\"|?*".unicodeScalars.contains(scalar) ? "_" : scalar)
-        }
-        let name = shortened(String(trimmingStart(trimmingEnd(legal[...]))))
-        guard !name.isEmpty else { return nil }
-        // Shortening comes first because it may produce a reserved name. It is repeated because the prefix adds a byte.
-        return isReserved(name) ? shortened("_" + name) : name
+        // Scalars are compared, because a slash and a combining mark after it form one `Character`.
+        guard let component = suggestion.unicodeScalars.split(separator: "/").last else { return nil }
+        var harmless = String.UnicodeScalarView()
+        for scalar in component { harmless.append(scalar.isDangerous ? "_" : scalar) }
+        // Shortening comes first because the rest of a name may be a reserved one.
+        let name = shortened(String(harmless))
+        guard !["", ".", ".."].contains(visible(name)) else { return nil }
+        return resemblesHiddenFile(name) ? shortened("_" + name) : name
     }
 
     /// Returns the name cut to 255 bytes between two characters; a plausible extension is kept.
-    private static func shortened(_ name: String) -> String {
+    static func shortened(_ name: String) -> String {
         guard name.utf8.count > maximumByteCount else { return name }
         let fileExtension = fileExtension(of: name)
-        let stem = prefix(of: name, maximumByteCount: maximumByteCount - fileExtension.utf8.count)
-        return String(trimmingEnd(stem.unicodeScalars[...])) + fileExtension
+        return prefix(of: name, maximumByteCount: maximumByteCount - fileExtension.utf8.count) + fileExtension
     }
 
     /// Returns the last dot and the text after it, if that has 1 to 16 bytes and no white space; otherwise "".
@@ -54,40 +51,55 @@ package enum FileName {
         return String(scalars)
     }
 
-    private static func trimmingStart(_ name: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView {
-        name.drop { $0.isTrimmed }
+    /// Returns the text without dots and white space at its end, which some volumes ignore.
+    static func trimmingEnd(_ text: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView {
+        guard let last = text.lastIndex(where: { $0 != "." && !$0.properties.isWhitespace }) else {
+            return text.prefix(0)
+        }
+        return text[...last]
     }
 
-    private static func trimmingEnd(_ name: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView {
-        guard let last = name.lastIndex(where: { !$0.isTrimmed }) else { return name.prefix(0) }
-        return name[...last]
+    /// Returns the name without the characters that some volumes ignore when they compare names.
+    private static func visible(_ name: String) -> String {
+        if name.utf8.allSatisfy({ $0 < 0x80 }) { return name }
+        return String(
+            String.UnicodeScalarView(name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }))
     }
 
-    /// Returns whether Windows reserves the name for a device, which it does regardless of the extension.
+    /// Returns the spelling that names have in common if any volume may treat them as equal.
     ///
-    /// Windows also ignores white space before the extension.
-    private static func isReserved(_ name: String) -> Bool {
-        let stem = trimmingEnd(name.unicodeScalars.prefix { $0 != "." })
-        return reservedNames.contains(Substring(stem).asciiLowercased())
+    /// Some volumes ignore case, the difference between equivalent characters, and invisible characters.
+    static func folded(_ name: String) -> String {
+        if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.asciiLowercased() }
+        // Uppercase first, because some letters have no lowercase form of one letter.
+        return visible(name).uppercased().lowercased()
     }
 
-    private static let reservedNames: Set<String> = {
-        let numbered = "123456789¹²³".flatMap { ["com\($0)", "lpt\($0)"] }
-        return Set(["con", "prn", "aux", "nul", "conin$", "conout$"] + numbered)
-    }()
+    /// Returns whether a volume may take the name for that of a hidden file of this package (``PartialNames``).
+    ///
+    /// These names begin with a dot and end with 16 hexadecimal digits and one of a few suffixes.
+    private static func resemblesHiddenFile(_ name: String) -> Bool {
+        guard name.unicodeScalars.first(where: { !$0.properties.isDefaultIgnorableCodePoint }) == "." else {
+            return false
+        }
+        let name = folded(String(trimmingEnd(name.unicodeScalars[...])))
+        guard let suffix = hiddenSuffixes.first(where: { name.hasSuffix($0) }) else { return false }
+        let digits = name.utf8.dropLast(suffix.utf8.count).suffix(hiddenDigitCount + 1)
+        return digits.count > hiddenDigitCount && ".-".utf8.contains(digits[digits.startIndex])
+            && digits.dropFirst().allSatisfy { $0.hexDigitValue != nil }
+    }
+
+    private static let hiddenSuffixes = [".lock", ".checkpoint", ".partial", ".temp", ".copy"]
+    private static let hiddenDigitCount = 16
 }
 
 extension Unicode.Scalar {
-    /// Whether the scalar is removed from both ends of a name: a dot or white space.
-    fileprivate var isTrimmed: Bool { self == "." || properties.isWhitespace }
-
-    /// Whether the scalar is a control or format character, a line or paragraph separator, or a noncharacter.
-    ///
-    /// Bidirectional marks and zero-width characters are format characters.
-    fileprivate var isInvisible: Bool {
+    /// Whether the scalar is a control character, a bidirectional control, a line or paragraph separator, or a
+    /// noncharacter, which some volumes reject.
+    fileprivate var isDangerous: Bool {
         switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: true
-        default: properties.isNoncharacterCodePoint
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: properties.isBidiControl || properties.isNoncharacterCodePoint
         }
     }
 }

@@ -13,8 +13,8 @@ package final class DirectoryNames: Sendable {
 
     /// The numbered variants of one name in one directory.
     struct Numbering: Sendable {
-        /// The first number that was not examined; 0 is the name without a number.
-        var next = 0
+        /// The first number that was not examined; 1 is the name without a number.
+        var next = 1
         /// Files of earlier processes by their signature; one of them may have the same bytes as a new file.
         var others: [Signature: [String]] = [:]
         /// The path that each resource received, with its file at that time, by the resource's hash value.
@@ -44,10 +44,8 @@ package final class DirectoryNames: Sendable {
         private let digest: HashDigest
 
         init(of path: String) {
-            // Uppercase first, because some letters have no lowercase form of one letter. Equivalent characters have
-            // equal digests, because a volume may also treat those as equal.
-            digest = HashDigest(
-                path.utf8.allSatisfy { $0 < 0x80 } ? path.asciiLowercased() : path.uppercased().lowercased())
+            // Equivalent characters have equal digests.
+            digest = HashDigest(FileName.folded(path))
         }
     }
 

@@ -146,7 +146,11 @@ struct PartialOpener {
         let destination = record.request.destination
         guard !destination.isEmpty else { return false }
         let place = names.place(destination)
-        let chosenNames = [record.chosenName, record.baseName, record.representation.suggestedName].compactMap(\.self)
+        let request = record.request
+        let unnumbered =
+            record.representation.suggestedName
+            ?? FileName.unsuggested(nil, from: URLText(request.url)?.url)
+        let chosenNames = [record.chosenName, disk.acceptedName(unnumbered, in: place)].compactMap(\.self)
         let places = record.request.choosesName ? chosenNames.map { PartialNames.join(place, $0) } : [place]
         return places.contains { (try? disk.information(at: $0))?.inode == record.inode }
     }

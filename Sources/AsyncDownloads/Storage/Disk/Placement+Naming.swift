@@ -109,7 +109,7 @@ extension Placement {
             return try noteGiven(path, resource, &numbering)
         }
         while true {
-            let candidate = numbering.next == 0 ? name : FileName.numbered(name, numbering.next)
+            let candidate = FileName.numbered(name, numbering.next)
             let path = PartialNames.join(directory, candidate)
             guard target.isFree(path) else {
                 numbering.next += 1

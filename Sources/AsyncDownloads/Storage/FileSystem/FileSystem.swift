@@ -93,6 +93,9 @@ package protocol FileSystem: Sendable {
     /// Returns the kind of the volume that contains the file.
     func volumeKind(of file: OpenFile) -> VolumeKind
 
+    /// Returns whether the volume of the directory, which may not exist yet, restricts names as Windows does.
+    func restrictsNames(in directory: String) -> Bool
+
     /// The effective user ID of the process.
     var user: UInt32 { get }
 
@@ -108,6 +111,8 @@ extension FileSystem {
     package func startSynchronizing(_ file: OpenFile) throws(FileFailure) {}
 
     package var flushesAllFilesTogether: Bool { false }
+
+    package func restrictsNames(in directory: String) -> Bool { false }
 }
 
 /// The purpose for which a file is opened: `reading` permits reading only, the others permit writing as well.

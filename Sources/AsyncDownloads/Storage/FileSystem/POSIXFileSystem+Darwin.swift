@@ -81,15 +81,25 @@ extension POSIXFileSystem {
     package func volumeKind(of file: OpenFile) -> VolumeKind {
         var status = statfs()
         guard fstatfs(file.number, &status) == 0, status.f_flags & UInt32(MNT_LOCAL) != 0 else { return .other }
-        let name = withUnsafeBytes(of: &status.f_fstypename) { bytes in
-            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
         // A list of known file systems, because user-space file systems report that they are local.
-        switch name {
+        switch Self.typeName(status) {
         case "apfs": return .diskWithSharedSyncs
         case "hfs", "msdos", "exfat": return .diskWithoutGaps
         case "tmpfs": return .memory
         default: return .other
+        }
+    }
+
+    func restrictsNames(inExisting directory: String) -> Bool? {
+        var status = statfs()
+        guard statfs(directory, &status) == 0 else { return nil }
+        return ["msdos", "exfat", "ntfs", "smbfs"].contains(Self.typeName(status))
+    }
+
+    /// Returns the name of a volume's file system.
+    private static func typeName(_ status: statfs) -> String {
+        withUnsafeBytes(of: status.f_fstypename) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
     }
 

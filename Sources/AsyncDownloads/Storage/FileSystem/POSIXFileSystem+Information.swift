@@ -26,6 +26,17 @@ extension POSIXFileSystem {
         return FileInformation(status)
     }
 
+    package func restrictsNames(in directory: String) -> Bool {
+        var directory = directory
+        while true {
+            if let isRestricted = restrictsNames(inExisting: directory) { return isRestricted }
+            // The directory that contains it may exist.
+            let parent = PartialNames.directory(of: directory)
+            guard parent.utf8.count < directory.utf8.count else { return false }
+            directory = parent
+        }
+    }
+
     package func names(in directory: String) throws(FileFailure) -> [String] {
         guard let stream = opendir(directory) else {
             throw Self.failure(errno, "list", PartialNames.lastComponent(of: directory))

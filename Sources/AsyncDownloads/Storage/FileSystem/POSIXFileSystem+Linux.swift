@@ -127,12 +127,29 @@ extension POSIXFileSystem {
     }
 
     package func volumeKind(of file: OpenFile) -> VolumeKind {
-        guard let fstatfs = Self.fstatfs else { return .other }
-        return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
+        Self.volumeType { Self.fstatfs?(file.number, $0) }.map(Self.volumeKind) ?? .other
+    }
+
+    func restrictsNames(inExisting directory: String) -> Bool? {
+        Self.volumeType { Self.statfs?(directory, $0) }.map(Self.restrictsNames)
+    }
+
+    /// Returns the magic number that a system call stores in its buffer; nil if it fails.
+    private static func volumeType(_ status: (UnsafeMutableRawPointer) -> Int32?) -> UInt32? {
+        withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
             buffer.initializeMemory(as: UInt8.self, repeating: 0)
-            guard let base = buffer.baseAddress, fstatfs(file.number, base) == 0 else { return .other }
+            guard let base = buffer.baseAddress, status(base) == 0 else { return nil }
             // The type is the first word of the structure on every architecture of Linux.
-            return Self.volumeKind(ofType: UInt32(truncatingIfNeeded: base.load(as: Int.self)))
+            return UInt32(truncatingIfNeeded: base.load(as: Int.self))
+        }
+    }
+
+    /// Returns whether volumes with the magic number `type` restrict names as Windows does.
+    static func restrictsNames(ofType type: UInt32) -> Bool {
+        switch type {
+        // FAT, exFAT, the two drivers of NTFS, and the three versions of SMB.
+        case 0x4D44, 0x2011_BAB0, 0x5346_544E, 0x7366_746E, 0x517B, 0xFF53_4D42, 0xFE53_4D42: true
+        default: false
         }
     }
 
@@ -157,10 +174,12 @@ extension POSIXFileSystem {
         }
     }
 
-    /// The function fstatfs(2), looked up by name for the same reason as fallocate(2).
+    /// The functions fstatfs(2) and statfs(2), looked up by name for the same reason as fallocate(2).
     private static let fstatfs: FStatFS? = dlsym(nil, "fstatfs").map { unsafeBitCast($0, to: FStatFS.self) }
+    private static let statfs: StatFS? = dlsym(nil, "statfs").map { unsafeBitCast($0, to: StatFS.self) }
 
     private typealias FStatFS = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
+    private typealias StatFS = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> Int32
 
     package func rename(_ path: String, toUnused destination: String) throws(FileFailure) {
         if let renameat2 = Self.renameat2 {

@@ -24,11 +24,10 @@ extension Property {
 
     private static func demandHarmless(_ name: String) throws {
         try demand(1...255 ~= name.utf8.count, "\(name.utf8.count) bytes")
-        let isForbidden: (UInt8) -> Bool = { $0 < 0x20 || $0 == 0x7F || "/\\<>:\"|?*".utf8.contains($0) }
+        let isForbidden: (UInt8) -> Bool = { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "/") }
         try demand(!name.utf8.contains(where: isForbidden), "a forbidden character")
-        for end in [name.unicodeScalars.first, name.unicodeScalars.last].compactMap(\.self) {
-            try demand(end != "." && !end.properties.isWhitespace, "a dot or white space at an end")
-        }
+        try demand(!name.unicodeScalars.contains(where: \.properties.isBidiControl), "a bidirectional control")
+        try demand(HiddenName(name) == nil, "the name of a hidden file")
         try demand(FileName.sanitized(name)?.hasSameBytes(as: name) == true, "another name the second time")
         // The path that is built with the name, and its meaning for a file system.
         let path = PartialNames.join("/d", name)
@@ -36,6 +35,11 @@ extension Property {
         try demand(URL(fileURLWithPath: path).standardizedFileURL.path.utf8.starts(with: "/d/".utf8), "another place")
         let numbered = FileName.numbered(name, 12)
         try demand(numbered.utf8.count <= FileName.maximumByteCount, "a numbered name that is too long")
-        try demand(FileName.sanitized(numbered) == numbered, "a numbered name that is not sanitized")
+        try demand(FileName.sanitized(numbered)?.hasSameBytes(as: numbered) == true, "a number makes it another name")
+        let portable = FileName.portable(name)
+        try demand(FileName.sanitized(portable)?.hasSameBytes(as: portable) == true, "portable, but not sanitized")
+        try demand(FileName.portable(portable).hasSameBytes(as: portable), "another portable name the second time")
+        let both = FileName.numbered(portable, 12)
+        try demand(FileName.portable(both).hasSameBytes(as: both), "a number makes the name less portable")
     }
 }

@@ -18,7 +18,7 @@ struct FormatTests {
 
     /// A record of format 2 that contains every possible value.
     private static let record = #"""
-        {"baseName":"file.zip","chosenName":"file-1.zip","generation":3,"inode":4711,"received":[[0,300]],\#
+        {"baseName":"file.zip","chosenName":"file-2.zip","generation":3,"inode":4711,"received":[[0,300]],\#
         "representation":{"contentCoding":null,"contentType":"application/zip","digests":\#
         ["sha-256=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],\#
         "finalURL":"https://cdn.example.com/first","isFromDifferentURL":true,"isImported":true,\#
@@ -40,10 +40,10 @@ struct FormatTests {
             generation: 3, baseName: "file.zip",
             request: RequestRecord(
                 url: "https://example.com/file.zip", headers: [["Accept", "*/*"], ["X-Edition", "evening"]],
-                hasSecretHeaders: true, destination: "file.zip", checksum: "sha-256=00", identity: "article",
-                account: "7"),
+                hasSecretHeaders: true, destination: "file.zip", checksum: "sha-256=00",
+                identity: "article", account: "7"),
             representation: representation, received: IntervalSet(0..<300), token: token, inode: 4711,
-            session: "boot/1", chosenName: "file-1.zip")
+            session: "boot/1", chosenName: "file-2.zip")
     }()
 
     @Test func `a record of format 2 is encoded and decoded exactly`() throws {

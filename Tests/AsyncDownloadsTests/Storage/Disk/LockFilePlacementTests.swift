@@ -146,7 +146,7 @@ struct LockFilePlacementTests {
             let placements = PlacementLog()
             place([partial], placements, at: target)
             let path = try await placements.results(count: 1)[0].get()
-            #expect(PartialNames.lastComponent(of: path) == (isCallers ? "name" : "name-1"))
+            #expect(PartialNames.lastComponent(of: path) == (isCallers ? "name" : "name-2"))
             #expect(directory.bytes(at: path) == SampleObject.first.bytes())
         }
     }

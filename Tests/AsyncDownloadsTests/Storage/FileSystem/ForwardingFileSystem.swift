@@ -60,6 +60,8 @@ extension ForwardingFileSystem {
         try base.rename(path, toUnused: destination)
     }
 
+    func restrictsNames(in directory: String) -> Bool { base.restrictsNames(in: directory) }
+
     func volumeKind(of file: OpenFile) -> VolumeKind { base.volumeKind(of: file) }
 
     var user: UInt32 { base.user }

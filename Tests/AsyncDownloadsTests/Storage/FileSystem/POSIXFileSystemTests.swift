@@ -61,4 +61,24 @@ internal import Testing
         let expected = limit.rlim_cur < UInt64(Int64.max) ? Int64(limit.rlim_cur) : nil
         #expect(POSIXFileSystem.systemSizeLimit() == expected)
     }
+
+    @Test func `rule 64: an ordinary volume does not restrict names, also below a directory that does not exist`() {
+        let files = POSIXFileSystem()
+        for name in [directory.path, path("missing/deeper"), "/", "missing"] {
+            #expect(!files.restrictsNames(in: name))
+        }
+        #expect(files.acceptedName("a:b?", in: directory.path) == "a:b?")
+    }
+
+    #if !canImport(Darwin)
+    /// The numbers of FAT, exFAT, the kernel's two drivers of NTFS, CIFS, and SMB 2; of ext4, tmpfs, NFS, FUSE, and HFS+.
+    @Test func `rule 64: volumes of Windows restrict names`() {
+        for type: UInt32 in [0x4D44, 0x2011_BAB0, 0x5346_544E, 0x7366_746E, 0xFF53_4D42, 0xFE53_4D42] {
+            #expect(POSIXFileSystem.restrictsNames(ofType: type))
+        }
+        for type: UInt32 in [0xEF53, 0x0102_1994, 0x6969, 0x6573_5546, 0x482B] {
+            #expect(!POSIXFileSystem.restrictsNames(ofType: type))
+        }
+    }
+    #endif
 }

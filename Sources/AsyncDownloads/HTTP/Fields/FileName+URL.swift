@@ -1,3 +1,5 @@
+internal import struct Foundation.URL
+
 extension FileName {
     /// Returns a sanitized name from the last nonempty component of a URL's path; `nil` if nothing remains of it.
     ///
@@ -7,5 +9,10 @@ extension FileName {
         percentEncodedPath.utf8.split(separator: UInt8(ascii: "/")).last.flatMap {
             sanitized(PercentEncoding.decodingLeniently(Substring($0)))
         }
+    }
+
+    /// Returns the sanitized name that a file gets if the server suggests none: the caller's, or that from the URL.
+    static func unsuggested(_ callers: String?, from url: URL?) -> String {
+        callers.flatMap(sanitized) ?? url.flatMap { fromURLPath($0.path(percentEncoded: true)) } ?? "download"
     }
 }
