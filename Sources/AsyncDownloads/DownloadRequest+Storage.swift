@@ -36,6 +36,7 @@ extension DownloadRequest {
         var refreshURL: URLRefresh?
         var urlExpiration: Date?
         var identity: String?
+        var defaultFileName: String?
         var partialInUsePolicy: PartialInUsePolicy?
         var contentChangePolicy: ContentChangePolicy?
         var existingFilePolicy: ExistingFilePolicy?

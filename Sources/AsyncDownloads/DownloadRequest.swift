@@ -166,6 +166,23 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.identity = newValue }
     }
 
+    /// The name of a file in a directory (``init(from:into:headers:checksum:priority:)``) if the server suggests none;
+    /// by default, the last component of the path of ``url``.
+    ///
+    /// The name is sanitized like one that a server suggests, and an unusable one is ignored. If it is the name of the
+    /// file of another resource, the file gets a numbered variant of it, such as `image-2.jpg` for `image.jpg`. Set the
+    /// property to name files independently of the order in which they arrive.
+    public var defaultFileName: String {
+        get { FileName.unsuggested(givenFileName, from: url) }
+        set { givenFileName = newValue }
+    }
+
+    /// The caller's ``defaultFileName``, or `nil` if it is taken from ``url``.
+    var givenFileName: String? {
+        get { options.defaultFileName }
+        set { options.defaultFileName = newValue }
+    }
+
     /// The policy for an unfinished file that another process is writing; `nil` uses the downloader's policy.
     ///
     /// A request that joins a running transfer uses the policy that the transfer started with.
@@ -227,8 +244,8 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// Creates a request to download `url` into `directory`, under the name that the server suggests.
     ///
-    /// The name comes from Content-Disposition (RFC 6266) or, without it, from the last component of the URL's path. It
-    /// is sanitized, so the file is never outside the directory.
+    /// The name comes from Content-Disposition (RFC 6266) or, without it, is ``defaultFileName``. It is sanitized, so the
+    /// file is never outside the directory.
     public init(
         from url: URL, into directory: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,
         priority: Priority = .normal

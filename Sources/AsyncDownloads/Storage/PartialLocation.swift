@@ -41,6 +41,8 @@ package struct RequestRecord: Sendable, Hashable {
     package var destination: String
     /// Whether `destination` is a directory in which the file's name has yet to be chosen.
     package var choosesName: Bool
+    /// The caller's name for the file in that directory if the server suggests none; nil for the name from the URL.
+    package var defaultFileName: String?
     /// The expected digest of the whole file, as `algorithm=hex`.
     package var checksum: String?
     /// The caller's stable name of the resource, which replaces the URL as its key.
@@ -50,13 +52,15 @@ package struct RequestRecord: Sendable, Hashable {
 
     package init(
         url: String, headers: [[String]] = [], hasSecretHeaders: Bool = false, destination: String,
-        choosesName: Bool = false, checksum: String? = nil, identity: String? = nil, account: String? = nil
+        choosesName: Bool = false, defaultFileName: String? = nil, checksum: String? = nil, identity: String? = nil,
+        account: String? = nil
     ) {
         self.url = url
         self.headers = headers
         self.hasSecretHeaders = hasSecretHeaders
         self.destination = destination
         self.choosesName = choosesName
+        self.defaultFileName = defaultFileName
         self.checksum = checksum
         self.identity = identity
         self.account = account
@@ -112,6 +116,7 @@ extension PartialLocation {
         location.baseName = Self.spilledName
         location.request.destination = ""
         location.request.choosesName = false
+        location.request.defaultFileName = nil
         return location
     }
 

@@ -226,7 +226,7 @@ struct FileDelivery {
         case .file(let url):
             place = .path(url.filePath, below: request.confiningDirectory(of: url))
         case .directory(let url):
-            let name = representation.suggestedName ?? FileName.unsuggested(nil, from: request.url)
+            let name = representation.suggestedName ?? request.defaultFileName
             place = .directory(
                 url.filePath, name: environment.store.disk.acceptedName(name, in: url.filePath),
                 isCallers: representation.suggestedName == nil, below: request.confiningDirectory(of: url))

@@ -35,6 +35,7 @@ extension PartialLocation {
             hasSecretHeaders: !key.secretHeaders.isEmpty,
             destination: request.destination.record(relativeTo: directory, containers),
             choosesName: request.destination.choosesName,
+            defaultFileName: request.destination.choosesName ? request.givenFileName : nil,
             checksum: request.checksum?.text,
             identity: key.identity,
             account: key.account)
@@ -108,6 +109,7 @@ extension DownloadRequest {
         nonsecretHeaders = headers.declaredNames
         identity = record.identity
         account = record.account
+        givenFileName = record.defaultFileName
         if case .below? = recorded { origin.directory = base.path }
     }
 

@@ -223,7 +223,7 @@ extension Transfer {
         case .memory: return nil
         case .file(let url): return url.filePath
         case .directory(let url):
-            let name = suggestedName ?? FileName.unsuggested(nil, from: request.url)
+            let name = suggestedName ?? request.defaultFileName
             let directory = url.filePath
             return PartialNames.join(directory, environment.store.disk.acceptedName(name, in: directory))
         }

@@ -222,5 +222,11 @@ struct SpoolDeliveryTests {
         // A name from the caller's URL may replace a file.
         let fromURL = stage.delivery().chooseNames(stage.record, stage.body) { _ in false }
         #expect(fromURL.map(\.path.relative).first == "film.mp4")
+        // The caller's default name counts like one from the URL.
+        stage.record.deliveries[0].defaultFileName = "other.mp4"
+        let byCaller = stage.delivery().chooseNames(stage.record, stage.body) { _ in false }
+        #expect(byCaller.map(\.path.relative).first == "other.mp4")
+        let recorded = try JSONDecoder().decode(BackgroundRecord.self, from: JSONEncoder().encode(stage.record))
+        #expect(recorded.deliveries.map(\.defaultFileName) == ["other.mp4", nil])
     }
 }

@@ -68,8 +68,8 @@ package struct BackgroundCore: Sendable {
     /// - Parameter isInPlace: Returns whether a file that was placed before is still there. If it is, it is the outcome.
     /// - Returns: The number of the record, and that of the delivery that serves the destination.
     package mutating func add(
-        _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool, checksum: String?,
-        maximumByteCount: Int64?, isPaused: Bool,
+        _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool,
+        defaultFileName: String? = nil, checksum: String?, maximumByteCount: Int64?, isPaused: Bool,
         isInPlace: (ContainerPath, BackgroundBodyInfo) -> Bool = { _, _ in true }
     ) -> (record: Int, delivery: Int, actions: [Action]) {
         let id: Int
@@ -83,7 +83,7 @@ package struct BackgroundCore: Sendable {
             journal.update(id) { record -> (Int, Bool) in
                 let wanted = BackgroundDelivery(
                     id: record.lastDelivery + 1, destination: destination, choosesName: choosesName,
-                    checksum: checksum, maximumByteCount: maximumByteCount)
+                    defaultFileName: defaultFileName, checksum: checksum, maximumByteCount: maximumByteCount)
                 let wasIdle = record.openDeliveries.isEmpty
                 let number: Int
                 let index = record.deliveries.firstIndex { $0.serves(wanted) }

@@ -102,6 +102,7 @@ extension BackgroundDelivery {
         case id = "id"
         case destination = "destination"
         case choosesName = "choosesName"
+        case defaultFileName = "defaultFileName"
         case checksum = "checksum"
         case maximumByteCount = "maximumByteCount"
         case chosenPath = "chosenPath"
@@ -115,6 +116,7 @@ extension BackgroundDelivery {
             id: try container.decode(Int.self, forKey: .id),
             destination: try container.decode(ContainerPath.self, forKey: .destination))
         try container.read(.choosesName, into: &choosesName)
+        try container.read(.defaultFileName, into: &defaultFileName)
         try container.read(.checksum, into: &checksum)
         try container.read(.maximumByteCount, into: &maximumByteCount)
         try container.read(.chosenPath, into: &chosenPath)

@@ -164,6 +164,8 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
     /// The destination: a file, or a directory in which the file's name is chosen.
     package var destination: ContainerPath
     package var choosesName: Bool
+    /// The caller's name for the file in a directory if the server suggests none; nil for the name from the URL.
+    package var defaultFileName: String?
     /// The expected digest, as `algorithm=hex`.
     package var checksum: String?
     package var maximumByteCount: Int64?
@@ -176,12 +178,13 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
     package var acknowledgedAt: Int64?
 
     package init(
-        id: Int, destination: ContainerPath, choosesName: Bool = false, checksum: String? = nil,
-        maximumByteCount: Int64? = nil
+        id: Int, destination: ContainerPath, choosesName: Bool = false, defaultFileName: String? = nil,
+        checksum: String? = nil, maximumByteCount: Int64? = nil
     ) {
         self.id = id
         self.destination = destination
         self.choosesName = choosesName
+        self.defaultFileName = defaultFileName
         self.checksum = checksum
         self.maximumByteCount = maximumByteCount
     }
@@ -191,7 +194,8 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
 
     /// Returns whether a request for the same resource with `other` is served by this delivery.
     func serves(_ other: Self) -> Bool {
-        destination == other.destination && choosesName == other.choosesName && checksum == other.checksum
+        destination == other.destination && choosesName == other.choosesName
+            && defaultFileName == other.defaultFileName && checksum == other.checksum
             && maximumByteCount == other.maximumByteCount
     }
 }

@@ -21,7 +21,7 @@ struct SpoolDelivery {
             guard let directory = delivery.destination.path(in: containers) else { continue }
             let name = disk.acceptedName(
                 body.info.suggestedName
-                    ?? FileName.unsuggested(nil, from: URLText(record.resource.url)?.url),
+                    ?? FileName.unsuggested(delivery.defaultFileName, from: URLText(record.resource.url)?.url),
                 in: directory)
             // A name that the server suggests never replaces a file; one from the caller's URL does.
             let mayReplace = body.info.suggestedName == nil

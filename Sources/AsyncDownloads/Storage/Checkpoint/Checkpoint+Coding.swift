@@ -49,6 +49,7 @@ extension RequestRecord: Codable {
         case hasSecretHeaders = "hasSecretHeaders"
         case destination = "destination"
         case choosesName = "choosesName"
+        case defaultFileName = "defaultFileName"
         case checksum = "checksum"
         case identity = "identity"
         case account = "account"
@@ -62,6 +63,8 @@ extension RequestRecord: Codable {
             hasSecretHeaders: try values.decode(Bool.self, forKey: .hasSecretHeaders),
             destination: try values.decode(String.self, forKey: .destination),
             choosesName: try values.decode(Bool.self, forKey: .choosesName),
+            // Not in the checkpoints of earlier versions, in which the name always came from the URL.
+            defaultFileName: try values.decodeIfPresent(String.self, forKey: .defaultFileName),
             checksum: try values.decode(String?.self, forKey: .checksum),
             identity: try values.decode(String?.self, forKey: .identity),
             account: try values.decode(String?.self, forKey: .account))
@@ -74,6 +77,7 @@ extension RequestRecord: Codable {
         try values.encode(hasSecretHeaders, forKey: .hasSecretHeaders)
         try values.encode(destination, forKey: .destination)
         try values.encode(choosesName, forKey: .choosesName)
+        try values.encode(defaultFileName, forKey: .defaultFileName)
         try values.encode(checksum, forKey: .checksum)
         try values.encode(identity, forKey: .identity)
         try values.encode(account, forKey: .account)

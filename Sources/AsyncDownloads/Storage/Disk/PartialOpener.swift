@@ -149,7 +149,7 @@ struct PartialOpener {
         let request = record.request
         let unnumbered =
             record.representation.suggestedName
-            ?? FileName.unsuggested(nil, from: URLText(request.url)?.url)
+            ?? FileName.unsuggested(request.defaultFileName, from: URLText(request.url)?.url)
         let chosenNames = [record.chosenName, disk.acceptedName(unnumbered, in: place)].compactMap(\.self)
         let places = record.request.choosesName ? chosenNames.map { PartialNames.join(place, $0) } : [place]
         return places.contains { (try? disk.information(at: $0))?.inode == record.inode }

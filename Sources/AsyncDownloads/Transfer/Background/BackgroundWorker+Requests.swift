@@ -35,7 +35,8 @@ extension BackgroundWorker {
         var added = (record: 0, delivery: 0)
         let actions = withCore { core in
             let (record, delivery, actions) = core.add(
-                resource, to: destination, choosesName: choosesName, checksum: request.checksum?.text,
+                resource, to: destination, choosesName: choosesName,
+                defaultFileName: choosesName ? request.givenFileName : nil, checksum: request.checksum?.text,
                 maximumByteCount: request.maximumByteCount, isPaused: !isRunning
             ) { path, info in
                 guard let path = path.path(in: containers), let found = try? disk.information(at: path) else {

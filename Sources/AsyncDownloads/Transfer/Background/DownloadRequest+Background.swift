@@ -38,6 +38,7 @@ extension DownloadRequest {
         nonsecretHeaders = headers.declaredNames
         identity = record.resource.identity
         account = record.resource.account
+        givenFileName = delivery.defaultFileName
         maximumByteCount = delivery.maximumByteCount
         background.expectedByteCount = record.resource.expectedByteCount
         background.earliestBeginDate = record.resource.earliestBegin.map { Date(timeIntervalSince1970: Double($0)) }
