@@ -35,8 +35,11 @@ extension Batch {
 
     /// Returns the items of the URLs, then those of the manifest, each in the given order.
     func items() throws -> [Item] {
+        var names = NameRegister(cutDirectoryCount: keepsDirectories ? cutDirectoryCount ?? 0 : nil)
         var items = urls.map { Item(address: $0, output: output, checksum: checksum) }
-        if let input { items += try manifest(input).entries.map(\.item) }
+        // The names of URLs never conflict, because they get numbers.
+        for id in items.indices { _ = names.register(&items[id]) }
+        if let input { items += try manifest(input, names).entries.map(\.item) }
         let (common, publicCommon) = (headers, publicHeaders)
         for id in items.indices {
             items[id].id = id
@@ -48,7 +51,7 @@ extension Batch {
         return items
     }
 
-    private func manifest(_ path: String) throws -> Manifest {
+    private func manifest(_ path: String, _ names: NameRegister) throws -> Manifest {
         // A path that looks like a URL is probably a misplaced one, and may contain secrets.
         let isPlain = !path.contains(where: "?#@".contains) && !path.contains("://")
         let name = path == "-" ? "standard input" : isPlain ? path : "the manifest"
@@ -63,7 +66,7 @@ extension Batch {
             throw ValidationError("\(name) cannot be read" + (isPlain ? ": \(error.localizedDescription)" : ""))
         }
         do throws(ManifestError) {
-            return try Manifest(bytes)
+            return try Manifest(bytes, names: names)
         } catch {
             throw ValidationError("\(name):\(error)")
         }

@@ -35,6 +35,10 @@ extension Batch {
             throw ValidationError(
                 "--deadline requires a number of seconds that is positive and at most \(Int(Self.longestDeadline))")
         }
+        if let cutDirectoryCount {
+            guard keepsDirectories else { throw ValidationError("--cut-dirs requires --directories") }
+            guard cutDirectoryCount >= 0 else { throw ValidationError("--cut-dirs requires a number of at least 0") }
+        }
         if trustRoots != nil, !(engine ?? .platformDefault).acceptsTrustRoots {
             throw ValidationError("--ca-file requires --engine http-client")
         }
@@ -58,7 +62,8 @@ extension Batch {
     /// The given options that apply to downloads only.
     private var optionsOfDownloads: [String] {
         let options: [(String, Bool)] = [
-            ("-d", directory != nil), ("-o", output != nil), ("-j", jobs != nil),
+            ("-d", directory != nil), ("-o", output != nil), ("--directories", keepsDirectories),
+            ("--cut-dirs", cutDirectoryCount != nil), ("-j", jobs != nil),
             ("-x", connections != nil), ("--retries", retries != nil),
             ("--timeout", timeout != nil), ("--checksum", checksum != nil), ("--header", !headers.isEmpty),
             ("--public-header", !publicHeaders.isEmpty),

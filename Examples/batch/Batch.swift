@@ -16,6 +16,8 @@ struct Batch: AsyncParsableCommand {
             checksum=sha-256=HEX, header=Name: value, and public-header=Name: value. Lines that start with # are \
             comments.
 
+            Files whose URLs end in the same name get numbers in the order of the URLs: image.jpg, image-2.jpg.
+
             Exit status: 0 if all downloads finished; 1 if at least one failed; 64 for wrong usage; 130 if the run \
             was interrupted. An interrupted run keeps the received bytes, and the same command continues it.
             """)
@@ -40,6 +42,18 @@ struct Batch: AsyncParsableCommand {
             "The file name for a single URL. (default: the name from the server, or from the URL)", valueName: "name"),
         transform: OutputName.init)
     var output: OutputName?
+
+    @Flag(
+        name: .customLong("directories"),
+        help: "Keeps the directories of each URL's path, without the host, below the directory for the files.")
+    var keepsDirectories = false
+
+    @Option(
+        name: .customLong("cut-dirs"),
+        help: ArgumentHelp(
+            "The number of directories that --directories removes from the start of each path. (default: 0)",
+            valueName: "n"))
+    var cutDirectoryCount: Int?
 
     @Option(
         name: .shortAndLong,

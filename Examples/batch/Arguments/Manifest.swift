@@ -17,42 +17,49 @@ struct Manifest: Sendable {
         /// The number of the URL's line, starting at 1.
         let line: Int
         var item: Item
+        /// The number of the line with the output path, if there is one.
+        var outputLine: Int?
     }
 
     private(set) var entries: [Entry] = []
-
-    /// The first entry for each output path.
-    private var outputs: [String: Entry] = [:]
+    private var names: NameRegister
 
     /// Parses the text of a manifest, which is UTF-8 with lines that end in LF or CRLF.
-    init(_ bytes: some Sequence<UInt8>) throws(ManifestError) {
+    ///
+    /// - Parameter names: The names of files that are not in the manifest.
+    init(_ bytes: some Sequence<UInt8>, names: NameRegister = NameRegister()) throws(ManifestError) {
+        self.names = names
         var number = 0
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
+            let entry: Entry?
             do throws(Misuse) {
-                try parse(line, number: number)
+                entry = try parse(line, number: number)
             } catch {
                 throw ManifestError(line: number, misuse: error)
             }
+            guard let entry else { continue }
+            try registerLast()
+            entries.append(entry)
         }
+        try registerLast()
     }
 
-    private mutating func parse(_ bytes: some Sequence<UInt8>, number: Int) throws(Misuse) {
+    /// Parses a line; returns the entry that it begins, if it does.
+    private mutating func parse(_ bytes: some Sequence<UInt8>, number: Int) throws(Misuse) -> Entry? {
         guard var text = String(wellFormedUTF8: Array(bytes)) else { throw Misuse("not valid UTF-8") }
         if number == 1, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
         if text.unicodeScalars.last == "\r" { text.unicodeScalars.removeLast() }
         // Scalars are compared, because a delimiter and a combining mark after it form one `Character`.
         let isIndented = text.unicodeScalars.first == " " || text.unicodeScalars.first == "\t"
         let content = text.trimmingWhitespace()
-        guard !content.isEmpty, content.unicodeScalars.first != "#" else { return }
-        if isIndented {
-            try parseOption(content)
-        } else {
-            entries.append(Entry(line: number, item: Item(address: try Address(content))))
-        }
+        guard !content.isEmpty, content.unicodeScalars.first != "#" else { return nil }
+        guard isIndented else { return Entry(line: number, item: Item(address: try Address(content))) }
+        try parseOption(content, number: number)
+        return nil
     }
 
-    private mutating func parseOption(_ text: String) throws(Misuse) {
+    private mutating func parseOption(_ text: String, number: Int) throws(Misuse) {
         guard var entry = entries.last else { throw Misuse("an indented line needs a URL above it") }
         let scalars = text.unicodeScalars
         guard let equals = scalars.firstIndex(of: "=") else { throw Misuse("an indented line has the form name=value") }
@@ -62,7 +69,7 @@ struct Manifest: Sendable {
         case "out":
             guard entry.item.output == nil else { throw Misuse("out is given twice") }
             entry.item.output = try OutputName(value)
-            try reserveOutput(of: entry)
+            entry.outputLine = number
         case "checksum":
             guard entry.item.checksum == nil else { throw Misuse("checksum is given twice") }
             entry.item.checksum = try Checksum(argument: value)
@@ -77,13 +84,19 @@ struct Manifest: Sendable {
         entries[entries.count - 1] = entry
     }
 
-    /// Rejects an entry whose output path belongs to another URL, because one file would silently replace the other.
-    private mutating func reserveOutput(of entry: Entry) throws(Misuse) {
-        guard let path = entry.item.output?.path else { return }
-        if let earlier = outputs[path], earlier.item.address.url != entry.item.address.url {
-            throw Misuse("\(path) is already the output of another URL, on line \(earlier.line)")
+    /// Registers the name of the last entry, whose options are complete.
+    ///
+    /// An output path that is the name of another URL is an error, because one file would silently replace the other.
+    private mutating func registerLast() throws(ManifestError) {
+        guard var entry = entries.popLast() else { return }
+        guard names.register(&entry.item) else {
+            let path = entry.item.path
+            let earlier = entries.first { $0.item.path == path }.map { ", on line \($0.line)" } ?? ""
+            throw ManifestError(
+                line: entry.outputLine ?? entry.line,
+                misuse: Misuse("\(path) is already the name of the file of another URL\(earlier)"))
         }
-        outputs[path] = entry
+        entries.append(entry)
     }
 }
 

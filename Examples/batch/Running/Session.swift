@@ -45,6 +45,10 @@ actor Session {
             for (index, item) in items.enumerated() {
                 if index >= window { await group.next() }
                 guard !isStopping else { break }
+                if let error = item.pathError(in: directory) {
+                    fail(item, error)
+                    continue
+                }
                 let download = begin(item, into: directory)
                 group.addTask { await self.follow(download, of: item) }
             }
@@ -82,6 +86,11 @@ extension Download {
 }
 
 extension Session {
+    private func fail(_ item: Item, _ error: DownloadError) {
+        tally.failed += 1
+        console.show(RunEvent(item: item, time: now, elapsed: .zero, fetched: 0, what: .failure(error)))
+    }
+
     private func begin(_ item: Item, into directory: URL) -> Download {
         let request = item.request(into: directory)
         let download = downloader.start(request)

@@ -9,4 +9,16 @@ extension FileName {
         let stem = String(decoding: name.utf8.dropLast(fileExtension.utf8.count), as: UTF8.self)
         return prefix(of: stem, maximumByteCount: maximumByteCount - ending.utf8.count) + ending
     }
+
+    /// Returns the name and the number, at least 2, of which `name` is the variant; `nil` if it has no number.
+    package static func unnumbered(_ name: String) -> (name: String, number: Int)? {
+        let fileExtension = fileExtension(of: name)
+        let stem = name.utf8.dropLast(fileExtension.utf8.count)
+        guard let hyphen = stem.lastIndex(of: UInt8(ascii: "-")),
+            let number = Int(String(decoding: stem[hyphen...].dropFirst(), as: UTF8.self))
+        else { return nil }
+        let first = String(decoding: stem[..<hyphen], as: UTF8.self) + fileExtension
+        // The text may be written in another form, or belong to a name that was cut.
+        return number > 1 && numbered(first, number).hasSameBytes(as: name) ? (first, number) : nil
+    }
 }

@@ -1,0 +1,104 @@
+internal import AsyncDownloads
+internal import Foundation
+
+/// The names of the files of a run, as far as they are known before the first response.
+///
+/// Names that URLs have in common get numbers in the order of the items, so that each URL has the same name in every
+/// run, whichever response arrives first. The register contains hash values only, because a manifest may be long.
+struct NameRegister: Sendable {
+    /// The number of the directories of a URL's path that are removed from the path of its file; nil for all of them.
+    var cutDirectoryCount: Int?
+
+    /// The hash value of the resource that has a path, by the hash value of the path, unless ``next`` includes the path.
+    private var owners: [Int: UInt32] = [:]
+    /// The number in the name of a resource, by the hash value of the resource and its path without a number.
+    private var numbers: [Int: UInt32] = [:]
+    /// The first number that no resource has, by the hash value of the path without a number.
+    private var next: [Int: UInt32] = [:]
+
+    init(cutDirectoryCount: Int? = nil) {
+        self.cutDirectoryCount = cutDirectoryCount
+    }
+
+    /// Determines the path of an item's file, except for a name that the server may suggest.
+    ///
+    /// - Returns: Whether the path is not the one of another resource. It always is if the item gives no path itself.
+    mutating func register(_ item: inout Item) -> Bool {
+        let resource = item.resourceHash
+        let owner = UInt32(truncatingIfNeeded: resource)
+        if item.output == nil, let cutDirectoryCount {
+            item.subdirectory = item.address.directories.dropFirst(cutDirectoryCount).joined(separator: "/")
+        }
+        let path = item.path
+        if has(path, resource) { return true }
+        guard isTaken(path) else {
+            owners[path.hashValue] = owner
+            return true
+        }
+        guard item.output == nil else { return false }
+        let (name, key) = (item.fileName, Self.key(path.hashValue, resource))
+        var number = numbers[key] ?? next[path.hashValue] ?? 2
+        item.numberedName = FileName.numbered(name, Int(number))
+        guard numbers[key] == nil else { return true }
+        while isTaken(item.path) {
+            number += 1
+            item.numberedName = FileName.numbered(name, Int(number))
+        }
+        numbers[key] = number
+        next[path.hashValue] = number + 1
+        // A long name was cut to make room for the number.
+        if !isTaken(item.path) { owners[item.path.hashValue] = owner }
+        return true
+    }
+
+    /// Returns whether the resource has the path.
+    private func has(_ path: String, _ resource: Int) -> Bool {
+        if owners[path.hashValue] == UInt32(truncatingIfNeeded: resource) { return true }
+        guard let variant = Self.variant(path) else { return false }
+        return numbers[Self.key(variant.path, resource)] == variant.number
+    }
+
+    /// Returns whether some resource has the path.
+    private func isTaken(_ path: String) -> Bool {
+        if owners[path.hashValue] != nil { return true }
+        guard let variant = Self.variant(path), let next = next[variant.path] else { return false }
+        return variant.number < next
+    }
+
+    /// Returns the hash value of the path without a number, and the number; nil if the path has none.
+    private static func variant(_ path: String) -> (path: Int, number: UInt32)? {
+        let components = path.utf8.split(separator: UInt8(ascii: "/"))
+        guard let last = components.last,
+            let (name, number) = FileName.unnumbered(String(decoding: last, as: UTF8.self)),
+            let number = UInt32(exactly: number)
+        else { return nil }
+        return ((String(decoding: path.utf8.dropLast(last.count), as: UTF8.self) + name).hashValue, number)
+    }
+
+    private static func key(_ path: Int, _ resource: Int) -> Int {
+        var hasher = Hasher()
+        hasher.combine(path)
+        hasher.combine(resource)
+        return hasher.finalize()
+    }
+}
+
+extension Item {
+    /// A hash value of everything by which the library distinguishes resources.
+    fileprivate var resourceHash: Int {
+        var hasher = Hasher()
+        // The fragment is not sent.
+        hasher.combine(address.url.absoluteString.prefix { $0 != "#" })
+        hasher.combine(headers)
+        hasher.combine(publicHeaders)
+        return hasher.finalize()
+    }
+}
+
+extension Address {
+    /// The sanitized names of the directories in the URL's path, without `.`, `..`, and empty ones.
+    fileprivate var directories: [String] {
+        url.path(percentEncoded: true).utf8.split(separator: UInt8(ascii: "/")).dropLast()
+            .compactMap { FileName.fromURLPath(String(decoding: $0, as: UTF8.self)) }
+    }
+}
