@@ -10,6 +10,8 @@ struct FileDelivery {
     struct Recipient: Sendable {
         let id: SubscriberID
         let request: DownloadRequest
+        /// What had the default name when the download began, if that is known.
+        var formerFile: FormerFile?
     }
 
     private let partial: PartialFile
@@ -88,7 +90,7 @@ struct FileDelivery {
                 results[recipient.id] = .failure(error)
                 continue
             }
-            guard let target = target(for: recipient.request) else {
+            guard let target = target(for: recipient) else {
                 results[recipient.id] = contents().map { file(nil, of: recipient.request, data: $0) }
                 continue
             }
@@ -217,8 +219,9 @@ struct FileDelivery {
         return partial.close().count
     }
 
-    /// Returns the placement target of a request, or nil if it needs no file.
-    private func target(for request: DownloadRequest) -> PlacementTarget? {
+    /// Returns the placement target of a recipient, or nil if it needs no file.
+    private func target(for recipient: Recipient) -> PlacementTarget? {
+        let request = recipient.request
         let place: PlacementTarget.Place
         switch request.destination {
         case .memory:
@@ -237,6 +240,7 @@ struct FileDelivery {
         }
         target.recordedResource = ResourceDigest(location.request)
         target.replacesFiles = environment.existingFilePolicy(of: request) != .fail
+        if let former = recipient.formerFile { target.mayReplaceUnrecorded = former.isUnchanged }
         return target
     }
 
@@ -255,6 +259,17 @@ struct FileDelivery {
             suggestedName: representation.suggestedName, data: data)
         if case .entityTag(let tag)? = representation.validator { file.entityTag = tag.rawValue }
         return file
+    }
+}
+
+/// What had the default name of a request when its download began.
+struct FormerFile: Sendable {
+    /// The file's information, or nil if there was none.
+    let information: FileInformation?
+
+    /// Returns whether it is still the same file with the same bytes.
+    func isUnchanged(_ present: FileInformation) -> Bool {
+        information.map { present.isUnchanged(since: $0) } ?? false
     }
 }
 

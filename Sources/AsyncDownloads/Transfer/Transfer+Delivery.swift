@@ -69,7 +69,8 @@ extension Transfer {
     ) -> (recipients: [FileDelivery.Recipient], serverDigest: Checksum?)? {
         update { state, _ in
             var recipients = state.subscribers.active.filter { delivery.results[$0.id] == nil }.map {
-                FileDelivery.Recipient(id: $0.id, request: $0.subscriber.request)
+                FileDelivery.Recipient(
+                    id: $0.id, request: $0.subscriber.request, formerFile: state.formerFiles[$0.id])
             }
             // If the last subscriber discarded while the bytes were verified, no one wants a file of them.
             let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
@@ -77,7 +78,10 @@ extension Transfer {
             let kept = isForNobody ? state.subscribers.lastDetached?.request.destination.path : nil
             releaseClosingPaths(&state, except: kept)
             if isForNobody, let last = state.subscribers.lastDetached {
-                recipients = [FileDelivery.Recipient(id: last.id, request: last.request)]
+                recipients = [
+                    FileDelivery.Recipient(
+                        id: last.id, request: last.request, formerFile: state.formerFiles[last.id])
+                ]
             }
             guard !recipients.isEmpty else {
                 state.isServed = true

@@ -204,6 +204,18 @@ extension Transfer {
         return hasSecrets && record.account == nil ? nil : ResourceDigest(record)
     }
 
+    /// Records what is at the default names before bytes are received.
+    ///
+    /// A file that appears there later is probably that of another process, even if it has no record (rule 46).
+    func recordFormerFiles() {
+        let disk = environment.store.disk
+        for (id, request) in withState(\.activeRequests) where withState({ $0.formerFiles[id] == nil }) {
+            guard request.destination.choosesName, let path = expectedPath(of: request, nil) else { continue }
+            let file = (try? disk.information(at: path)) ?? nil
+            updateQuietly { $0.formerFiles[id] = FormerFile(information: file) }
+        }
+    }
+
     // MARK: - Paths
 
     /// A path at which the file of a request may be.

@@ -24,6 +24,7 @@ extension Transfer {
                 return input { $0.opened(.failure(error), at: now) }
             }
             if withState({ $0.machine.mayReuse }), reuseWithoutRequest(credentials) { return }
+            recordFormerFiles()
             let (location, former, isDiscarded) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
                 let isDiscarded = state.machine.opensToDiscard
                 if !isDiscarded { locateBytes(&state) }

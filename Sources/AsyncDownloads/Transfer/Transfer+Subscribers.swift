@@ -271,3 +271,12 @@ extension Transfer.State {
         return subscribers.emitToPaused(.paused(receivedByteCount: machine.bytes.count))
     }
 }
+
+extension Transfer {
+    /// The reserved path of a detached subscriber.
+    struct HeldPath {
+        let path: String
+        /// Whether the file may be placed in the current round of the delivery, but not in a later one.
+        let isClosing: Bool
+    }
+}

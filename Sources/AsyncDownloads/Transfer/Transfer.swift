@@ -26,6 +26,8 @@ final class Transfer: Sendable {
         var digests = TransferDigests()
         /// The files at the destinations of subscribers that don't have the expected digest.
         var rejectedFiles: [SubscriberID: [FileInformation]] = [:]
+        /// What had the default names of the subscribers in directories when the download began.
+        var formerFiles: [SubscriberID: FormerFile] = [:]
         /// Whether every subscriber has its result, so that no further one can attach.
         var isServed = false
         /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
@@ -52,13 +54,6 @@ final class Transfer: Sendable {
         var lastObservedState: ObservedState?
         /// The effects that wait until the transfer rests.
         var restWaiters: [DeferredEffect] = []
-    }
-
-    /// The reserved path of a detached subscriber.
-    struct HeldPath {
-        let path: String
-        /// Whether the file may be placed in the current round of the delivery, but not in a later one.
-        let isClosing: Bool
     }
 
     /// The stage of a transfer.

@@ -57,7 +57,7 @@ struct RuleCoverageTests {
         Proof("HTTP/Semantics/ResponseInterpreterTests+Existing.swift", [31, 62]),
         Proof("Facade/ExistingFileTests.swift", [61, 62, 63]),
         Proof("Facade/ExistingFileNamesTests.swift", [46, 61]),
-        Proof("Facade/DefaultFileNameTests.swift", [64, 65]),
+        Proof("Facade/DefaultFileNameTests.swift", [46, 64, 65]),
         Proof("Storage/Disk/FinishedFileRecordTests.swift", [60]),
         Proof("Storage/Disk/FinishedFileTests.swift", [60]),
         Proof("Storage/Disk/PartialStoreTests.swift", [38, 41, 43, 44]),

@@ -140,6 +140,24 @@ struct DefaultFileNameTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `rule 46: a file that appears during a download is not replaced, even without a record`(
+        _ isEarlier: Bool
+    ) async throws {
+        try await TestEnvironment.with { environment async throws in
+            serve(environment, 1, script: [[.holdHead]])
+            let existing = environment.directory.appending(path: "image.jpg")
+            if isEarlier { try Data("mine".utf8).write(to: existing) }
+            let download = environment.downloader.start(request(1, environment))
+            _ = await environment.server.requests(at: "/1/image.jpg", reaching: 1)
+            if !isEarlier { try Data("mine".utf8).write(to: existing) }
+            environment.server.release("/1/image.jpg")
+            let file = try await download.file
+            #expect(file.url.lastPathComponent == (isEarlier ? "image.jpg" : "image-2.jpg"))
+            if !isEarlier { #expect(try Data(contentsOf: existing) == Data("mine".utf8)) }
+        }
+    }
+
     /// A volume that accepts fewer names, such as one with FAT.
     private struct RestrictingFileSystem: ForwardingFileSystem {
         func restrictsNames(in directory: String) -> Bool { true }

@@ -103,12 +103,15 @@ internal import Testing
         }
     }
 
-    @Test func `several processes with one name lose no file`() async throws {
+    /// A file that was received with a secret header has no record of its resource.
+    @Test(arguments: [[], ["--header", "Authorization: x"]])
+    func `several processes with one name lose no file`(_ options: [String]) async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in
                 for number in 0..<4 { serve(server, number, [[.holdHead]]) }
                 let runs = try (0..<4).map { number in
-                    try CommandRun([server.url("\(number)/image.jpg").absoluteString, "-d", "files"], in: folder)
+                    try CommandRun(
+                        [server.url("\(number)/image.jpg").absoluteString, "-d", "files"] + options, in: folder)
                 }
                 for number in 0..<4 { _ = await server.requests(at: "\(number)/image.jpg", reaching: 1) }
                 for number in 0..<4 { server.release("\(number)/image.jpg") }

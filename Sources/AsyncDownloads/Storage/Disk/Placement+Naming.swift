@@ -49,13 +49,15 @@ extension Placement {
 
     /// Whether a name of the caller's choice may replace the existing file at `path`.
     func mayReplace(_ path: String, for target: PlacementTarget) throws(FileFailure) -> Bool {
-        guard let present = try disk.information(at: path) else { return true }
+        // A file that was there a moment ago has been removed, and another process may use the name.
+        guard let present = try disk.information(at: path) else { return false }
         guard present.kind == .regular || present.kind == .symbolicLink, !target.names.mayBeForgotten(path) else {
             return false
         }
         guard try !isOfAnotherResource(path, present, target) else { return false }
         // Another process may have placed it for another resource.
-        return !isRecordedForAnother(path, target)
+        guard let recorded = store.recordedFile(at: path)?.record?.resource else { return target.mayReplaceUnrecorded(present) }
+        return recorded == target.recordedResource
     }
 
     /// Whether any process placed the file at `path` for another resource, as far as the file says.

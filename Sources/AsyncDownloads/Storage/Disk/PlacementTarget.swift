@@ -23,6 +23,8 @@ package struct PlacementTarget: Sendable {
     var recordedResource: ResourceDigest?
     /// Whether the file may replace another one.
     package var replacesFiles = true
+    /// Returns whether a file without a record, which has the name of the caller's choice, may be replaced.
+    var mayReplaceUnrecorded: @Sendable (FileInformation) -> Bool = { _ in true }
     /// Returns whether no request of another resource names the path.
     package var isFree: @Sendable (String) -> Bool
 
