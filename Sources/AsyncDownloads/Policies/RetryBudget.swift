@@ -27,12 +27,9 @@ struct RetryBudget: Sendable, Hashable {
     private var hasRoom = false
     /// Whether room that others made has led to an attempt since bytes last arrived.
     private var hasUsedRoom = false
-    /// The most bytes that the transfer ever had of the present object.
+    /// The most bytes that the transfer ever had; those of an object that was replaced may not count.
     private var mostReceived: Int64 = 0
-    /// The number of objects that have replaced others without an attempt that continued the bytes of an earlier one.
-    private var replacementCount = 0
-    /// Whether no bytes of the present object were kept since it replaced another one.
-    private var isReplaced = false
+    private var replacements = RecentCount()
     private var forcedRestarts = RecentCount()
     private var excesses = RecentCount()
     private var jitter: SplitMix64
@@ -52,26 +49,19 @@ struct RetryBudget: Sendable, Hashable {
     /// Rule 37: an attempt that brought new bytes doesn't count as a failure.
     @discardableResult
     mutating func kept(_ count: Int64) -> Bool {
-        if isReplaced {
-            guard count > 0 else { return false }
-            isReplaced = false
-            mostReceived = count
-            // The first bytes of an object are new, but a server that always sends another one must come to an end.
-            guard replacementCount == 1 else { return false }
-        } else {
-            guard count > mostReceived else { return false }
-            mostReceived = count
-            replacementCount = 0
-        }
+        guard count > mostReceived else { return false }
+        mostReceived = count
         (retriesUsed, coolDownCount) = (0, 0)
         hasUsedRoom = false
         return true
     }
 
     /// Records that another object replaces the present one, none of whose bytes count any more.
-    mutating func replaced() {
-        replacementCount += 1
-        isReplaced = true
+    ///
+    /// This applies once a day, because a transfer whose object changes again and again must come to an end.
+    mutating func replaced(at now: Duration) {
+        if replacements.value(at: now) == 0 { mostReceived = 0 }
+        replacements.increment(at: now)
     }
 
     /// Starts with a full budget again, because a caller has asked for the transfer anew.

@@ -9,12 +9,11 @@ extension Transfer {
     func reuseWithoutRequest(_ credentials: HeaderFields) -> Bool {
         let files = filesWithoutRequest()
         // Before the end of the transfer, so that a request that follows finds the location free.
-        if isEveryFileProven(files) { removePartialFile(credentials) }
+        if isEveryFileProven(files) { removeLeftovers(credentials) }
         return serve(files)
     }
 
-    /// Whether each subscriber has a file that its checksum has proven, so that no one needs the bytes of the partial
-    /// file.
+    /// Whether each subscriber has a file that its checksum has proven.
     private func isEveryFileProven(_ files: [SubscriberID: DownloadedFile]) -> Bool {
         !files.isEmpty
             && withState(\.activeRequests).allSatisfy { id, request in
@@ -22,13 +21,17 @@ extension Transfer {
             }
     }
 
-    /// Removes the partial file that an earlier process has left, for example if it was killed after the rename.
-    private func removePartialFile(_ credentials: HeaderFields) {
+    /// Removes the hidden files that an earlier process has left without bytes, because it was killed after the rename.
+    private func removeLeftovers(_ credentials: HeaderFields) {
+        let store = environment.store
         var location = withState(\.location.onDisk)
         location.secretHeaders = credentials
-        guard environment.store.holds(location) else { return }
-        // If another process owns it, that one removes it.
-        try? environment.store.openFile(location).discard()
+        // The lock file is the last one that is removed.
+        guard ((try? store.disk.information(at: store.names(of: location).lock)) ?? nil) != nil,
+            let partial = try? store.openFile(location)
+        else { return }
+        // Closing it keeps its bytes, which may be those of another object or for another destination.
+        if partial.finding.received.isEmpty { partial.discard() } else { partial.close() }
     }
 
     private func filesWithoutRequest() -> [SubscriberID: DownloadedFile] {
@@ -247,13 +250,17 @@ extension Transfer {
         guard let first = expectedPath(of: request, nil) else { return nil }
         if !request.destination.choosesName { return body(Candidate(path: first, isNamed: true, isFirst: true)) }
         let (directory, name) = (PartialNames.directory(of: first), PartialNames.lastComponent(of: first))
+        // Requests without a name of their own share one.
+        let hasName = request.defaultFileName != FileName.unsuggested(nil, from: nil)
         for number in 1...Self.maximumNumber {
             let path = PartialNames.join(directory, FileName.numbered(name, number))
             // Otherwise, another transfer of this process has placed a file there, or is about to.
             let isOwn =
                 environment.names.others(than: work.key.sharingKey.resource, at: path).isEmpty
                 && environment.destinations.isFree(path, for: key)
-            if isOwn, let file = body(Candidate(path: path, isNamed: false, isFirst: number == 1)) { return file }
+            if isOwn, let file = body(Candidate(path: path, isNamed: false, isFirst: number == 1 && hasName)) {
+                return file
+            }
             guard ((try? environment.store.disk.information(at: path)) ?? nil) != nil else { return nil }
         }
         return nil

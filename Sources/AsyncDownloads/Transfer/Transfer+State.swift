@@ -89,8 +89,8 @@ extension Transfer.State {
         case nil: break
         }
         if machine.phase == .finishing { return .verifying }
-        // Until the bytes are stored, the transfer that stops because of the last subscriber isn't paused.
-        if subscriber.isPaused, !subscribers.arePaused { return .paused }
+        // A transfer that stops because of its last subscriber is paused when the bytes are stored.
+        if subscriber.isPaused { return subscribers.arePaused && machine.hasUnstoredBytes ? .downloading : .paused }
         if machine.isWaitingForConnectivity { return .waiting }
         switch machine.phase {
         case .ready: return .ready

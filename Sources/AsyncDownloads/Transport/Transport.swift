@@ -32,6 +32,8 @@ package protocol Transport: Sendable {
 
     /// Ends all exchanges and releases the engine; no exchange can be started afterward.
     ///
+    /// Connections may be closed after this function has returned.
+    ///
     /// The end of an exchange whose handler is still busy may be reported after this function has returned.
     func shutdown() async
 }

@@ -47,7 +47,8 @@ struct SuccessorTests {
     @Test func `a request that waits for the end of another transfer can be canceled and shut down`() async throws {
         try await TestEnvironment.with { environment async throws in
             serve(environment)
-            let request = environment.request("/one")
+            var request = environment.request("/one")
+            request.partialInUsePolicy = .fail
             let first = environment.downloader.start(request)
             try await first.progress(reaching: 100_000)
             let transfer = try #require(environment.downloader.liveTransfers.first)
@@ -58,7 +59,11 @@ struct SuccessorTests {
             await #expect(throws: DownloadError.self) { try await second.file }
             third.discard()
             await #expect(throws: DownloadError.self) { try await third.file }
+            // The others have ended, and the first one has not.
+            let last = environment.downloader.start(request)
             transfer.work.queue.resume()
+            #expect(try await last.file.fetchedByteCount == Self.content.length)
+            try FileManager.default.removeItem(at: environment.directory.appending(path: "file.bin"))
             await environment.downloader.shutdown()
             #expect(try environment.leftovers == [])
         }

@@ -143,23 +143,25 @@ struct RetryBudgetTests {
         #expect(budget.nextAttempt(after: DownloadError(.unsupported), policy: Self.policy, received: 10) == nil)
     }
 
-    @Test func `rule 37: the bytes of another object are new, once until they are continued`() {
+    @Test func `rule 37: the bytes of an object that replaces another one are new, once a day`() {
         var budget = RetryBudget(seed: 1)
         func attempts(_ counts: [Int64]) -> [Int?] {
             counts.map { budget.nextAttempt(after: Self.error, policy: Self.policy, received: $0)?.number }
         }
         #expect(attempts([80, 80]) == [1, 2])
-        budget.replaced()
+        budget.replaced(at: .zero)
         #expect(attempts([0]) == [nil])
         #expect(attempts([10, 20, 30]) == [1, 1, 1])
-        // A server that always sends another object.
+        // An object that changes whenever it was continued.
         var numbers: [Int?] = []
-        for _ in 0..<4 {
-            budget.replaced()
-            numbers += attempts([50])
+        for _ in 0..<2 {
+            budget.replaced(at: .seconds(60))
+            numbers += attempts([10, 20])
         }
-        #expect(numbers == [1, 2, nil, nil])
-        #expect(attempts([51]) == [1])
+        #expect(numbers == [2, nil, nil, nil])
+        #expect(attempts([31]) == [1])
+        budget.replaced(at: .seconds(90_000))
+        #expect(attempts([10, 20]) == [1, 1])
     }
 
     @Test func `rule 27: a second forced restart is refused unless requests are bounded`() {

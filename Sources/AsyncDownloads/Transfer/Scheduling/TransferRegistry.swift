@@ -34,6 +34,14 @@ final class TransferRegistry: Sendable {
         var isEmpty: Bool { byKey.isEmpty && finishing.isEmpty }
         var isDrained: Bool { isEmpty && operationCount == 0 }
 
+        /// Returns the transfer of a key that no longer accepts requests and may still use its files.
+        func predecessor(of key: HashDigest) -> Transfer? {
+            if let present = byKey[key] { return present }
+            // A successor that was canceled while it waited.
+            let waiting = successors.first { $0.value.contains { $0.key == key } }
+            return waiting.flatMap { finishing[$0.key] }
+        }
+
         /// Frees the key of a transfer, which continues to finish.
         mutating func free(_ transfer: Transfer) {
             guard byKey[transfer.key] === transfer else { return }
@@ -77,18 +85,17 @@ final class TransferRegistry: Sendable {
             }
             state.lastNumber += 1
             let transfer = make(state.lastNumber)
+            if let predecessor = state.predecessor(of: key), predecessor.hasPartialFile(of: transfer) {
+                // Otherwise, the new transfer would find its partial file in use, as that of another process. Its queue
+                // is suspended before it can perform anything.
+                transfer.work.queue.suspend()
+                state.successors[ObjectIdentifier(predecessor), default: []].append(transfer)
+            }
             guard let attachment = transfer.attach(request, terms, reservedPath: path, isRunning: isRunning) else {
                 preconditionFailure("a new transfer refused its first subscriber")
             }
             effects.append(attachment.performEffects)
-            if let present = state.byKey[key] {
-                state.free(present)
-                // Otherwise, the new transfer would find its partial file in use, as that of another process.
-                if present.hasPartialFile(of: transfer) {
-                    transfer.work.queue.suspend()
-                    state.successors[ObjectIdentifier(present), default: []].append(transfer)
-                }
-            }
+            if let present = state.byKey[key] { state.free(present) }
             state.byKey[key] = transfer
             return .success(Joined(transfer: transfer, subscriber: attachment.id, isCoalesced: false))
         }

@@ -15,8 +15,12 @@ struct SourceAddress: Sendable {
         case none
         /// No request has been sent since the time of the refresh.
         case unused(since: Duration)
-        case requested
+        case requested(since: Duration)
     }
+
+    /// The maximum number of refreshes without new bytes, which ends a download whose fresh URLs are refused although
+    /// something is always in between.
+    private static let maximumRefreshCount = 10
 
     /// The maximum number of recorded URLs of the resource.
     ///
@@ -34,6 +38,8 @@ struct SourceAddress: Sendable {
     /// The address at which a later subscriber has requested the resource.
     private var offer: Replacement?
     private var freshness = Freshness.none
+    /// The number of refreshes since bytes of the object arrived.
+    private var refreshCount = 0
     /// Whether the bytes came from another URL, so that the next response has to prove that it is of the same object.
     private(set) var requiresVerification = false
 
@@ -92,12 +98,18 @@ extension SourceAddress {
     /// Records that the present URL has answered with bytes of the object.
     mutating func answered() {
         comparisonAnswered()
+        refreshCount = 0
         requiresVerification = false
     }
 
     /// Records that the present URL has answered with bytes that are only compared.
     mutating func comparisonAnswered() {
         redirects.isProven = true
+        accepted()
+    }
+
+    /// Records that the present URL was not refused, so that a later refusal is not that of a fresh URL.
+    mutating func accepted() {
         freshness = .none
     }
 }
@@ -115,27 +127,32 @@ extension SourceAddress {
 
     /// Whether a refusal with `status` may be answered by a fresh URL: it is not the refusal of a fresh one.
     func canRefresh(after status: StatusCode) -> Bool {
-        guard case .none = freshness else { return false }
+        guard case .none = freshness, refreshCount < Self.maximumRefreshCount else { return false }
         return [401, 403, 410].contains(status.code)
     }
 
     /// Records that the present URL came from a refresh.
     mutating func refreshed(at now: Duration) {
         freshness = .unused(since: now)
+        refreshCount += 1
         // A URL that has expired on arrival is used nevertheless: the clocks may differ.
         if hasExpired(at: now) { expiresAt = nil }
     }
 
     /// Prepares the next request: a fresh URL that has waited longer than `limit` may be refreshed again.
     mutating func willRequest(at now: Duration, freshFor limit: Duration) {
-        if case .unused(let since) = freshness { freshness = now - since > limit ? .none : .requested }
+        if case .unused(let since) = freshness { freshness = now - since > limit ? .none : .requested(since: since) }
     }
 
-    /// Records that an attempt has ended without a refusal, such as by a lost connection, so that a later refusal is not
-    /// that of a fresh URL.
-    mutating func attemptFailed() {
+    /// Permits as many refreshes as at the start.
+    mutating func allowRefreshes() {
+        refreshCount = 0
+    }
+
+    /// Records that an attempt has ended without a refusal, such as by a lost connection or a pause, so that a later
+    /// refusal is not that of a fresh URL.
+    mutating func attemptEnded() {
         if case .requested = freshness { freshness = .none }
-        reset()
     }
 }
 
@@ -161,6 +178,7 @@ extension SourceAddress {
 
     /// Records that the target of a redirect has to wait for a permit.
     mutating func targetWaits() {
+        if case .requested(let since) = freshness { freshness = .unused(since: since) }
         redirects.hasWaited = true
     }
 }

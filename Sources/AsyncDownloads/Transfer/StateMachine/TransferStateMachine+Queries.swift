@@ -35,6 +35,16 @@ extension TransferStateMachine {
         meter.progress(received: bytes.count, expected: bytes.representation?.length)
     }
 
+    /// Whether bytes are being received or stored, also while the transfer stops.
+    var hasUnstoredBytes: Bool {
+        switch state {
+        case .exchanging, .draining: true
+        case .closing(.purging): false
+        case .closing: true
+        case .ready, .waiting, .opening, .refreshing, .backingOff, .paused, .finishing, .ended: false
+        }
+    }
+
     /// Whether a timer of `scheduleRetry` may still lead to something.
     var awaitsTimer: Bool {
         switch state {

@@ -124,6 +124,7 @@ extension TransferStateMachine {
     mutating func handle(
         _ decision: ResponseDecision, _ head: ResponseHead, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
+        if case .retryRequest = decision { address.accepted() }
         switch decision {
         case .append(let continuation):
             let actions = append(continuation, id, at: now)
@@ -190,7 +191,7 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         if let error = tooLarge(new.length ?? end) { return drain(.fail(error), at: now) }
         existing = nil
-        var actions = restart(reason ?? .contentChanged)
+        var actions = restart(reason ?? .contentChanged, at: now)
         bytes.started(new, credentials: credentials)
         let replacesBytes = bytes.isPartialFilled
         exchanges.update(id) { $0.acceptWhole(end: end, preparation: replacesBytes ? .store : .starting(new)) }
@@ -238,13 +239,18 @@ extension TransferStateMachine {
             return drain(.fail(DownloadError(.contentChanged, "\(reason), again after a restart")), at: now)
         }
         if reason != .contentChanged || restartsBefore > 0 { strategy.useUnbounded() }
-        return restart(reason) + drain(.advance, at: now)
+        return restart(reason, at: now) + drain(.advance, at: now)
+    }
+
+    /// Discards the bytes because of a response, which may be of another object.
+    private mutating func restart(_ reason: RestartReason, at now: Duration) -> [TransferAction] {
+        if reason == .contentChanged, !bytes.intervals.isEmpty { budget.replaced(at: now) }
+        return restart(reason)
     }
 
     /// Discards the bytes; the store does so when the new representation starts.
     mutating func restart(_ reason: RestartReason) -> [TransferAction] {
         let discarded = bytes.discard()
-        if discarded > 0, reason == .contentChanged { budget.replaced() }
         strategy.restoreCondition()
         return discarded > 0 ? [.emit(.restarted(reason: reason, discardedByteCount: discarded))] : []
     }

@@ -5,7 +5,8 @@ extension TransferStateMachine {
     /// Counts a failure, and waits for the next attempt or ends the transfer.
     mutating func retry(_ error: DownloadError, at now: Duration) -> [TransferAction] {
         guard let attempt = nextAttempt(after: error) else { return fail(error, at: now) }
-        address.attemptFailed()
+        address.attemptEnded()
+        address.reset()
         // While descriptors are short nothing useful can be opened, so those of this transfer are released.
         let keepsPermit = attempt.longestDelay <= Self.longestDelayWithPermit && error.code != .tooManyOpenFiles
         return [emission(of: attempt, error)] + backOff(for: attempt.delay, keepsPermit: keepsPermit, at: now)
@@ -82,6 +83,8 @@ extension TransferStateMachine {
         default: break
         }
         replace(by: replacement)
+        // The subscriber knows more than a server that has refused.
+        address.allowRefreshes()
         switch state {
         case .exchanging:
             return drain(.advance, at: now)

@@ -209,6 +209,7 @@ extension TransferStateMachine {
         }
         intent = newIntent
         strategy.interrupted()
+        address.attemptEnded()
         switch state {
         case .ready, .paused, .waiting, .backingOff:
             return applyIntent(at: now)

@@ -67,7 +67,7 @@ struct SourceAddressTests {
         address.willRequest(at: .zero, freshFor: .seconds(2))
         #expect(!address.canRefresh(after: code))
         // A lost connection or an answer is between the refresh and the refusal.
-        address.attemptFailed()
+        address.attemptEnded()
         #expect(address.canRefresh(after: code) == isExpected)
         address.refreshed(at: .zero)
         address.willRequest(at: .zero, freshFor: .seconds(2))
@@ -75,11 +75,28 @@ struct SourceAddressTests {
         #expect(address.canRefresh(after: code) == isExpected)
         // A failure before the first request says nothing about the URL.
         address.refreshed(at: .zero)
-        address.attemptFailed()
+        address.attemptEnded()
         #expect(!address.canRefresh(after: code))
+        // A request that has to wait for its host was not sent.
+        address.willRequest(at: .seconds(1), freshFor: .seconds(2))
+        address.targetWaits()
+        address.willRequest(at: .seconds(9), freshFor: .seconds(2))
+        #expect(address.canRefresh(after: code) == isExpected)
         // A URL that a subscriber supplies may be refreshed.
         address.replace(by: .init(url: Self.url))
         #expect(address.canRefresh(after: code) == isExpected)
+    }
+
+    @Test func `refreshes without new bytes come to an end`() {
+        var address = address()
+        for _ in 0..<10 {
+            #expect(address.canRefresh(after: StatusCode(403)))
+            address.refreshed(at: .zero)
+            address.accepted()
+        }
+        #expect(!address.canRefresh(after: StatusCode(403)))
+        address.answered()
+        #expect(address.canRefresh(after: StatusCode(403)))
     }
 
     @Test func `a URL that has expired on arrival is used`() {
