@@ -241,6 +241,7 @@ struct Batch: AsyncParsableCommand {
     }
 
     private func makeConsole(_ count: Int) -> Console {
-        Console(itemCount: count, json: json, quiet: quiet, hidesProgress: hidesProgress)
+        Console(
+            itemCount: count, json: json, quiet: quiet, hidesProgress: hidesProgress, keepsFiles: existing == .keep)
     }
 }

@@ -11,6 +11,7 @@ struct Console: Sendable {
 
     let style: Style
     private let writesJSON: Bool
+    private let keepsFiles: Bool
     private let terminal: Terminal
     private var display: LiveDisplay
     private var region = LiveRegion()
@@ -18,8 +19,9 @@ struct Console: Sendable {
     private var hasHiddenCursor = false
 
     /// Creates a console whose style follows from the options and from the kind of standard error.
-    init(itemCount: Int, json: Bool, quiet: Bool, hidesProgress: Bool) {
+    init(itemCount: Int, json: Bool, quiet: Bool, hidesProgress: Bool, keepsFiles: Bool) {
         writesJSON = json
+        self.keepsFiles = keepsFiles
         terminal = .current
         let isLive = terminal.isInteractive && !hidesProgress
         style =
@@ -39,7 +41,7 @@ struct Console: Sendable {
 
     /// Writes the lines for an event, and updates the live display.
     mutating func show(_ event: RunEvent) {
-        if writesJSON, let line = JSONLine(event) { StandardOutput.write("\(line)\n") }
+        if writesJSON, let line = JSONLine(event, keepsFiles: keepsFiles) { StandardOutput.write("\(line)\n") }
         if isLive { display.take(event) }
         guard let line = PlainLine(event, atLeast: leastWeight) else { return }
         let text = line.text(usesColor: terminal.usesColor)

@@ -3,8 +3,15 @@ internal import Foundation
 
 extension JSONLine {
     /// Creates the line for `event`; nil if the format has no line for it.
-    init?(_ event: RunEvent) {
+    ///
+    /// - Parameter keepsFiles: Whether existing files are kept whatever they contain.
+    init?(_ event: RunEvent, keepsFiles: Bool = false) {
         switch event.what {
+        case .success(.finished(let file)) where file.isReused:
+            self.init("skipped", event)
+            add("reason", keepsFiles ? "exists" : "unchanged")
+            add("path", file.url.path)
+            add("bytes", file.byteCount)
         case .success(let happened):
             self.init(happened, event)
         case .failure(let error):
@@ -73,11 +80,6 @@ extension JSONLine {
         case .omitted(let count):
             self.init("omitted", event)
             add("count", count)
-        case .finished(let file) where file.isReused:
-            self.init("skipped", event)
-            add("reason", "unchanged")
-            add("path", file.url.path)
-            add("bytes", file.byteCount)
         case .finished(let file):
             self.init("finished", event)
             add("path", file.url.path)

@@ -66,8 +66,14 @@ struct FileDelivery {
 
     /// The targets of a round.
     struct Round: Sendable {
+        /// What recipients have in common that share one file.
+        fileprivate struct Key: Hashable {
+            let place: PlacementTarget.Place
+            let replacesFiles: Bool
+        }
+
         fileprivate var targets: [PlacementTarget] = []
-        fileprivate var recipients: [PlacementTarget.Place: [Recipient]] = [:]
+        fileprivate var recipients: [Key: [Recipient]] = [:]
     }
 
     /// Serves the recipients that need no file, and returns the targets of the others, or nil if there are none.
@@ -94,9 +100,11 @@ struct FileDelivery {
                 results[recipient.id] = contents().map { file(nil, of: recipient.request, data: $0) }
                 continue
             }
-            if round.recipients[target.place] == nil { round.targets.append(target) }
-            round.recipients[target.place, default: []].append(recipient)
+            if round.recipients[target.key] == nil { round.targets.append(target) }
+            round.recipients[target.key, default: []].append(recipient)
         }
+        // A file at the same place that another recipient has replaced would be in the way.
+        round.targets = round.targets.filter { !$0.replacesFiles } + round.targets.filter(\.replacesFiles)
         return round.targets.isEmpty ? nil : round
     }
 
@@ -135,7 +143,7 @@ struct FileDelivery {
     mutating func record(_ outcomes: [PlacementOutcome], of round: Round) {
         let outcomes = placedPath == nil ? keepUnplaced(outcomes) : outcomes
         for (target, outcome) in zip(round.targets, outcomes) {
-            for recipient in round.recipients[target.place] ?? [] {
+            for recipient in round.recipients[target.key] ?? [] {
                 results[recipient.id] = outcome.map { file($0, of: recipient.request) }
             }
         }
@@ -260,6 +268,10 @@ struct FileDelivery {
         if case .entityTag(let tag)? = representation.validator { file.entityTag = tag.rawValue }
         return file
     }
+}
+
+extension PlacementTarget {
+    fileprivate var key: FileDelivery.Round.Key { .init(place: place, replacesFiles: replacesFiles) }
 }
 
 /// What had the default name of a request when its download began.

@@ -144,4 +144,28 @@ struct ExistingFileNamesTests {
             #expect(files.lookups.withLock { $0 } <= (isNamed ? 2 : 1))
         }
     }
+
+    /// Two requests of one transfer for one path, where another program creates a file, or has created one before.
+    @Test(arguments: [true, false])
+    func `rule 61: each subscriber of a path has its own policy`(_ isThereAtFirst: Bool) async throws {
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
+                Resource(Self.content, entityTag: "\"1\"", script: [[.stall(after: 200_000)]]), at: "/1/image.jpg")
+            let path = environment.directory.appending(path: "image.jpg")
+            var (replacing, failing) = (request(1, environment), request(1, environment))
+            (replacing.destination, replacing.existingFilePolicy) = (.file(path), .replace)
+            (failing.destination, failing.existingFilePolicy) = (.file(path), .fail)
+            if isThereAtFirst { try Data("mine".utf8).write(to: path) }
+            let first = environment.downloader.start(isThereAtFirst ? replacing : failing)
+            try await first.progress(reaching: 100_000)
+            let second = environment.downloader.start(isThereAtFirst ? failing : replacing)
+            if !isThereAtFirst { try Data("mine".utf8).write(to: path) }
+            environment.server.release("/1/image.jpg")
+            let (replaced, refused) = isThereAtFirst ? (first, second) : (second, first)
+            let error = await #expect(throws: DownloadError.self) { try await refused.file }
+            #expect(error?.code == .destinationExists)
+            #expect(try await replaced.file.url == path)
+            #expect(try environment.holds(Self.content, at: "image.jpg"))
+        }
+    }
 }

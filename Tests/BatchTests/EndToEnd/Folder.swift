@@ -1,6 +1,8 @@
 internal import Foundation
 internal import LoopbackServer
 
+@testable internal import AsyncDownloads
+
 /// A directory for one test.
 struct Folder {
     let url: URL
@@ -42,4 +44,17 @@ struct Folder {
     func names(_ path: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: url(path).path).sorted()
     }
+}
+
+extension Folder {
+    /// Whether the volume of folders stores extended attributes, without which no finished file is known again.
+    static let hasAttributes: Bool = {
+        let (disk, path) = (POSIXFileSystem(), FileManager.default.temporaryDirectory.path + "/probe-\(UUID())")
+        guard let file = try? disk.open(path, .new) else { return false }
+        defer {
+            disk.close(file)
+            try? disk.remove(path)
+        }
+        return (try? disk.setAttribute("user.probe", to: [1], of: file)) != nil
+    }()
 }

@@ -56,8 +56,8 @@ extension Placement {
         }
         guard try !isOfAnotherResource(path, present, target) else { return false }
         // Another process may have placed it for another resource.
-        guard let recorded = store.recordedFile(at: path)?.record?.resource else { return target.mayReplaceUnrecorded(present) }
-        return recorded == target.recordedResource
+        guard let record = store.recordedFile(at: path)?.record else { return target.mayReplaceUnrecorded(present) }
+        return record.resource == target.recordedResource
     }
 
     /// Whether any process placed the file at `path` for another resource, as far as the file says.
