@@ -87,7 +87,9 @@ extension LifecycleRun {
         let transfer = transfers[caller.resource]
         if caller.isPaused {
             // The bytes are stored after the last exchange has ended.
-            let isStopping = active(to: caller.resource).allSatisfy(\.isPaused) && transfer.exchange != nil
+            let isStopping =
+                active(to: caller.resource).allSatisfy(\.isPaused) && transfer.exchange != nil
+                && transfer.bytes.count > 0
             return isStopping ? .downloading : .paused
         }
         if transfer.exchange != nil { return .downloading }

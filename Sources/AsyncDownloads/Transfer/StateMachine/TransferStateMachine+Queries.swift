@@ -37,7 +37,8 @@ extension TransferStateMachine {
 
     /// Whether bytes are being received or stored, also while the transfer stops.
     var hasUnstoredBytes: Bool {
-        switch state {
+        if bytes.intervals.isEmpty { return false }
+        return switch state {
         case .exchanging, .draining: true
         case .closing(.purging): false
         case .closing: true
