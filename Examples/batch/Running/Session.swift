@@ -42,13 +42,14 @@ actor Session {
         tally.total = items.count
         let painter = Task { await paint() }
         await withTaskGroup(of: Void.self) { group in
-            for (index, item) in items.enumerated() {
-                if index >= window { await group.next() }
-                guard !isStopping else { break }
+            var openCount = 0
+            for item in items {
                 if let error = item.pathError(in: directory) {
                     fail(item, error)
                     continue
                 }
+                if openCount < window { openCount += 1 } else { await group.next() }
+                guard !isStopping else { break }
                 let download = begin(item, into: directory)
                 group.addTask { await self.follow(download, of: item) }
             }

@@ -15,13 +15,13 @@ struct FileDelivery {
     }
 
     private let partial: PartialFile
-    private let length: Int64
-    private let fetched: Int64
-    private let representation: Representation
-    private let key: TransferKey
-    private let digest: HashDigest
-    private let location: PartialLocation
-    private let environment: TransferEnvironment
+    let length: Int64
+    let fetched: Int64
+    let representation: Representation
+    let key: TransferKey
+    let digest: HashDigest
+    let location: PartialLocation
+    let environment: TransferEnvironment
     private var digests: TransferDigests
 
     /// The outcomes of the subscribers that were served, by subscriber number.
@@ -145,6 +145,9 @@ struct FileDelivery {
         for (target, outcome) in zip(round.targets, outcomes) {
             for recipient in round.recipients[target.key] ?? [] {
                 results[recipient.id] = outcome.map { file($0, of: recipient.request) }
+                    .flatMapError { error in
+                        keptFile(of: recipient.request, after: error).map { .success($0) } ?? .failure(error)
+                    }
             }
         }
     }
@@ -226,63 +229,10 @@ struct FileDelivery {
         }
         return partial.close().count
     }
-
-    /// Returns the placement target of a recipient, or nil if it needs no file.
-    private func target(for recipient: Recipient) -> PlacementTarget? {
-        let request = recipient.request
-        let place: PlacementTarget.Place
-        switch request.destination {
-        case .memory:
-            return nil
-        case .file(let url):
-            place = .path(url.filePath, below: request.confiningDirectory(of: url))
-        case .directory(let url):
-            let name = representation.suggestedName ?? request.defaultFileName
-            place = .directory(
-                url.filePath, name: environment.store.disk.acceptedName(name, in: url.filePath),
-                isCallers: representation.suggestedName == nil, below: request.confiningDirectory(of: url))
-        }
-        let (destinations, digest) = (environment.destinations, digest)
-        var target = PlacementTarget(place, resource: key.sharingKey.resource, names: environment.names) { path in
-            destinations.isFree(path, for: digest)
-        }
-        target.recordedResource = ResourceDigest(location.request)
-        target.replacesFiles = environment.existingFilePolicy(of: request) != .fail
-        if let former = recipient.formerFile { target.mayReplaceUnrecorded = former.isUnchanged }
-        return target
-    }
-
-    private func file(_ path: String?, of request: DownloadRequest, data: Data? = nil) -> DownloadedFile {
-        // Most URLs are those of the request, and parsing one again takes longer than comparing it.
-        let isFinal = request.url.absoluteString.hasSameBytes(as: representation.finalURL)
-        // The final URL was valid when the request for it was sent.
-        let finalURL = isFinal ? request.url.absoluteURL : URL(string: representation.finalURL) ?? request.url
-        let url = path.map { path in
-            if case .file(let url) = request.destination, url.isPlainFile(at: path) { return url.absoluteURL }
-            return URL(fileURLWithPath: path, isDirectory: false)
-        }
-        var file = DownloadedFile(
-            url: url ?? finalURL, byteCount: length, fetchedByteCount: fetched,
-            finalURL: finalURL, contentType: representation.contentType, lastModified: representation.lastModified,
-            suggestedName: representation.suggestedName, data: data)
-        if case .entityTag(let tag)? = representation.validator { file.entityTag = tag.rawValue }
-        return file
-    }
 }
 
 extension PlacementTarget {
     fileprivate var key: FileDelivery.Round.Key { .init(place: place, replacesFiles: replacesFiles) }
-}
-
-/// What had the default name of a request when its download began.
-struct FormerFile: Sendable {
-    /// The file's information, or nil if there was none.
-    let information: FileInformation?
-
-    /// Returns whether it is still the same file with the same bytes.
-    func isUnchanged(_ present: FileInformation) -> Bool {
-        information.map { present.isUnchanged(since: $0) } ?? false
-    }
 }
 
 extension DownloadError {

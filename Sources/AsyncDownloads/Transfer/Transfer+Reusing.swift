@@ -26,12 +26,11 @@ extension Transfer {
         let store = environment.store
         var location = withState(\.location.onDisk)
         location.secretHeaders = credentials
-        // The lock file is the last one that is removed.
+        // The lock file is the last one that is removed. Bytes may be those of another object or for another destination.
         guard ((try? store.disk.information(at: store.names(of: location).lock)) ?? nil) != nil,
-            let partial = try? store.openFile(location)
+            store.unfinished(at: location) == nil
         else { return }
-        // Closing it keeps its bytes, which may be those of another object or for another destination.
-        if partial.finding.received.isEmpty { partial.discard() } else { partial.close() }
+        try? store.openFile(location).discard()
     }
 
     private func filesWithoutRequest() -> [SubscriberID: DownloadedFile] {
@@ -91,7 +90,7 @@ extension Transfer {
     }
 
     /// Returns the record if it is of this resource.
-    private func ownRecord(_ record: FinishedFileRecord) -> FinishedFileRecord? {
+    func ownRecord(_ record: FinishedFileRecord) -> FinishedFileRecord? {
         record.resource == resource ? record : nil
     }
 
@@ -205,96 +204,5 @@ extension Transfer {
     private var resource: ResourceDigest? {
         let (record, hasSecrets) = withState { ($0.location.request, !$0.machine.credentials.isEmpty) }
         return hasSecrets && record.account == nil ? nil : ResourceDigest(record)
-    }
-
-    /// Records what is at the default names before bytes are received.
-    ///
-    /// A file that appears there later is probably that of another process, even if it has no record (rule 46).
-    func recordFormerFiles() {
-        let disk = environment.store.disk
-        for (id, request) in withState(\.activeRequests) where withState({ $0.formerFiles[id] == nil }) {
-            guard request.destination.choosesName, let path = expectedPath(of: request, nil) else { continue }
-            let file = (try? disk.information(at: path)) ?? nil
-            updateQuietly { $0.formerFiles[id] = FormerFile(information: file) }
-        }
-    }
-
-    // MARK: - Paths
-
-    /// A path at which the file of a request may be.
-    private struct Candidate {
-        let path: String
-        /// Whether the request names the path.
-        let isNamed: Bool
-        /// Whether it is the name without a number.
-        let isFirst: Bool
-    }
-
-    /// Returns the path that the file of a request gets if no other file has it; nil if there is to be no file.
-    ///
-    /// - Parameter suggestedName: The name that the server has suggested, if it has answered.
-    func expectedPath(of request: DownloadRequest, _ suggestedName: String?) -> String? {
-        switch request.destination {
-        case .memory: return nil
-        case .file(let url): return url.filePath
-        case .directory(let url):
-            let name = suggestedName ?? request.defaultFileName
-            let directory = url.filePath
-            return PartialNames.join(directory, environment.store.disk.acceptedName(name, in: directory))
-        }
-    }
-
-    /// Returns the first file that `body` returns for the paths at which the file of a request may be: the named one, or
-    /// the default name and its numbered variants up to the first that doesn't exist.
-    private func firstFile(of request: DownloadRequest, _ body: (Candidate) -> ExistingFile?) -> ExistingFile? {
-        guard let first = expectedPath(of: request, nil) else { return nil }
-        if !request.destination.choosesName { return body(Candidate(path: first, isNamed: true, isFirst: true)) }
-        let (directory, name) = (PartialNames.directory(of: first), PartialNames.lastComponent(of: first))
-        // Requests without a name of their own share one.
-        let hasName = request.defaultFileName != FileName.unsuggested(nil, from: nil)
-        for number in 1...Self.maximumNumber {
-            let path = PartialNames.join(directory, FileName.numbered(name, number))
-            // Otherwise, another transfer of this process has placed a file there, or is about to.
-            let isOwn =
-                environment.names.others(than: work.key.sharingKey.resource, at: path).isEmpty
-                && environment.destinations.isFree(path, for: key)
-            if isOwn, let file = body(Candidate(path: path, isNamed: false, isFirst: number == 1 && hasName)) {
-                return file
-            }
-            guard ((try? environment.store.disk.information(at: path)) ?? nil) != nil else { return nil }
-        }
-        return nil
-    }
-
-    /// The number of numbered names that are examined.
-    private static let maximumNumber = 1000
-}
-
-/// A file that a subscriber receives without a body.
-private struct ExistingFile {
-    let path: String
-    let length: Int64
-    /// The record, if the file has one of the same resource.
-    let record: FinishedFileRecord?
-
-    func downloadedFile(for request: DownloadRequest) -> DownloadedFile {
-        var url = URL(fileURLWithPath: path, isDirectory: false)
-        if case .file(let own) = request.destination, own.isPlainFile(at: path) { url = own.absoluteURL }
-        var file = DownloadedFile(
-            url: url, byteCount: length, fetchedByteCount: 0, finalURL: request.url, contentType: record?.contentType)
-        switch record?.validator {
-        case .entityTag(let tag)?: file.entityTag = tag.rawValue
-        case .lastModified(let text)?: file.lastModified = text
-        case nil: break
-        }
-        file.isReused = true
-        return file
-    }
-}
-
-extension Transfer.State {
-    /// The subscribers without an outcome, and their requests.
-    fileprivate var activeRequests: [(id: SubscriberID, request: DownloadRequest)] {
-        subscribers.active.map { ($0.id, $0.subscriber.request) }
     }
 }

@@ -145,6 +145,48 @@ struct ExistingFileNamesTests {
         }
     }
 
+    @Test func `rule 61: a request that joins a transfer keeps its file`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
+                Resource(Self.content, entityTag: "\"1\"", script: [[.stall(after: 200_000)]]), at: "/1/image.jpg")
+            let first = environment.downloader.start(environment.request("/1/image.jpg", to: "one"))
+            try await first.progress(reaching: 100_000)
+            let path = environment.directory.appending(path: "two")
+            try Data("mine".utf8).write(to: path)
+            var keeping = environment.request("/1/image.jpg", to: "two")
+            keeping.existingFilePolicy = .keep
+            let second = environment.downloader.start(keeping)
+            environment.server.release("/1/image.jpg")
+            let kept = try await second.file
+            #expect(kept.isReused && kept.byteCount == 4 && kept.url == path)
+            #expect(try await first.file.isReused == false)
+            #expect(try Data(contentsOf: path) == Data("mine".utf8))
+        }
+    }
+
+    /// Another process, with and without a name of the caller's choice.
+    @Test func `rule 65: a changed resource replaces its file under any name`() async throws {
+        try await TestEnvironment.with { environment async throws in
+            for number in 1...2 {
+                environment.server.serve(Resource(Self.content, entityTag: "\"1\""), at: "/\(number)/image.jpg")
+                _ = try await environment.downloader.download(request(number, environment))
+            }
+            for (round, name) in ["image.jpg", "image.jpg", "image-9.jpg"].enumerated() {
+                let content = Content(seed: UInt64(80 + round), length: 1000)
+                environment.server.serve(Resource(content, entityTag: "\"c\(round)\""), at: "/2/image.jpg")
+                let later = Downloader(configuration: environment.downloader.configuration)
+                var request = request(2, environment)
+                request.defaultFileName = name
+                let isKnown = name == "image.jpg"
+                let file = try await later.download(request)
+                #expect(file.url.lastPathComponent == (isKnown ? "image-2.jpg" : name) && !file.isReused)
+                #expect(try environment.holds(content, at: file.url.lastPathComponent))
+                await later.shutdown()
+            }
+            #expect(try environment.leftovers.count == 3)
+        }
+    }
+
     /// Two requests of one transfer for one path, where another program creates a file, or has created one before.
     @Test(arguments: [true, false])
     func `rule 61: each subscriber of a path has its own policy`(_ isThereAtFirst: Bool) async throws {

@@ -171,6 +171,7 @@ struct InterruptionPointTests {
             await wait(for: point.state)
             if !point.isTooLate {
                 download.pause()
+                await fixture.endCancelled()
                 await wait(for: .paused)
                 download.resume()
             }

@@ -54,6 +54,22 @@ internal import Testing
         }
     }
 
+    @Test func `without the first line, the others keep their files`() async throws {
+        try await LoopbackServer.withServer { server in
+            try await Folder.with { folder in
+                for number in 0..<3 { serve(server, number) }
+                let arguments = ["-i", "-", "-d", "files", "--json"]
+                for numbers in [[0, 1, 2], [1, 2], [2], [2, 0, 1]] {
+                    let list = manifest(server, numbers)
+                    let end = try await CommandRun(arguments, in: folder, input: list).end()
+                    #expect(end.status == 0)
+                    #expect(try end.fetched() == (numbers.first == 0 ? 600_000 : 0))
+                    try expectFiles(in: folder)
+                }
+            }
+        }
+    }
+
     @Test func `an interrupted run continues with the same names`() async throws {
         try await LoopbackServer.withServer { server in
             try await Folder.with { folder in

@@ -1,0 +1,74 @@
+internal import Foundation
+
+/// The targets of the recipients, and the files that they receive.
+extension FileDelivery {
+    /// Returns the placement target of a recipient, or nil if it needs no file.
+    func target(for recipient: Recipient) -> PlacementTarget? {
+        let request = recipient.request
+        let place: PlacementTarget.Place
+        switch request.destination {
+        case .memory:
+            return nil
+        case .file(let url):
+            place = .path(url.filePath, below: request.confiningDirectory(of: url))
+        case .directory(let url):
+            // A file that was placed for this resource under another name is replaced there.
+            let name = representation.suggestedName ?? recipient.formerFile?.ownName ?? request.defaultFileName
+            place = .directory(
+                url.filePath, name: environment.store.disk.acceptedName(name, in: url.filePath),
+                isCallers: representation.suggestedName == nil, below: request.confiningDirectory(of: url))
+        }
+        let (destinations, digest) = (environment.destinations, digest)
+        var target = PlacementTarget(place, resource: key.sharingKey.resource, names: environment.names) { path in
+            destinations.isFree(path, for: digest)
+        }
+        target.recordedResource = ResourceDigest(location.request)
+        let policy = environment.existingFilePolicy(of: request)
+        target.replacesFiles = policy != .fail && !(policy == .keep && request.destination.path != nil)
+        if policy == .keep {
+            target.mayReplaceUnrecorded = { _ in false }
+        } else if let former = recipient.formerFile {
+            target.mayReplaceUnrecorded = former.isUnchanged
+        }
+        return target
+    }
+
+    func file(_ path: String?, of request: DownloadRequest, data: Data? = nil) -> DownloadedFile {
+        // Most URLs are those of the request, and parsing one again takes longer than comparing it.
+        let isFinal = request.url.absoluteString.hasSameBytes(as: representation.finalURL)
+        // The final URL was valid when the request for it was sent.
+        let finalURL = isFinal ? request.url.absoluteURL : URL(string: representation.finalURL) ?? request.url
+        let url = path.map { path in
+            if case .file(let url) = request.destination, url.isPlainFile(at: path) { return url.absoluteURL }
+            return URL(fileURLWithPath: path, isDirectory: false)
+        }
+        var file = DownloadedFile(
+            url: url ?? finalURL, byteCount: length, fetchedByteCount: fetched,
+            finalURL: finalURL, contentType: representation.contentType, lastModified: representation.lastModified,
+            suggestedName: representation.suggestedName, data: data)
+        if case .entityTag(let tag)? = representation.validator { file.entityTag = tag.rawValue }
+        return file
+    }
+
+    /// Returns the file that a request keeps instead of the received one; it has joined after the start of the transfer.
+    func keptFile(of request: DownloadRequest, after error: DownloadError) -> DownloadedFile? {
+        guard error.code == .destinationExists, environment.existingFilePolicy(of: request) == .keep,
+            case .file(let url) = request.destination,
+            let present = (try? environment.store.disk.information(at: url.filePath)) ?? nil
+        else { return nil }
+        return ExistingFile(path: url.filePath, length: present.size, record: nil).downloadedFile(for: request)
+    }
+}
+
+/// What had the default name of a request when its download began.
+struct FormerFile: Sendable {
+    /// The file's information, or nil if there was none.
+    let information: FileInformation?
+    /// The name of the file that was placed for this resource, if there was one.
+    let ownName: String?
+
+    /// Returns whether it is still the same file with the same bytes.
+    func isUnchanged(_ present: FileInformation) -> Bool {
+        information.map { present.isUnchanged(since: $0) } ?? false
+    }
+}

@@ -1,0 +1,119 @@
+internal import Foundation
+
+/// The paths at which the file of a request may be.
+extension Transfer {
+    /// A path at which the file of a request may be.
+    struct Candidate {
+        let path: String
+        /// Whether the request names the path.
+        let isNamed: Bool
+        /// Whether it is the name without a number.
+        let isFirst: Bool
+    }
+
+    /// Returns the path that the file of a request gets if no other file has it; nil if there is to be no file.
+    ///
+    /// - Parameter suggestedName: The name that the server has suggested, if it has answered.
+    func expectedPath(of request: DownloadRequest, _ suggestedName: String?) -> String? {
+        switch request.destination {
+        case .memory: return nil
+        case .file(let url): return url.filePath
+        case .directory(let url):
+            let name = suggestedName ?? request.defaultFileName
+            let directory = url.filePath
+            return PartialNames.join(directory, environment.store.disk.acceptedName(name, in: directory))
+        }
+    }
+
+    /// Returns the first file that `body` returns for the paths at which the file of a request may be: the named one, or
+    /// the default name and its numbered variants up to the first that doesn't exist.
+    ///
+    /// If the caller's default name has been given to another resource, the file may have a variant of the URL's name.
+    func firstFile(of request: DownloadRequest, _ body: (Candidate) -> ExistingFile?) -> ExistingFile? {
+        guard let first = expectedPath(of: request, nil) else { return nil }
+        if !request.destination.choosesName { return body(Candidate(path: first, isNamed: true, isFirst: true)) }
+        // Requests without a name of their own share one.
+        let hasName =
+            request.givenFileName != nil || FileName.fromURLPath(request.url.path(percentEncoded: true)) != nil
+        if let file = firstVariant(of: first, hasName: hasName, body) { return file }
+        guard request.givenFileName != nil, ((try? environment.store.disk.information(at: first)) ?? nil) != nil else {
+            return nil
+        }
+        var unnamed = request
+        unnamed.givenFileName = nil
+        guard let other = expectedPath(of: unnamed, nil) else { return nil }
+        return firstVariant(of: other, hasName: false, body)
+    }
+
+    private func firstVariant(
+        of first: String, hasName: Bool, _ body: (Candidate) -> ExistingFile?
+    ) -> ExistingFile? {
+        let (directory, name) = (PartialNames.directory(of: first), PartialNames.lastComponent(of: first))
+        for number in 1...Self.maximumNumber {
+            let path = PartialNames.join(directory, FileName.numbered(name, number))
+            // Otherwise, another transfer of this process has placed a file there, or is about to.
+            let isOwn =
+                environment.names.others(than: work.key.sharingKey.resource, at: path).isEmpty
+                && environment.destinations.isFree(path, for: key)
+            if isOwn, let file = body(Candidate(path: path, isNamed: false, isFirst: number == 1 && hasName)) {
+                return file
+            }
+            guard ((try? environment.store.disk.information(at: path)) ?? nil) != nil else { return nil }
+        }
+        return nil
+    }
+
+    /// The number of numbered names that are examined.
+    private static let maximumNumber = 1000
+
+    /// Returns the file that was placed for this resource, and that nothing has changed since.
+    private func recordedFile(at candidate: Candidate) -> ExistingFile? {
+        guard let file = environment.store.recordedFile(at: candidate.path), file.isUnchanged,
+            let record = file.record.flatMap(ownRecord)
+        else { return nil }
+        return ExistingFile(path: candidate.path, length: file.information.size, record: record)
+    }
+
+    /// Records what is at the default names before bytes are received.
+    ///
+    /// A file that appears there later is probably that of another process, even if it has no record (rule 46).
+    func recordFormerFiles() {
+        let disk = environment.store.disk
+        for (id, request) in withState(\.activeRequests) where withState({ $0.formerFiles[id] == nil }) {
+            guard request.destination.choosesName, let path = expectedPath(of: request, nil) else { continue }
+            let file = (try? disk.information(at: path)) ?? nil
+            let own = file.flatMap { _ in firstFile(of: request, recordedFile) }
+            let former = FormerFile(information: file, ownName: own.map { PartialNames.lastComponent(of: $0.path) })
+            updateQuietly { $0.formerFiles[id] = former }
+        }
+    }
+}
+
+/// A file that a subscriber receives without a body.
+struct ExistingFile {
+    let path: String
+    let length: Int64
+    /// The record, if the file has one of the same resource.
+    let record: FinishedFileRecord?
+
+    func downloadedFile(for request: DownloadRequest) -> DownloadedFile {
+        var url = URL(fileURLWithPath: path, isDirectory: false)
+        if case .file(let own) = request.destination, own.isPlainFile(at: path) { url = own.absoluteURL }
+        var file = DownloadedFile(
+            url: url, byteCount: length, fetchedByteCount: 0, finalURL: request.url, contentType: record?.contentType)
+        switch record?.validator {
+        case .entityTag(let tag)?: file.entityTag = tag.rawValue
+        case .lastModified(let text)?: file.lastModified = text
+        case nil: break
+        }
+        file.isReused = true
+        return file
+    }
+}
+
+extension Transfer.State {
+    /// The subscribers without an outcome, and their requests.
+    var activeRequests: [(id: SubscriberID, request: DownloadRequest)] {
+        subscribers.active.map { ($0.id, $0.subscriber.request) }
+    }
+}
