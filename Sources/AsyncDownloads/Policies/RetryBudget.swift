@@ -58,7 +58,7 @@ struct RetryBudget: Sendable, Hashable {
 
     /// Records that another object replaces the present one, none of whose bytes count any more.
     ///
-    /// This applies once a day, because a transfer whose object changes again and again must come to an end.
+    /// This applies at most once a day, because a transfer whose object changes again and again must come to an end.
     mutating func replaced(at now: Duration) {
         if replacements.value(at: now) == 0 { mostReceived = 0 }
         replacements.increment(at: now)

@@ -14,8 +14,8 @@ public import struct Foundation.URL
 /// ``DownloadRequest/urlExpiration``. All downloads that share a transfer share one call at a time, in a task that is
 /// canceled when no download waits for it anymore. If a fresh URL is refused as well, the download fails with the
 /// server's response, unless the refusal follows something else, such as a lost connection, another response, or a
-/// pause. After ten refreshes without new bytes, a refusal is final in any case. An error that the closure throws counts as a failed attempt
-/// (``DownloadError/Code/urlRefreshFailed``).
+/// pause. After ten refreshes without an accepted response, a refusal is final in any case. An error that the closure
+/// throws counts as a failed attempt (``DownloadError/Code/urlRefreshFailed``).
 public struct URLRefresh: Sendable {
     /// The reason why a fresh URL is needed.
     public enum Reason: Sendable, Hashable {

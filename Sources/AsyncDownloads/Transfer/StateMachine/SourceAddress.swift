@@ -18,8 +18,8 @@ struct SourceAddress: Sendable {
         case requested(since: Duration)
     }
 
-    /// The maximum number of refreshes without new bytes, which ends a download whose fresh URLs are refused although
-    /// something is always in between.
+    /// The maximum number of refreshes without an accepted response, which ends a download whose fresh URLs are refused
+    /// although something is always in between.
     private static let maximumRefreshCount = 10
 
     /// The maximum number of recorded URLs of the resource.
@@ -38,7 +38,7 @@ struct SourceAddress: Sendable {
     /// The address at which a later subscriber has requested the resource.
     private var offer: Replacement?
     private var freshness = Freshness.none
-    /// The number of refreshes since bytes of the object arrived.
+    /// The number of refreshes since a response with bytes of the object was accepted.
     private var refreshCount = 0
     /// Whether the bytes came from another URL, so that the next response has to prove that it is of the same object.
     private(set) var requiresVerification = false
