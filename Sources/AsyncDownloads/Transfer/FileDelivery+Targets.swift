@@ -25,11 +25,8 @@ extension FileDelivery {
         target.recordedResource = ResourceDigest(location.request)
         let policy = environment.existingFilePolicy(of: request)
         target.replacesFiles = policy != .fail && !(policy == .keep && request.destination.path != nil)
-        if policy == .keep {
-            target.mayReplaceUnrecorded = { _ in false }
-        } else if let former = recipient.formerFile {
-            target.mayReplaceUnrecorded = former.isUnchanged
-        }
+        let former = policy == .keep ? nil : recipient.formerFile
+        target.mayReplaceUnrecorded = { present in former?.isUnchanged(present) ?? false }
         return target
     }
 
@@ -54,7 +51,7 @@ extension FileDelivery {
     func keptFile(of request: DownloadRequest, after error: DownloadError) -> DownloadedFile? {
         guard error.code == .destinationExists, environment.existingFilePolicy(of: request) == .keep,
             case .file(let url) = request.destination,
-            let present = (try? environment.store.disk.information(at: url.filePath)) ?? nil
+            let present = (try? environment.store.disk.information(at: url.filePath)) ?? nil, present.kind == .regular
         else { return nil }
         return ExistingFile(path: url.filePath, length: present.size, record: nil).downloadedFile(for: request)
     }

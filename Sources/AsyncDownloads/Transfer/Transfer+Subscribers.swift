@@ -1,3 +1,5 @@
+internal import Dispatch
+
 /// The inputs from subscribers. A subscriber is identified by the number that it received when it was attached.
 extension Transfer {
     /// A subscriber that has been attached, and the effects to perform when no lock is held.
@@ -42,6 +44,9 @@ extension Transfer {
                 if let address = address(of: request, at: now) { state.machine.offer(address) }
             }
             moveToDiskIfWanted(&state, &decision)
+            if isJoining, request.destination.choosesName {
+                decision.effects.append(DeferredEffect { [self] in work.queue.async { self.recordFormerFiles() } })
+            }
             if isJoining {
                 // Events that earlier subscribers have already received, and on which later events depend.
                 for event in state.machine.present(isPaused: !isRunning, outcome: nil) {

@@ -164,6 +164,27 @@ struct ExistingFileNamesTests {
         }
     }
 
+    /// A file of another process appears after the second request has joined, or is there before it.
+    @Test(arguments: [true, false])
+    func `rule 46: a request that joins a transfer replaces no file that appears later`(_ isLater: Bool) async throws {
+        try await TestEnvironment.with { environment async throws in
+            environment.server.serve(
+                Resource(Self.content, entityTag: "\"1\"", script: [[.stall(after: 200_000)]]), at: "/1/image.jpg")
+            let first = environment.downloader.start(environment.request("/1/image.jpg", to: "one"))
+            try await first.progress(reaching: 100_000)
+            let path = environment.directory.appending(path: "image.jpg")
+            if !isLater { try Data("mine".utf8).write(to: path) }
+            let second = environment.downloader.start(request(1, environment))
+            let transfer = try #require(environment.downloader.liveTransfers.first)
+            while transfer.withState({ $0.formerFiles.isEmpty }) { await Task.yield() }
+            if isLater { try Data("mine".utf8).write(to: path) }
+            environment.server.release("/1/image.jpg")
+            #expect(try await second.file.url.lastPathComponent == (isLater ? "image-2.jpg" : "image.jpg"))
+            #expect(try Data(contentsOf: path) == (isLater ? Data("mine".utf8) : Self.data(Self.content)))
+            _ = try await first.file
+        }
+    }
+
     /// Another process, with and without a name of the caller's choice.
     @Test func `rule 65: a changed resource replaces its file under any name`() async throws {
         try await TestEnvironment.with { environment async throws in

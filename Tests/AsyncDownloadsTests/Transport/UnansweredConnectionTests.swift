@@ -8,7 +8,7 @@ import Testing
 /// A server to which connections are established, and that never answers: no handshake of TLS is completed.
 @Suite(.endsWhenHung)
 struct UnansweredConnectionTests {
-    /// A TCP socket whose connections nobody accepts.
+    /// A TCP socket that establishes connections and is never read.
     private struct SilentListener {
         let descriptor: Int32
         let port: UInt16
