@@ -127,8 +127,8 @@ extension ExtraExchanges {
     }
 
     /// Returns the time until the next sample; nil if none will be needed soon.
-    func tickInterval(_ plan: SegmentPlan, at now: Duration) -> Duration? {
-        if isMeasuring(plan) { return Self.sampleInterval }
+    func tickInterval(_ exchanges: ExchangeTable, at now: Duration) -> Duration? {
+        if isMeasuring(exchanges) { return Self.sampleInterval }
         // The first body may be long.
         let isFirst = !isOff && flow.lastArrival == nil && now - requestTime < Self.firstSampleTime
         return isFirst ? Self.firstSampleInterval : nil
@@ -138,16 +138,16 @@ extension ExtraExchanges {
     ///
     /// If no further exchange is started, they are measured as long as several receive: the downloader divides the
     /// connections of a host among its transfers.
-    func isMeasuring(_ plan: SegmentPlan) -> Bool {
-        isOff ? plan.segments.count > 1 : controller != nil || isLong
+    func isMeasuring(_ exchanges: ExchangeTable) -> Bool {
+        isOff ? exchanges.segments.count > 1 : controller != nil || isLong
     }
 
     /// Returns what the downloader needs to know for the next sample; nil if none is measured.
     ///
     /// - Parameter isDivisible: Whether parts of the file may be fetched at the same time.
-    func report(_ plan: SegmentPlan, isDivisible: Bool, at now: Duration) -> ConnectionReport? {
-        guard isMeasuring(plan), let origin = findings.origin else { return nil }
-        let presentNumber = isOff ? plan.segments.count : isDivisible ? number : 1
+    func report(_ exchanges: ExchangeTable, isDivisible: Bool, at now: Duration) -> ConnectionReport? {
+        guard isMeasuring(exchanges), let origin = findings.origin else { return nil }
+        let presentNumber = isOff ? exchanges.segments.count : isDivisible ? number : 1
         var report = ConnectionReport(
             origin: origin, number: presentNumber, acceptedCount: acceptedCount, isFixed: true)
         if case .automatic = mode {
@@ -169,9 +169,9 @@ extension ExtraExchanges {
     ///
     /// - Parameter mayRequest: Whether further requests can be sent to the present address.
     mutating func measure(
-        _ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
+        _ exchanges: ExchangeTable, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool, at now: Duration
     ) {
-        let sample = history.sample(plan, budget, remaining: remaining, mayRequest: mayRequest)
+        let sample = history.sample(exchanges, budget, remaining: remaining, mayRequest: mayRequest)
         guard !isOff else { return }
         guard controller != nil else {
             return controller = ConnectionController(
@@ -210,8 +210,8 @@ extension ExtraExchanges {
     }
 
     /// Judges the refusals since the last judgment if every request was answered.
-    mutating func judgeRefusals(_ plan: SegmentPlan, at now: Duration) {
-        guard plan.requests.isEmpty else { return }
+    mutating func judgeRefusals(_ exchanges: ExchangeTable, at now: Duration) {
+        guard !exchanges.hasRequests else { return }
         let refusals = permission.takeRefusals()
         guard let count = refusals.segmentCount else { return }
         findings.refused(retryAfter: refusals.retryAfter)
@@ -236,24 +236,24 @@ extension ExtraExchanges {
     /// Returns the terms of further requests; nil if there are none now.
     ///
     /// - Parameter missing: How many bytes of the file are missing.
-    func terms(_ plan: SegmentPlan, missing: Int64, at now: Duration) -> SegmentPlan.RequestTerms? {
+    func terms(_ exchanges: ExchangeTable, missing: Int64, at now: Duration) -> ExchangeTable.RequestTerms? {
         guard permission.mayRequest(at: now), let controller, controller.mayRequest(at: now) else { return nil }
         // The connection of a canceled exchange counts until its end.
-        let count = number - plan.exchangeCount
+        let count = number - exchanges.count
         guard count > 0 else { return nil }
         switch mode {
         case .fixed: return .init(count: count, minimumLength: limits.shortestSegment)
         case .automatic:
-            let groupCount = min(count, Self.groupSize - plan.requests.count)
-            guard groupCount > 0, missing >= Self.leastLength || plan.segments.count > 1 else { return nil }
+            let groupCount = min(count, Self.groupSize - exchanges.requestIDs.count)
+            guard groupCount > 0, missing >= Self.leastLength || exchanges.segments.count > 1 else { return nil }
             return .init(
                 count: groupCount, minimumLength: limits.shortestSegment,
-                minimumTime: max(.seconds(1), plan.setup * 8))
+                minimumTime: max(.seconds(1), exchanges.setup * 8))
         }
     }
 
     /// Returns for how long an extra exchange is waited for until its head arrives.
-    func patience(_ plan: SegmentPlan) -> Duration {
-        min(max(Self.headTime, plan.setup * 20, plan.longestHeadTime * 2), Self.longestPatience)
+    func patience(_ exchanges: ExchangeTable) -> Duration {
+        min(max(Self.headTime, exchanges.setup * 20, exchanges.longestHeadTime * 2), Self.longestPatience)
     }
 }

@@ -20,14 +20,14 @@ struct SampleHistory: Sendable {
     ///
     /// - Parameter mayRequest: Whether further requests can be sent to the present address.
     mutating func sample(
-        _ plan: SegmentPlan, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool
+        _ exchanges: ExchangeTable, _ budget: ConnectionBudget, remaining: Int64, mayRequest: Bool
     ) -> ConnectionController.Sample {
         (bound, isShared) = (budget.bound, budget.isShared)
         defer { (receivedCount, remainingCount) = (budget.receivedCount, remaining) }
         let count = max(0, remainingCount - remaining)
         return ConnectionController.Sample(
             byteCount: count, otherByteCount: max(0, budget.receivedCount - receivedCount - count),
-            segmentCount: plan.segments.count, remainingCount: remaining, setup: plan.setup, bound: budget.bound,
+            segmentCount: exchanges.segments.count, remainingCount: remaining, setup: exchanges.setup, bound: budget.bound,
             isThrottled: budget.isThrottled, mayTry: budget.mayTry, mayRequest: mayRequest)
     }
 }

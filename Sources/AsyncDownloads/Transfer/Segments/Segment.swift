@@ -1,7 +1,7 @@
 /// The interval of a file that one exchange fetches.
 ///
-/// A segment may contain received bytes, which are not written again. Its positions are ordered: `start`, the writes in
-/// progress, `claimed`, `limit`, `responseEnd`, and the length of the object.
+/// A segment may contain received bytes, which are not written again. Its positions are ordered: `start`, `claimed`,
+/// `limit`, `responseEnd`, and the length of the object. The bytes before `claimed` are received or being written.
 struct Segment: Sendable, Hashable {
     /// The exchange whose body brings the bytes.
     let exchange: ExchangeID
@@ -13,8 +13,6 @@ struct Segment: Sendable, Hashable {
     private(set) var limit: Int64?
     /// The offset of the next byte that arrives.
     private(set) var claimed: Int64
-    /// The writes in progress, in ascending order.
-    private(set) var writes: [Range<Int64>] = []
     /// Whether bytes beyond the limit have arrived, which are lost.
     private(set) var hasPassedLimit = false
     private var rate: ByteRate
@@ -35,9 +33,9 @@ struct Segment: Sendable, Hashable {
     /// Returns the rate in bytes per second; nil while the exchange is too young.
     func rate(at now: Duration) -> Double? { rate.value(at: now) }
 
-    /// Returns whether every byte of the segment is written.
-    func isExhausted(_ received: IntervalSet) -> Bool {
-        writes.isEmpty && received.firstMissing(from: claimed) >= openRange.upperBound
+    /// Returns whether every byte of the segment has arrived.
+    func isClaimed(_ received: IntervalSet) -> Bool {
+        received.firstMissing(from: claimed) >= openRange.upperBound
     }
 }
 
@@ -63,21 +61,10 @@ extension Segment {
         hasPassedLimit = true
     }
 
-    /// Counts bytes that have arrived, and records that `parts` of them are being written.
-    mutating func claim(to end: Int64, writing parts: [Range<Int64>], at now: Duration) {
+    /// Counts bytes that have arrived.
+    mutating func claim(to end: Int64, at now: Duration) {
         precondition(end >= claimed && end <= openRange.upperBound, "bytes claimed outside the segment")
         rate.add(end - claimed, at: now)
         claimed = end
-        writes += parts
-    }
-
-    /// Records that no write counts any more.
-    mutating func failWrites() {
-        writes = []
-    }
-
-    /// Records that a write has ended.
-    mutating func finishWrite(_ range: Range<Int64>) {
-        writes.removeAll { $0 == range }
     }
 }

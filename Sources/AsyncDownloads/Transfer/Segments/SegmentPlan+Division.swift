@@ -1,4 +1,9 @@
 extension SegmentPlan {
+    /// Returns the division by the present segments, to which requests are added; nil while the length is unknown.
+    func division(known: IntervalSet, at now: Duration) -> Division? {
+        length.map { Division(segments, length: $0, known: known, at: now) }
+    }
+
     /// The file as it will be divided when all requests are accepted.
     struct Division {
         /// The open range of an exchange, or the range of a request.
@@ -15,10 +20,10 @@ extension SegmentPlan {
         private let received: IntervalSet
         private let length: Int64
 
-        init(_ plan: SegmentPlan, length: Int64, _ received: IntervalSet, at now: Duration) {
+        fileprivate init(_ segments: [Segment], length: Int64, known: IntervalSet, at now: Duration) {
             self.length = length
-            self.received = plan.withWrites(received)
-            parts = plan.segments.map {
+            received = known
+            parts = segments.map {
                 Part(range: $0.openRange, requestEnd: $0.openRange.upperBound, rate: $0.rate(at: now))
             }
         }
@@ -69,7 +74,7 @@ extension SegmentPlan {
 
 extension SegmentPlan.Division {
     /// Returns up to `count` ranges that divide the parts which would take longest.
-    func cuts(_ count: Int, _ terms: SegmentPlan.RequestTerms, setup: Duration) -> [Range<Int64>] {
+    func cuts(_ count: Int, _ terms: ExchangeTable.RequestTerms, setup: Duration) -> [Range<Int64>] {
         let known = parts.compactMap(\.rate)
         // A new connection is expected to be as fast as the others.
         let usual = known.isEmpty ? nil : known.reduce(0, +) / Double(known.count)
@@ -111,7 +116,7 @@ extension SegmentPlan.Division {
         /// The time that the exchanges need together, in seconds.
         var time: Double { Double(missing) / max(totalRate, 1) }
 
-        func isDivisible(_ terms: SegmentPlan.RequestTerms) -> Bool {
+        func isDivisible(_ terms: ExchangeTable.RequestTerms) -> Bool {
             guard missing / Int64(exchangeCount + 1) >= terms.minimumLength else { return false }
             return terms.minimumTime.map { time >= $0 / .seconds(1) } ?? true
         }
@@ -119,7 +124,7 @@ extension SegmentPlan.Division {
         /// Returns where the further exchanges begin, in ascending order.
         ///
         /// - Parameter delay: How many seconds later than the first one they begin to receive.
-        func cuts(delay: Double, _ terms: SegmentPlan.RequestTerms) -> [Int64] {
+        func cuts(delay: Double, _ terms: ExchangeTable.RequestTerms) -> [Int64] {
             guard exchangeCount > 1 else { return [] }
             let others = Int64(exchangeCount - 1)
             // All end at the same time: first / rate = delay + rest / (rate of the others).

@@ -28,6 +28,10 @@ struct ExchangeProgress: Sendable {
     let compares: Bool
     /// Whether the request was sent while another exchange received; see ``ExtraExchanges``.
     let isExtra: Bool
+    /// The bytes that were requested, up to the end of the object; nil if they are only compared.
+    let range: Range<Int64>?
+    /// The time when the request was sent, or when the engine has got a network connection for it.
+    private(set) var sentAt: Duration
     private(set) var phase = Phase.connecting
     /// The offset of the next byte that arrives.
     private(set) var position: Int64
@@ -41,8 +45,10 @@ struct ExchangeProgress: Sendable {
     private(set) var isWaitingForConnectivity = false
     /// Whether more bytes arrived than were promised or allowed.
     private(set) var hasOverflowed = false
-    /// The number of writes in progress.
+    /// The number of writes and comparisons in progress.
     private var pendingWriteCount = 0
+    /// The bytes that are being written.
+    private(set) var writes: [Range<Int64>] = []
     /// Whether a write has failed, after which no other one counts.
     private(set) var hasFailed = false
     /// The time at which the exchange was canceled.
@@ -58,13 +64,21 @@ struct ExchangeProgress: Sendable {
     /// The callback time at the last check before ``lastActivity``.
     private var callbackTimeBefore = Duration.zero
 
-    init(request: RequestedRange, compares: Bool = false, isExtra: Bool = false, at now: Duration) {
+    /// - Parameter length: The length of the object; nil while it is unknown.
+    init(
+        request: RequestedRange, compares: Bool = false, isExtra: Bool = false, length: Int64? = nil, at now: Duration
+    ) {
         self.request = request
         self.compares = compares
         self.isExtra = isExtra
+        let end = request.range?.last.map { $0 + 1 } ?? length ?? .max
+        range = compares ? nil : request.start..<max(end, request.start)
         position = request.start
-        lastActivity = now
+        (sentAt, lastActivity) = (now, now)
     }
+
+    /// Whether the exchange is to receive bytes, and no head was accepted.
+    var isRequested: Bool { if case .connecting = phase { range != nil && !isCanceled } else { false } }
 
     /// Whether bytes are being written, so that the engine is held back.
     var isWriting: Bool { pendingWriteCount > 0 }
@@ -96,6 +110,11 @@ extension ExchangeProgress {
         self.end = end
         phase = preparation.map { .preparing($0) } ?? .receiving
         isWaitingForConnectivity = false
+    }
+
+    /// Records that the engine sends the request now, because it has got a network connection.
+    mutating func connected(at now: Duration) {
+        if case .connecting = phase { sentAt = now }
     }
 
     /// Records whether the engine waits for a network connection, during which the server isn't idle.
@@ -162,22 +181,36 @@ extension ExchangeProgress {
         return Part(skipped: Int(skipped), count: Int(wanted), offset: position)
     }
 
-    /// Records that parts are being written or compared.
-    mutating func beginWrites(_ count: Int) {
-        pendingWriteCount += count
+    /// Records that parts of the bytes that have arrived are being written.
+    ///
+    /// Without any, the report about an empty part follows, which may show that the exchange has brought too much.
+    mutating func beginWrites(_ parts: [Range<Int64>]) {
+        writes += parts
+        pendingWriteCount += max(1, parts.count)
     }
 
-    /// Records that a part was written or compared.
-    mutating func finishWrite(_ range: Range<Int64>? = nil, at now: Duration) {
-        if let range { written.insert(range) }
+    /// Records that a part is being compared.
+    mutating func beginComparison() {
+        pendingWriteCount += 1
+    }
+
+    /// Records that a part was written.
+    mutating func finishWrite(_ range: Range<Int64>, at now: Duration) {
+        written.insert(range)
+        writes.removeAll { $0 == range }
+        finishComparison(at: now)
+    }
+
+    /// Records that a part was compared.
+    mutating func finishComparison(at now: Duration) {
         pendingWriteCount -= 1
         lastActivity = now
     }
 
-    /// Records that a part could not be written.
+    /// Records that a part could not be written, after which no other one counts.
     mutating func failWrite() {
         pendingWriteCount -= 1
-        hasFailed = true
+        (hasFailed, writes) = (true, [])
     }
 
     /// Returns whether the body has ended without everything that its head promised.

@@ -2,22 +2,22 @@
 extension TransferStateMachine {
     /// Starts extra exchanges, as many as are worth it now.
     mutating func startExtras(at now: Duration) -> [TransferAction] {
-        extras.judgeRefusals(plan, at: now)
-        guard extras.number > plan.exchangeCount, isDivisible, isFlowing(at: now), !address.hasExpired(at: now),
+        extras.judgeRefusals(exchanges, at: now)
+        guard extras.number > exchanges.count, isDivisible, isFlowing(at: now), !address.hasExpired(at: now),
             let representation = bytes.representation,
             let length = representation.length,
-            var terms = extras.terms(plan, missing: length - bytes.count, at: now)
+            var terms = extras.terms(exchanges, missing: length - bytes.count, at: now)
         else { return [] }
         terms.window = extras.window(strategy.window)
         if extraAddress.isRenewing {
-            guard plan.requests.isEmpty else { return [] }
+            guard !exchanges.hasRequests else { return [] }
             terms.count = 1
         }
         let validator = extras.dropsCondition ? nil : representation.validator
         var actions: [TransferAction] = []
-        for range in plan.requestRanges(terms, received: bytes.intervals, at: now) {
+        for range in exchanges.requestRanges(terms, received: bytes.intervals, at: now) {
             let request = RequestedRange.segment(range, validator: validator)
-            actions += send(ExchangeProgress(request: request, isExtra: true, at: now), at: now)
+            actions += send(ExchangeProgress(request: request, isExtra: true, length: length, at: now))
         }
         return actions
     }
@@ -37,13 +37,10 @@ extension TransferStateMachine {
             && !bytes.isComplete && exchanges.all.contains { $0.exchange.isReceiving && !$0.exchange.isCanceled }
     }
 
-    /// Records the range of a request in the plan, and sends it.
-    mutating func send(_ exchange: ExchangeProgress, at now: Duration) -> [TransferAction] {
-        let id = exchanges.add(exchange)
-        if !exchange.compares {
-            let end = exchange.request.range?.last.map { $0 + 1 } ?? bytes.representation?.length ?? .max
-            plan.request(exchange.request.start..<max(end, exchange.request.start), by: id, at: now)
-        }
+    /// Sends the request of an exchange.
+    mutating func send(_ exchange: ExchangeProgress) -> [TransferAction] {
+        let id = exchangeNumbers.next()
+        exchanges.insert(exchange, id: id)
         let redirects = exchange.isExtra ? extraAddress.redirects(address.redirects) : address.redirects
         let fields = redirects.headers(address.headers, adding: exchange.request.fields)
         return [.startExchange(id, ExchangeRequest(url: redirects.current, headers: fields))]
@@ -51,8 +48,7 @@ extension TransferStateMachine {
 
     /// Cancels one exchange, whose bytes the one before it receives if it can.
     mutating func cancelExchange(_ id: ExchangeID, at now: Duration) -> [TransferAction] {
-        plan.cancel(id)
-        exchanges.update(id) { $0.cancel(at: now) }
+        exchanges.cancel(id, at: now)
         return [.cancelExchange(id)]
     }
 
@@ -66,10 +62,10 @@ extension TransferStateMachine {
         guard case .exchanging = state else { return [] }
         var actions = bytes.isComplete ? cancelUnanswered(at: now) : []
         let longestSurplus = bytes.isComplete ? 0 : settings.segmentLimits.longestSurplus
-        for (id, surplus) in plan.exhausted(bytes.intervals) where (surplus ?? 0) > longestSurplus {
+        for (id, surplus) in exchanges.exhausted(bytes.intervals) where (surplus ?? 0) > longestSurplus {
             actions += cancelExchange(id, at: now)
         }
-        let newest = plan.segments.map(\.exchange).sorted { $0.rawValue > $1.rawValue }
+        let newest = exchanges.segments.map(\.exchange).sorted { $0.rawValue > $1.rawValue }
         for id in newest.prefix(max(0, newest.count - extras.permittedCount)) {
             actions += cancelExchange(id, at: now)
         }
@@ -118,9 +114,9 @@ extension TransferStateMachine {
     private mutating func acceptExtra(_ id: ExchangeID, end: Int64, at now: Duration) -> [TransferAction] {
         guard let exchange = exchanges[id] else { preconditionFailure("an unknown extra exchange was accepted") }
         // If nothing arrived for a while, the network may have been interrupted.
-        let isMeasured = plan.requests[id].map { now - $0.sentAt <= flowTime(at: now) ?? .zero } ?? false
-        let acceptance = plan.accept(
-            id, from: exchange.request.start, responseEnd: end, length: bytes.representation?.length,
+        let isMeasured = now - exchange.sentAt <= flowTime(at: now) ?? .zero
+        let acceptance = exchanges.assign(
+            from: exchange.request.start, responseEnd: end, length: bytes.representation?.length, to: id,
             received: bytes.intervals, isMeasured: isMeasured, at: now)
         switch acceptance {
         case .late:
@@ -129,8 +125,8 @@ extension TransferStateMachine {
             exchanges.update(id) { $0.accept(skipping: 0, end: end) }
             extraAddress.accepted()
             if bytes.representation?.validator == nil { bytes.combinedUnverified() }
-            extras.accepted(segmentCount: plan.segments.count)
-            extras.judgeRefusals(plan, at: now)
+            extras.accepted(segmentCount: exchanges.segments.count)
+            extras.judgeRefusals(exchanges, at: now)
             return cancelUseless(at: now)
         }
     }
@@ -139,15 +135,14 @@ extension TransferStateMachine {
     /// for their response.
     private mutating func refuseExtra(_ id: ExchangeID, retryAfter: Duration?, at now: Duration) -> [TransferAction] {
         let actions = cancelExchange(id, at: now)
-        extras.refused(segmentCount: plan.segments.count, retryAfter: retryAfter, at: now)
-        extras.judgeRefusals(plan, at: now)
+        extras.refused(segmentCount: exchanges.segments.count, retryAfter: retryAfter, at: now)
+        extras.judgeRefusals(exchanges, at: now)
         return actions
     }
 
     /// Cancels the extra exchanges without a head.
     private mutating func cancelUnanswered(at now: Duration) -> [TransferAction] {
-        guard !plan.requests.isEmpty else { return [] }
-        return plan.requests.keys.sorted { $0.rawValue < $1.rawValue }.flatMap { cancelExchange($0, at: now) }
+        exchanges.requestIDs.flatMap { cancelExchange($0, at: now) }
     }
 }
 
@@ -181,14 +176,13 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         // An exchange that breaks soon is like one that is refused: another one would break as well.
         let hasBroughtLittle = exchange.position - exchange.request.start < ExtraExchanges.shortResponse
-        let hasBroughtAll = plan[id]?.isExhausted(bytes.intervals) ?? false
+        let hasBroughtAll = exchanges.isExhausted(id, bytes.intervals)
         let isRefused = exchange.isExtra && !exchange.isCanceled && hasBroughtLittle && !hasBroughtAll
-        let counts = exchange.isReceiving || countsRefusal(id, at: now)
-        _ = exchanges.remove(id)
-        plan.ended(id)
-        if isRefused, counts { extras.refused(segmentCount: plan.segments.count, retryAfter: nil, at: now) }
+        let counts = exchange.isReceiving || countsRefusal(exchange, at: now)
+        exchanges.remove(id)
+        if isRefused, counts { extras.refused(segmentCount: exchanges.segments.count, retryAfter: nil, at: now) }
         if exchanges.isEmpty {
-            extras.judgeRefusals(plan, at: now)
+            extras.judgeRefusals(exchanges, at: now)
             return proceed(.advance, at: now)
         }
         return cancelUseless(at: now) + startExtras(at: now)
@@ -196,8 +190,8 @@ extension TransferStateMachine {
 
     /// Whether the missing response to an extra request is a refusal, and not the loss of the network: other exchanges
     /// have received meanwhile.
-    private func countsRefusal(_ id: ExchangeID, at now: Duration) -> Bool {
-        isFlowing(at: now) || plan.requests[id].map { extras.flow.hasArrived(since: $0.sentAt) } ?? false
+    private func countsRefusal(_ exchange: ExchangeProgress, at now: Duration) -> Bool {
+        isFlowing(at: now) || extras.flow.hasArrived(since: exchange.sentAt)
     }
 }
 
@@ -207,7 +201,7 @@ extension TransferStateMachine {
     /// Returns what the downloader needs to know for the next check; nil if the number of exchanges isn't measured.
     func connectionReport(at now: Duration) -> ConnectionReport? {
         guard case .exchanging = state else { return nil }
-        return extras.report(plan, isDivisible: isDivisible, at: now)
+        return extras.report(exchanges, isDivisible: isDivisible, at: now)
     }
 
     /// Measures the rate, and cancels the exchanges that have stalled.
@@ -215,15 +209,15 @@ extension TransferStateMachine {
     /// - Parameter connections: What the downloader knows; nil if no ``connectionReport(at:)`` was made.
     mutating func checkExtras(_ connections: ConnectionBudget?, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
-        if extras.isMeasuring(plan), let connections, let length = bytes.representation?.length {
+        if extras.isMeasuring(exchanges), let connections, let length = bytes.representation?.length {
             extras.measure(
-                plan, connections, remaining: length - bytes.count, mayRequest: !address.hasExpired(at: now), at: now)
+                exchanges, connections, remaining: length - bytes.count, mayRequest: !address.hasExpired(at: now), at: now)
             actions += cancelUseless(at: now)
         }
         for (id, exchange) in exchanges.all where !exchange.isCanceled && !exchange.isWriting {
             if exchange.isExtra, !exchange.isReceiving {
                 if hasWaitedLong(exchange, id, at: now) {
-                    let counts = countsRefusal(id, at: now)
+                    let counts = countsRefusal(exchange, at: now)
                     actions += counts ? refuseExtra(id, retryAfter: nil, at: now) : cancelExchange(id, at: now)
                 }
             } else if exchange.isReceiving, hasStalled(exchange, id, at: now) {
@@ -258,7 +252,7 @@ extension TransferStateMachine {
     /// While others don't receive either, the time isn't the server's.
     private func hasWaitedLong(_ exchange: ExchangeProgress, _ id: ExchangeID, at now: Duration) -> Bool {
         let time = now - exchange.lastActivity
-        let patience = extras.patience(plan)
+        let patience = extras.patience(exchanges)
         if othersReceive(besides: id) { return min(time, flowTime(at: now) ?? .zero) >= patience }
         return time >= min(patience, demands.idleTimeout ?? patience)
     }

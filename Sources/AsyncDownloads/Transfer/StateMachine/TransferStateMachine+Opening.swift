@@ -40,8 +40,7 @@ extension TransferStateMachine {
         guard case .exchanging = state, let exchange = exchanges[id], !exchange.isCanceled else {
             return exchangeEnded(.cancelled, exchange: id, at: now)
         }
-        _ = exchanges.remove(id)
-        plan.ended(id)
+        exchanges.remove(id)
         if exchange.isExtra {
             extras.held(at: now)
             return exchanges.isEmpty ? proceed(.advance, at: now) : []

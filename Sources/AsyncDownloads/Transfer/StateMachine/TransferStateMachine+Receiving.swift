@@ -59,17 +59,17 @@ extension TransferStateMachine {
         let limit = demands.byteLimit
         guard let part = exchanges.update(id, { $0.receive(count, limit: limit, at: now) }) else { return .ignore }
         let compares = exchanges[id]?.compares ?? false
-        let parts = compares ? [part] : missing(part, exchange: id, at: now)
-        _ = exchanges.update(id) { $0.beginWrites(parts.count) }
-        return compares ? .compare(part) : .write(parts)
+        guard compares else { return .write(missing(part, exchange: id, at: now)) }
+        _ = exchanges.update(id) { $0.beginComparison() }
+        return .compare(part)
     }
 
-    /// Returns what the plan lets the exchange write of a part.
+    /// Returns what the exchange writes of a part.
     private mutating func missing(
         _ part: ExchangeProgress.Part, exchange id: ExchangeID, at now: Duration
     ) -> [ExchangeProgress.Part] {
         let range = part.offset..<part.offset + Int64(part.count)
-        let missing = plan.bytesArrived(range, by: id, received: bytes.intervals, at: now)
+        let missing = exchanges.claim(range, by: id, received: bytes.intervals, at: now)
         // The report of an empty part may show that the exchange has brought too much.
         guard !missing.isEmpty else { return [.init(skipped: part.skipped, count: 0, offset: part.offset)] }
         return missing.map {
@@ -82,7 +82,6 @@ extension TransferStateMachine {
         _ count: Int, at offset: Int64, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         exchanges.update(id) { $0.finishWrite(offset..<offset + Int64(count), at: now) }
-        plan.wrote(offset..<offset + Int64(count), by: id)
         guard let exchange = exchanges[id] else { return [] }
         bytes.wrote(offset..<offset + Int64(count), counts: !exchange.hasFailed)
         // The first bytes of all may be written after the change of credentials that has canceled their exchange.
@@ -97,8 +96,7 @@ extension TransferStateMachine {
             let limit = demands.byteLimit ?? bytes.count
             actions += drain(.fail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed")), at: now)
         } else {
-            let isExhausted = plan[id]?.isExhausted(bytes.intervals) ?? false
-            if isExhausted || bytes.isComplete { actions += cancelUseless(at: now) }
+            if exchanges.isExhausted(id, bytes.intervals) || bytes.isComplete { actions += cancelUseless(at: now) }
             actions += startExtras(at: now)
         }
         return actions
@@ -125,7 +123,6 @@ extension TransferStateMachine {
         _ error: DownloadError, relocates: Bool = false, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         exchanges.update(id) { $0.failWrite() }
-        plan.failWrites(of: id)
         guard case .exchanging = state, exchanges[id]?.isReceiving == true else { return [] }
         return drain(relocates ? .relocate : .ofStorage(error), at: now)
     }
@@ -148,8 +145,7 @@ extension TransferStateMachine {
         }
         switch state {
         case .draining(let followUp):
-            _ = exchanges.remove(id)
-            plan.ended(id)
+            exchanges.remove(id)
             return exchanges.isEmpty ? proceed(followUp, at: now) : []
         case .exchanging:
             return ended(exchange, id, end, at: now)
@@ -169,12 +165,11 @@ extension TransferStateMachine {
         case .endedEarly:
             preconditionFailure("exchange \(id) ended twice")
         case .connecting:
-            _ = exchanges.remove(id)
+            exchanges.remove(id)
             return failed(failure(of: end) ?? DownloadError(.connectionLost, "no response"), at: now)
         case .receiving:
-            _ = exchanges.remove(id)
+            exchanges.remove(id)
             if let error = failure(of: end) ?? shortfall(exchange) { return failed(error, at: now) }
-            plan.ended(id)
             var actions = exchange.compares ? comparisonEnded(exchange) : []
             if exchange.isExtra, let last = exchange.request.range?.last, exchange.position <= last {
                 extras.receivedShortResponse(of: exchange.position - exchange.request.start)
@@ -238,7 +233,7 @@ extension TransferStateMachine {
         if case .retry = followUp { strategy.interrupted() }
         if running.contains(where: \.exchange.isReceiving) { strategy.interrupted() }
         state = .draining(followUp)
-        plan.cancelAll()
+        exchanges.removeSegments()
         exchanges.removeEnded()
         if exchanges.isEmpty { return gates + proceed(followUp, at: now) }
         return (canceling ? cancelExchanges(at: now) : []) + gates

@@ -39,14 +39,14 @@ extension TransferStateMachine {
         _ range: RequestedRange, compares: Bool = false, at now: Duration
     ) -> [TransferAction] {
         precondition(exchanges.isEmpty, "a second exchange that isn't an extra one")
-        plan.reset()
         extraAddress = ExtraAddress()
         state = .exchanging
         extras.requestSent(at: now)
         budget.requestSent()
         // The timer is set first: a check that is due while the engine returns the exchange must not be missed.
         var actions = keepTicking(at: now)
-        actions += send(ExchangeProgress(request: range, compares: compares, at: now), at: now)
+        let length = bytes.representation?.length
+        actions += send(ExchangeProgress(request: range, compares: compares, length: length, at: now))
         return actions
     }
 
@@ -60,7 +60,7 @@ extension TransferStateMachine {
         else { return (.proceed, []) }
         exchanges.update(id) { $0.keepAlive(at: now) }
         // The head may arrive before the report that the network is back.
-        if exchange.isWaitingForConnectivity { plan.connected(id, at: now) }
+        if exchange.isWaitingForConnectivity { exchanges.update(id) { $0.connected(at: now) } }
         if exchange.isExtra {
             return (.proceed, handleExtra(decideExtra(head, exchange, date: date), id, at: now))
         }
@@ -207,8 +207,8 @@ extension TransferStateMachine {
     /// Assigns the missing bytes to an exchange that was started while no other one was alive.
     private mutating func acceptFirst(_ id: ExchangeID, end: Int64?, at now: Duration) {
         guard let exchange = exchanges[id] else { preconditionFailure("an unknown exchange was accepted") }
-        let acceptance = plan.accept(
-            id, from: exchange.position, responseEnd: end, length: bytes.representation?.length,
+        let acceptance = exchanges.assign(
+            from: exchange.position, responseEnd: end, length: bytes.representation?.length, to: id,
             received: bytes.intervals, at: now)
         precondition(acceptance != .late, "exchange \(id) begins at \(exchange.position), which is received")
         extras.bodyStarted(

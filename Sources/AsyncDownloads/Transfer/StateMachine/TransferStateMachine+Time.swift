@@ -104,6 +104,6 @@ extension TransferStateMachine {
         guard !isTicking else { return [] }
         isTicking = true
         let interval = demands.tickInterval
-        return [.scheduleTick(extras.tickInterval(plan, at: now).map { min(interval, $0) } ?? interval)]
+        return [.scheduleTick(extras.tickInterval(exchanges, at: now).map { min(interval, $0) } ?? interval)]
     }
 }

@@ -150,7 +150,7 @@ extension TransferStateMachine {
 
     /// Handles the result of comparing a part.
     mutating func compared(_ isEqual: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
-        exchanges.update(id) { $0.finishWrite(at: now) }
+        exchanges.update(id) { $0.finishComparison(at: now) }
         // The race of a comparison with a stop, or with an earlier part that was different.
         guard case .exchanging = state, let exchange = exchanges[id], exchange.isReceiving else { return [] }
         guard isEqual else { return comparisonFailed(.credentialsChanged, at: now) }

@@ -169,7 +169,7 @@ extension TransferStateMachine {
     /// An extra exchange that waits counts as idle, because the others may have a connection.
     mutating func connectivityChanged(isWaiting: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
         guard case .exchanging = state else { return [] }
-        if !isWaiting { plan.connected(id, at: now) }
+        if !isWaiting { exchanges.update(id) { $0.connected(at: now) } }
         guard exchanges[id]?.isExtra == false, exchanges.update(id, { $0.setWaiting(isWaiting, at: now) }) == true
         else { return [] }
         return isWaiting ? [.emit(.waiting(reason: .connectivity))] : []

@@ -108,8 +108,8 @@ struct TransferStateMachine: Sendable {
 
     var bytes: ReceivedBytes
     var address: SourceAddress
-    var exchanges = ExchangeSet()
-    var plan = SegmentPlan()
+    var exchanges = ExchangeTable()
+    var exchangeNumbers = SerialNumbers<ExchangeID>()
     var extras: ExtraExchanges
     /// Where the extra exchanges are requested.
     var extraAddress = ExtraAddress()

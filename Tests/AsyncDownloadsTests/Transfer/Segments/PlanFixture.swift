@@ -1,10 +1,10 @@
 @testable import AsyncDownloads
 
-/// A plan together with what is received, for tests that name exchanges by number.
+/// A table of exchanges together with what is received, for tests that name exchanges by number.
 struct PlanFixture {
     static let mebibyte: Int64 = 1 << 20
 
-    var plan = SegmentPlan()
+    var table = ExchangeTable()
     var received = IntervalSet()
     var now = Duration.zero
     let length: Int64
@@ -14,37 +14,36 @@ struct PlanFixture {
         self.length = length
         self.received = received
         let start = received.prefixEnd
-        plan.request(start..<length, by: 1, at: now)
+        table.request(start..<length, by: 1, at: now)
         _ = accept(1, start)
     }
 
     /// The exchanges, with the ranges that they still fetch.
     var open: [ExchangeID: Range<Int64>] {
-        Dictionary(uniqueKeysWithValues: plan.segments.map { ($0.exchange, $0.openRange) })
+        Dictionary(uniqueKeysWithValues: table.segments.map { ($0.exchange, $0.openRange) })
     }
 
     /// Sends requests with the numbers from `first` on, and returns their ranges.
     mutating func request(
-        _ count: Int, from first: Int, _ terms: SegmentPlan.RequestTerms = .init(count: 0)
+        _ count: Int, from first: Int, _ terms: ExchangeTable.RequestTerms = .init(count: 0)
     ) -> [Range<Int64>] {
         var terms = terms
         terms.count = count
-        let ranges = plan.requestRanges(terms, received: received, at: now)
+        let ranges = table.requestRanges(terms, received: received, at: now)
         for (index, range) in ranges.enumerated() {
-            plan.request(range, by: ExchangeID(rawValue: first + index), at: now)
+            table.request(range, by: ExchangeID(rawValue: first + index), at: now)
         }
         return ranges
     }
 
     mutating func accept(_ exchange: ExchangeID, _ start: Int64, to end: Int64? = nil) -> SegmentPlan.Acceptance {
-        let end = end ?? plan.requests[exchange]?.range.upperBound ?? length
-        return plan.accept(
-            exchange, from: start, responseEnd: end, length: length, received: received, at: now)
+        let end = end ?? table[exchange]?.range?.upperBound ?? length
+        return table.accept(exchange, from: start, responseEnd: end, length: length, received: received, at: now)
     }
 
     /// Accepts the response to the exchange's request.
     mutating func accept(_ exchange: ExchangeID) -> SegmentPlan.Acceptance {
-        accept(exchange, plan.requests[exchange]?.range.lowerBound ?? 0)
+        accept(exchange, table[exchange]?.range?.lowerBound ?? 0)
     }
 
     /// Lets `count` bytes of an exchange arrive, and writes them.
@@ -57,13 +56,13 @@ struct PlanFixture {
 
     /// Lets `count` bytes of an exchange arrive, and returns those that are to be written.
     mutating func arrive(_ count: Int64, _ exchange: ExchangeID) -> [Range<Int64>] {
-        guard let start = plan[exchange]?.claimed else { return [] }
-        return plan.bytesArrived(start..<start + count, by: exchange, received: received, at: now)
+        guard let start = table.segment(of: exchange)?.claimed else { return [] }
+        return table.claim(start..<start + count, by: exchange, received: received, at: now)
     }
 
     mutating func write(_ range: Range<Int64>, _ exchange: ExchangeID) {
         received.insert(range)
-        plan.wrote(range, by: exchange)
+        table.wrote(range, by: exchange, at: now)
     }
 
     /// Receives at these rates, in MiB per second.
@@ -79,13 +78,40 @@ struct PlanFixture {
     }
 }
 
-extension SegmentPlan {
-    /// Whether no exchange is requested, has a segment, or is closing.
-    var isEmpty: Bool { segments.isEmpty && requests.isEmpty && closing.isEmpty }
+extension ExchangeTable {
+    /// Adds an exchange that requests these bytes.
+    mutating func request(_ range: Range<Int64>, by id: ExchangeID, at now: Duration) {
+        insert(ExchangeProgress(request: .segment(range, validator: nil), length: range.upperBound, at: now), id: id)
+    }
+
+    /// Accepts the head of an exchange, which is canceled if it comes too late.
+    mutating func accept(
+        _ id: ExchangeID, from start: Int64, responseEnd: Int64?, length: Int64?, received: IntervalSet,
+        at now: Duration
+    ) -> SegmentPlan.Acceptance {
+        let acceptance = assign(
+            from: start, responseEnd: responseEnd, length: length, to: id, received: received, at: now)
+        switch acceptance {
+        case .segment: update(id) { $0.accept(skipping: 0, end: responseEnd) }
+        case .late: cancel(id, at: now)
+        }
+        return acceptance
+    }
+
+    /// Records that a part was written.
+    mutating func wrote(_ range: Range<Int64>, by id: ExchangeID, at now: Duration) {
+        update(id) { $0.finishWrite(range, at: now) }
+    }
+
+    /// The canceled exchanges, with their writes in progress.
+    var closing: [ExchangeID: [Range<Int64>]] {
+        let canceled = all.filter { !$0.exchange.isRequested && segment(of: $0.id) == nil }
+        return Dictionary(uniqueKeysWithValues: canceled.map { ($0.id, $0.exchange.writes) })
+    }
 
     /// Returns the missing ranges that no exchange is going to bring, in ascending order; requests don't count.
     func unassigned(_ received: IntervalSet) -> [Range<Int64>] {
-        guard let length else { return [] }
+        guard let length = plan.length else { return [] }
         var covered = withWrites(received)
         for segment in segments { covered.insert(segment.openRange.clamped(to: 0..<length)) }
         return covered.gaps(in: 0..<length)
@@ -98,13 +124,13 @@ extension SegmentPlan {
             found.append("\(segment) overlaps \(next)")
         }
         for segment in segments {
-            let position = segment.writes.first?.lowerBound ?? segment.claimed
+            let position = self[segment.exchange]?.writes.first?.lowerBound ?? segment.claimed
             let points = [segment.start, position, segment.claimed, segment.openRange.upperBound]
             if points != points.sorted() { found.append("\(segment) is out of order") }
             if let limit = segment.limit, limit > segment.responseEnd ?? .max { found.append("\(segment) is too long") }
-            if let length, segment.responseEnd ?? 0 > length { found.append("\(segment) exceeds the length") }
+            if let length = plan.length, segment.responseEnd ?? 0 > length { found.append("\(segment) exceeds the length") }
         }
-        guard let length else { return found }
+        guard let length = plan.length else { return found }
         // Every missing byte is open in one segment, being written, or unassigned.
         var assigned = withWrites(IntervalSet())
         for segment in segments { assigned.insert(segment.openRange) }

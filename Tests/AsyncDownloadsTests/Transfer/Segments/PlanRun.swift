@@ -1,13 +1,13 @@
 @testable import AsyncDownloads
 
-/// A run of one plan with random exchanges, whose order and faults are drawn from a seed.
+/// A run of one table with random exchanges, whose order and faults are drawn from a seed.
 struct PlanRun {
     private enum Move: CaseIterable { case request, head, refusal, bytes, write, death, cancel, exhaustion, restart }
 
     /// The moves, of which those that end the run are drawn most often.
     private static let moves = Move.allCases + Array(repeating: .bytes, count: 3) + Array(repeating: .write, count: 3)
 
-    private(set) var plan = SegmentPlan()
+    private(set) var table = ExchangeTable()
     private(set) var received = IntervalSet()
     private(set) var violations: [String] = []
     private(set) var history: [String] = []
@@ -51,14 +51,14 @@ struct PlanRun {
     mutating func run() {
         for _ in 0..<3000 where violations.isEmpty {
             if received.isComplete(below: length), writes.isEmpty { return }
-            if plan.segments.isEmpty, plan.requests.isEmpty {
+            if table.segments.isEmpty, !table.hasRequests {
                 startSole()
             } else {
                 make(Self.moves.randomElement(using: &generator))
             }
             now += .milliseconds(Int.random(in: 0...200, using: &generator))
-            violations += plan.violations(received)
-            check(hasFaults || plan.segments.isEmpty || plan.unassigned(received).isEmpty, "bytes without an exchange")
+            violations += table.violations(received)
+            check(hasFaults || table.segments.isEmpty || table.unassigned(received).isEmpty, "bytes without an exchange")
         }
         if violations.isEmpty { violations.append("no end") }
     }
@@ -71,10 +71,10 @@ struct PlanRun {
         case .bytes, nil: receive()
         case .write: finishWrite()
         case .death:
-            if hasFaults, chance(4), let one = plan.segments.randomElement(using: &generator) { end(one.exchange) }
+            if hasFaults, chance(4), let one = table.segments.randomElement(using: &generator) { end(one.exchange) }
         case .cancel:
-            if hasFaults, chance(4), let one = plan.segments.randomElement(using: &generator) { cancel(one.exchange) }
-        case .exhaustion: for (exchange, _) in plan.exhausted(received) { cancel(exchange) }
+            if hasFaults, chance(4), let one = table.segments.randomElement(using: &generator) { cancel(one.exchange) }
+        case .exhaustion: for (exchange, _) in table.exhausted(received) { cancel(exchange) }
         case .restart: if hasFaults, chance(20) { stopAll() }
         }
     }
@@ -92,17 +92,17 @@ struct PlanRun {
         let start = received.firstMissing(from: 0)
         guard start < length else { return }
         let exchange = nextExchange()
-        plan.request(start..<min(length, start + (window ?? length)), by: exchange, at: now)
+        table.request(start..<min(length, start + (window ?? length)), by: exchange, at: now)
         note("sole \(exchange) from \(start)")
         accept(exchange, fraction: 1)
     }
 
     private mutating func request() {
-        let terms = SegmentPlan.RequestTerms(
+        let terms = ExchangeTable.RequestTerms(
             count: Int.random(in: 1...5, using: &generator), minimumLength: length > 1 << 20 ? 1 << 20 : 20,
             minimumTime: chance(3) ? .milliseconds(1) : nil, window: window)
-        guard plan.segments.count + plan.requests.count < 16 else { return }
-        let ranges = plan.requestRanges(terms, received: received, at: now)
+        guard table.segments.count + table.requestIDs.count < 16 else { return }
+        let ranges = table.requestRanges(terms, received: received, at: now)
         check(ranges.count <= terms.count, "more requests than wanted")
         check(Set(ranges.map(\.lowerBound)).count == ranges.count, "two requests with one start")
         for range in ranges {
@@ -112,25 +112,23 @@ struct PlanRun {
             check(
                 range.upperBound <= length && range.count <= window ?? .max, "requested beyond the length or the window"
             )
-            plan.request(range, by: exchange, at: now)
+            table.request(range, by: exchange, at: now)
         }
     }
 
     private mutating func acceptHead() {
-        guard
-            let exchange = plan.requests.keys.sorted(by: { $0.rawValue < $1.rawValue }).randomElement(using: &generator)
-        else { return }
+        guard let exchange = table.requestIDs.randomElement(using: &generator) else { return }
         accept(exchange, fraction: hasFaults && chance(5) ? Double(generator.nextFraction()) : 1)
     }
 
     private mutating func accept(_ exchange: ExchangeID, fraction: Double) {
-        guard let range = plan.requests[exchange]?.range else { return }
-        let before = plan.segments
+        guard let range = table[exchange]?.range else { return }
+        let before = table.segments
         let end = max(range.lowerBound + 1, range.lowerBound + Int64(Double(range.count) * fraction))
-        let acceptance = plan.accept(
+        let acceptance = table.accept(
             exchange, from: range.lowerBound, responseEnd: end, length: length, received: received, at: now)
         note("accept \(exchange) to \(end): \(acceptance)")
-        let changed = before.filter { plan[$0.exchange] != $0 }.map(\.exchange)
+        let changed = before.filter { table.segment(of: $0.exchange) != $0 }.map(\.exchange)
         switch acceptance {
         case .segment(let shortened): check(changed == (shortened.map { [$0] } ?? []), "\(changed) changed")
         case .late: check(changed.isEmpty, "a late head has changed \(changed)")
@@ -138,19 +136,17 @@ struct PlanRun {
     }
 
     private mutating func refuse() {
-        guard
-            let exchange = plan.requests.keys.sorted(by: { $0.rawValue < $1.rawValue }).randomElement(using: &generator)
-        else { return }
-        let before = (plan.segments, plan.unassigned(received))
+        guard let exchange = table.requestIDs.randomElement(using: &generator) else { return }
+        let before = (table.segments, table.unassigned(received))
         note("refuse \(exchange)")
-        plan.ended(exchange)
-        check(before == (plan.segments, plan.unassigned(received)), "a refusal has changed the segments")
+        table.remove(exchange)
+        check(before == (table.segments, table.unassigned(received)), "a refusal has changed the segments")
     }
 
     // MARK: Bytes
 
     private mutating func receive() {
-        guard let segment = plan.segments.randomElement(using: &generator) else { return }
+        guard let segment = table.segments.randomElement(using: &generator) else { return }
         let most = max(1, min(length / 2, 2 << 20))
         let position = positions[segment.exchange] ?? segment.start
         // A response has no bytes beyond its end.
@@ -158,7 +154,7 @@ struct PlanRun {
         guard left > 0 else { return end(segment.exchange) }
         let range = position..<position + min(Int64.random(in: 1...most, using: &generator), left)
         positions[segment.exchange] = range.upperBound
-        let parts = plan.bytesArrived(range, by: segment.exchange, received: received, at: now)
+        let parts = table.claim(range, by: segment.exchange, received: received, at: now)
         note("\(segment.exchange) receives \(range): \(parts)")
         for part in parts {
             check(received.gaps(in: part) == [part], "\(part) is written twice")
@@ -180,7 +176,7 @@ struct PlanRun {
             guard let index = writes.firstIndex(where: { $0.exchange == exchange }) else { return }
             let range = writes.remove(at: index).range
             received.insert(range)
-            plan.wrote(range, by: exchange)
+            table.wrote(range, by: exchange, at: now)
             note("\(exchange) wrote \(range)")
         }
     }
@@ -190,25 +186,26 @@ struct PlanRun {
     private mutating func end(_ exchange: ExchangeID) {
         note("end \(exchange)")
         finishWrites(of: exchange)
-        plan.ended(exchange)
+        table.remove(exchange)
     }
 
     /// Cancels an exchange, whose end comes after its writes.
     private mutating func cancel(_ exchange: ExchangeID) {
         note("cancel \(exchange)")
-        plan.cancel(exchange)
+        table.cancel(exchange, at: now)
         if chance(2) { end(exchange) }
     }
 
     private mutating func stopAll() {
         note("cancel all")
-        plan.cancelAll()
-        check(plan.segments.isEmpty && plan.requests.isEmpty, "exchanges are left")
+        table.removeSegments()
+        table.updateAll { [now] in $1.cancel(at: now) }
+        check(table.segments.isEmpty && !table.hasRequests, "exchanges are left")
     }
 
     private mutating func endClosing() {
-        for exchange in plan.closing.keys.sorted(by: { $0.rawValue < $1.rawValue }) { end(exchange) }
-        check(plan.isEmpty && writes.isEmpty, "exchanges are left")
+        for exchange in table.closing.keys.sorted(by: { $0.rawValue < $1.rawValue }) { end(exchange) }
+        check(table.isEmpty && writes.isEmpty, "exchanges are left")
     }
 
     private mutating func note(_ text: @autoclosure () -> String) {

@@ -26,12 +26,12 @@ struct SegmentPlanModelTests {
         _ = first.accept(ExchangeID(rawValue: 2))
         requests += first.request(Int.random(in: 1...6, using: &generator), from: requests + 2).count
         var second = first
-        let answered = first.plan.requests.keys.sorted { $0.rawValue < $1.rawValue }.filter { _ in
+        let answered = first.table.requestIDs.filter { _ in
             Bool.random(using: &generator)
         }
         for exchange in answered { _ = first.accept(exchange) }
         for exchange in answered.shuffled(using: &generator) { _ = second.accept(exchange) }
-        #expect(first.plan.segments == second.plan.segments)
-        #expect(first.plan.unassigned(first.received) == [])
+        #expect(first.table.segments == second.table.segments)
+        #expect(first.table.unassigned(first.received) == [])
     }
 }

@@ -14,7 +14,7 @@ struct SegmentPlanReceivedTests {
         #expect(fixture.open == [1: 10..<50])
         #expect(fixture.receive(100, 1) == [10..<20, 30..<50])
         #expect(fixture.received == IntervalSet(0..<50))
-        #expect(fixture.plan.exhausted(fixture.received).map(\.exchange) == [1])
+        #expect(fixture.table.exhausted(fixture.received).map(\.id) == [1])
     }
 
     @Test func `a short received range is received again`() {
@@ -28,8 +28,8 @@ struct SegmentPlanReceivedTests {
     @Test func `a long received range ends the segment, and what is behind it is requested`() {
         var fixture = PlanFixture(length: 128 * mebibyte, received: IntervalSet(10 * mebibyte..<60 * mebibyte))
         fixture.receive(10 * mebibyte, 1)
-        #expect(fixture.plan.exhausted(fixture.received).map(\.exchange) == [1])
-        #expect(fixture.plan.unassigned(fixture.received) == [60 * mebibyte..<128 * mebibyte])
+        #expect(fixture.table.exhausted(fixture.received).map(\.id) == [1])
+        #expect(fixture.table.unassigned(fixture.received) == [60 * mebibyte..<128 * mebibyte])
     }
 
     @Test func `what is behind a long received range is requested before anything is divided`() {
@@ -38,14 +38,14 @@ struct SegmentPlanReceivedTests {
         _ = fixture.accept(2)
         // The received bytes before the limit are nothing to wait for.
         fixture.receive(10 * mebibyte, 1)
-        #expect(fixture.plan.exhausted(fixture.received).map(\.exchange) == [1])
+        #expect(fixture.table.exhausted(fixture.received).map(\.id) == [1])
         #expect(fixture.request(1, from: 3) == [94 * mebibyte..<128 * mebibyte])
     }
 
     @Test func `at a high rate a longer range is received again`() {
         var fixture = PlanFixture(length: 1024 * mebibyte, received: IntervalSet(300 * mebibyte..<304 * mebibyte))
-        fixture.plan.ended(1)
-        fixture.plan.request(0..<1024 * mebibyte, by: 2, at: .zero)
+        fixture.table.remove(1)
+        fixture.table.request(0..<1024 * mebibyte, by: 2, at: .zero)
         fixture.now = .milliseconds(100)
         _ = fixture.accept(2, 0)
         fixture.receive(at: [2: 100], seconds: 3)

@@ -46,12 +46,12 @@ struct SegmentPlanRequestTests {
         fixture.receive(at: [1: 8])
         _ = fixture.request(1, from: 2)
         _ = fixture.accept(2)
-        #expect(fixture.plan[2]?.rate(at: fixture.now) == nil)
+        #expect(fixture.table.segment(of: 2)?.rate(at: fixture.now) == nil)
         // Both have 60 MiB, so that the young one isn't slower.
         let (first, second) = (fixture.open[1]?.count ?? 0, fixture.open[2]?.count ?? 0)
         #expect(abs(first - second) <= 64 << 10)
         let ranges = fixture.request(2, from: 3)
-        let middle = fixture.plan.segments[1].start
+        let middle = fixture.table.segments[1].start
         #expect(ranges.count == 2 && ranges[0].lowerBound < middle && middle + 20 * mebibyte < ranges[1].lowerBound)
     }
 
@@ -67,13 +67,13 @@ struct SegmentPlanRequestTests {
     @Test func `a request takes the delay of another connection into account`() {
         var fixture = PlanFixture(length: 129 * mebibyte)
         let range = 0..<129 * mebibyte
-        fixture.plan.ended(1)
-        fixture.plan.request(range, by: 2, at: fixture.now)
+        fixture.table.remove(1)
+        fixture.table.request(range, by: 2, at: fixture.now)
         fixture.now += .seconds(2)
         _ = fixture.accept(2, 0)
         fixture.receive(at: [2: 1])
         // Of 128 MiB, the present exchange receives one more in the two seconds.
-        #expect(fixture.plan.setup == .seconds(2))
+        #expect(fixture.table.setup == .seconds(2))
         let start = fixture.request(1, from: 3).first?.lowerBound ?? 0
         #expect((66 * mebibyte...67 * mebibyte).contains(start))
     }
@@ -84,13 +84,13 @@ struct SegmentPlanRequestTests {
         let ranges = fixture.request(2, from: 3)
         #expect(ranges == [16 * mebibyte..<64 * mebibyte, 48 * mebibyte..<64 * mebibyte])
         for exchange in [4, 3, 2] as [ExchangeID] { _ = fixture.accept(exchange) }
-        #expect(fixture.plan.segments.map(\.start) == [0, 16, 32, 48].map { $0 * mebibyte })
+        #expect(fixture.table.segments.map(\.start) == [0, 16, 32, 48].map { $0 * mebibyte })
     }
 
     @Test func `an engine with windows gets bounded requests, which follow one another`() {
         var fixture = PlanFixture(length: 64 * mebibyte)
-        fixture.plan.ended(1)
-        let terms = SegmentPlan.RequestTerms(count: 0, window: 8 * mebibyte)
+        fixture.table.remove(1)
+        let terms = ExchangeTable.RequestTerms(count: 0, window: 8 * mebibyte)
         #expect(fixture.request(2, from: 2, terms) == [0..<8 * mebibyte, 8 * mebibyte..<16 * mebibyte])
         #expect(fixture.request(1, from: 4, terms) == [16 * mebibyte..<24 * mebibyte])
         _ = fixture.accept(4)

@@ -11,7 +11,7 @@ struct SimulatedTransfer {
 
     static let step = 0.0625
     private let network: SimulatedNetwork
-    private var plan = SegmentPlan()
+    private var table = ExchangeTable()
     private(set) var controller: ConnectionController
     private let length: Int64
     private var received = IntervalSet()
@@ -54,7 +54,7 @@ struct SimulatedTransfer {
     var isComplete: Bool { received.isComplete(below: length) }
 
     /// The number of connections that have a segment.
-    var count: Int { plan.segments.count }
+    var count: Int { table.segments.count }
 
     /// What the transfer reports to the coordinator of the downloader.
     func report(_ origin: Origin) -> ConnectionReport {
@@ -74,45 +74,47 @@ struct SimulatedTransfer {
     ///
     /// - Parameter budget: Returns what the downloader permits; the bytes that it counts are those since the start.
     mutating func endStep(budget: (SimulatedTransfer) -> ConnectionBudget? = { _ in nil }) {
-        for (exchange, _) in plan.exhausted(received) { end(exchange) }
+        for (exchange, _) in table.exhausted(received) { end(exchange) }
         if stepCount.isMultiple(of: 2) { sample(budget(self)) }
         fill()
     }
 
     private mutating func request(_ range: Range<Int64>) {
         lastExchange += 1
-        plan.request(range, by: ExchangeID(rawValue: lastExchange), at: now)
+        table.request(range, by: ExchangeID(rawValue: lastExchange), at: now)
     }
 
     private mutating func end(_ exchange: ExchangeID) {
         connections[exchange] = nil
-        plan.ended(exchange)
+        table.remove(exchange)
     }
 
     private mutating func acceptHeads(otherCount: Int) {
-        let due = plan.requests.filter { now - $0.value.sentAt >= .seconds(network.setup) }
-        for (exchange, request) in due.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            guard plan.segments.count + otherCount < network.limit else {
-                plan.ended(exchange)
-                _ = controller.refused(segmentCount: plan.segments.count, at: now)
+        for exchange in table.requestIDs {
+            guard let progress = table[exchange], let range = progress.range,
+                now - progress.sentAt >= .seconds(network.setup)
+            else { continue }
+            guard table.segments.count + otherCount < network.limit else {
+                table.remove(exchange)
+                _ = controller.refused(segmentCount: table.segments.count, at: now)
                 continue
             }
-            let acceptance = plan.accept(
-                exchange, from: request.range.lowerBound, responseEnd: request.range.upperBound, length: length,
-                received: received, at: now)
+            let acceptance = table.accept(
+                exchange, from: range.lowerBound, responseEnd: range.upperBound, length: length, received: received,
+                at: now)
             if case .late = acceptance {
-                plan.ended(exchange)
+                table.remove(exchange)
             } else {
                 connections[exchange] = Connection(number: exchange.rawValue - 1, acceptedAt: time)
-                controller.accepted(segmentCount: plan.segments.count)
+                controller.accepted(segmentCount: table.segments.count)
             }
         }
-        largestCount = max(largestCount, plan.segments.count)
+        largestCount = max(largestCount, table.segments.count)
     }
 
     /// The rates of the connections that have a segment, if nothing but the server limits them.
     var rates: [Double] {
-        plan.segments.map { segment in
+        table.segments.map { segment in
             let connection = connections[segment.exchange]
             let own = network.connectionRates[(connection?.number ?? 0) % network.connectionRates.count]
             return own * min(1, (time - (connection?.acceptedAt ?? 0)) / max(network.rampTime, Self.step))
@@ -124,15 +126,15 @@ struct SimulatedTransfer {
         if network.isBursty, time.truncatingRemainder(dividingBy: 1) > 0.25 { return }
         // Bursts have the same mean.
         let factor = factor * (network.isBursty ? 4 : 1)
-        for (segment, rate) in zip(plan.segments, rates) {
+        for (segment, rate) in zip(table.segments, rates) {
             var connection = connections[segment.exchange]
             let count = rate * factor * Self.step * 1e6 + (connection?.remainder ?? 0)
             connection?.remainder = count - count.rounded(.down)
             connections[segment.exchange] = connection
             let range = segment.claimed..<segment.claimed + Int64(count)
-            for part in plan.bytesArrived(range, by: segment.exchange, received: received, at: now) {
+            for part in table.claim(range, by: segment.exchange, received: received, at: now) {
                 received.insert(part)
-                plan.wrote(part, by: segment.exchange)
+                table.wrote(part, by: segment.exchange, at: now)
             }
         }
     }
@@ -145,25 +147,25 @@ struct SimulatedTransfer {
         let all = budget?.receivedCount ?? byteCount
         let count = byteCount - sampled.own
         let sample = ConnectionController.Sample(
-            byteCount: count, otherByteCount: all - sampled.all - count, segmentCount: plan.segments.count,
-            remainingCount: length - byteCount, setup: plan.setup, bound: budget?.bound ?? 16,
+            byteCount: count, otherByteCount: all - sampled.all - count, segmentCount: table.segments.count,
+            remainingCount: length - byteCount, setup: table.setup, bound: budget?.bound ?? 16,
             mayTry: budget?.mayTry ?? true)
         sampled = (byteCount, all)
         let number = controller.measure(sample, at: now)
-        let newest = plan.segments.map(\.exchange).sorted { $0.rawValue > $1.rawValue }
-        for exchange in newest.prefix(max(0, plan.segments.count - number)) { end(exchange) }
+        let newest = table.segments.map(\.exchange).sorted { $0.rawValue > $1.rawValue }
+        for exchange in newest.prefix(max(0, table.segments.count - number)) { end(exchange) }
     }
 
     /// Requests as many parts as the controller permits, or the rest if nothing else runs.
     private mutating func fill() {
-        guard !plan.segments.isEmpty else {
-            if plan.requests.isEmpty, let gap = received.firstGap(below: length) { request(gap.lowerBound..<length) }
+        guard !table.segments.isEmpty else {
+            if !table.hasRequests, let gap = received.firstGap(below: length) { request(gap.lowerBound..<length) }
             return
         }
         guard controller.mayRequest(at: now) else { return }
-        let missing = controller.number - plan.segments.count - plan.requests.count
-        let terms = SegmentPlan.RequestTerms(
-            count: min(4, missing), minimumTime: isFixed ? nil : max(.seconds(1), plan.setup * 8))
-        for range in plan.requestRanges(terms, received: received, at: now) { request(range) }
+        let missing = controller.number - table.segments.count - table.requestIDs.count
+        let terms = ExchangeTable.RequestTerms(
+            count: min(4, missing), minimumTime: isFixed ? nil : max(.seconds(1), table.setup * 8))
+        for range in table.requestRanges(terms, received: received, at: now) { request(range) }
     }
 }

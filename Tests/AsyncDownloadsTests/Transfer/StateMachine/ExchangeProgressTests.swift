@@ -53,12 +53,11 @@ struct ExchangeProgressTests {
         #expect(progress.receive(13, limit: nil, at: .zero) == .init(skipped: 3, count: 10, offset: 0))
         #expect(progress.receive(5, limit: nil, at: .zero) == .init(skipped: 0, count: 5, offset: 10))
         #expect(progress.position == 15)
-        progress.finishWrite(at: .zero)
-        progress.beginWrites(2)
-        #expect(progress.isWriting)
+        progress.beginWrites([0..<10, 10..<15])
+        progress.finishWrite(0..<10, at: .zero)
+        #expect(progress.isWriting && progress.writes == [10..<15])
         progress.failWrite()
-        #expect(!progress.isWriting)
-        #expect(progress.hasFailed)
+        #expect(!progress.isWriting && progress.writes.isEmpty && progress.hasFailed)
     }
 
     @Test

@@ -30,7 +30,7 @@ extension StateMachineHarness {
 
     /// Lets the exchange bring everything that its segment has.
     mutating func complete(_ id: ExchangeID) {
-        while let open = machine.plan[id]?.openRange, !open.isEmpty {
+        while let open = machine.exchanges.segment(of: id)?.openRange, !open.isEmpty {
             bytes(Int(min(open.upperBound - open.lowerBound, Self.mebibyte)), of: id)
         }
     }

@@ -263,7 +263,7 @@ extension TransferStateMachine.State {
     }
 }
 
-extension ExchangeSet {
+extension ExchangeTable {
     /// The exchange of a transfer with a single connection.
     var first: ExchangeProgress? { all.first { _ in true }?.exchange }
 }

@@ -30,10 +30,10 @@ struct TransferAutomaticNumberTests {
     /// Lets every connection receive for some seconds, on a link for `capacity` connections, and accepts new ones.
     static func run(_ harness: inout StateMachineHarness, seconds: Double, capacity: Int = .max) {
         for _ in 0..<Int(seconds * 8) {
-            for id in harness.machine.plan.requests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            for id in harness.machine.exchanges.requestIDs {
                 accept(id, &harness)
             }
-            let exchanges = harness.machine.plan.segments.map(\.exchange)
+            let exchanges = harness.machine.exchanges.segments.map(\.exchange)
             let count = share * Int64(min(exchanges.count, capacity)) / Int64(max(1, exchanges.count))
             for id in exchanges {
                 harness.bytes(Int(count), of: id)
@@ -43,7 +43,7 @@ struct TransferAutomaticNumberTests {
         }
     }
 
-    static func count(_ harness: StateMachineHarness) -> Int { harness.machine.plan.segments.count }
+    static func count(_ harness: StateMachineHarness) -> Int { harness.machine.exchanges.segments.count }
 
     @Test func `connections are added while they increase the rate`() {
         var harness = Self.harness()
@@ -86,12 +86,12 @@ struct TransferAutomaticNumberTests {
         var harness = Self.harness()
         harness.budget.isShared = isShared
         Self.run(&harness, seconds: 0.25)
-        while harness.machine.plan.requests.isEmpty {
+        while !harness.machine.exchanges.hasRequests {
             harness.bytes(Int(Self.share), of: 1)
             harness.budget.receivedCount += Self.share
             harness.pass(.milliseconds(125))
         }
-        for id in harness.machine.plan.requests.keys { harness.head(503, of: id) }
+        for id in harness.machine.exchanges.requestIDs { harness.head(503, of: id) }
         let observation = harness.machine.extras.takeObservation()?.observation
         #expect(observation?.isRefused == true && observation?.ceiling == (isShared ? 1 : nil))
     }
@@ -174,13 +174,13 @@ struct TransferAutomaticNumberTests {
     @Test func `at most four requests wait for their responses`() {
         var harness = Self.harness()
         harness.budget.worthwhileCount = 16
-        while harness.machine.plan.requests.isEmpty, harness.now < .seconds(3) {
+        while !harness.machine.exchanges.hasRequests, harness.now < .seconds(3) {
             harness.bytes(1 << 20)
             harness.budget.receivedCount += 1 << 20
             harness.pass(.milliseconds(125))
         }
         for _ in 0..<4 { harness.bytes(1000, of: 1) }
-        #expect(harness.machine.plan.requests.count == 4)
+        #expect(harness.machine.exchanges.requestIDs.count == 4)
     }
 
     @Test func `bounded requests that follow each other don't interrupt the measurement`() {

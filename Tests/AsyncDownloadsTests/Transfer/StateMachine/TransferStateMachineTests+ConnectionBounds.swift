@@ -15,7 +15,7 @@ extension TransferAutomaticNumberTests {
         harness.budget.bound = 1
         harness.pass(.milliseconds(125))
         #expect(Self.count(harness) == 1)
-        #expect(harness.machine.plan[1] != nil, "the first one is the oldest")
+        #expect(harness.machine.exchanges.segment(of: 1) != nil, "the first one is the oldest")
     }
 
     @Test(arguments: [ConnectionController.Mode.automatic(maximum: 16), .fixed(16)])
@@ -26,7 +26,7 @@ extension TransferAutomaticNumberTests {
         Self.run(&harness, seconds: 6)
         #expect(Self.count(harness) == 16)
         harness.lose(2)
-        if let id = harness.machine.plan.requests.keys.first { harness.head(206, ["ETag": "\"v1\""], of: id) }
+        if let id = harness.machine.exchanges.requestIDs.first { harness.head(206, ["ETag": "\"v1\""], of: id) }
         #expect(harness.machine.extras.isOff)
         let count = Self.count(harness)
         #expect(count == 15)
@@ -42,10 +42,10 @@ extension TransferAutomaticNumberTests {
         var harness = Self.harness()
         func run(seconds: Double) {
             for _ in 0..<Int(seconds * 8) {
-                for id in harness.machine.plan.requests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+                for id in harness.machine.exchanges.requestIDs {
                     if Self.count(harness) < limit { Self.accept(id, &harness) } else { harness.head(503, of: id) }
                 }
-                for id in harness.machine.plan.segments.map(\.exchange) {
+                for id in harness.machine.exchanges.segments.map(\.exchange) {
                     harness.bytes(Int(Self.share), of: id)
                     harness.budget.receivedCount += Self.share
                 }
@@ -80,7 +80,7 @@ extension TransferAutomaticNumberTests {
         harness.feed(harness.machine.replaceAddress(.init(url: other), at: harness.now))
         if let id = harness.exchange { harness.accept(id) }
         harness.bytes(1000)
-        let requests = harness.machine.plan.requests.keys.sorted { $0.rawValue < $1.rawValue }
+        let requests = harness.machine.exchanges.requestIDs
         #expect(requests.count == 3)
         for id in requests.dropLast() { harness.accept(id) }
         if let id = requests.last { harness.head(206, ["ETag": "\"v1\""], of: id) }

@@ -43,7 +43,7 @@ struct TransferConnectivityTests {
         if isReported { harness.waits(false) }
         harness.pass(.milliseconds(100))
         harness.head(200, ["Content-Length": "100", "ETag": "\"v1\""])
-        #expect(harness.machine.plan.setup <= .milliseconds(100))
+        #expect(harness.machine.exchanges.setup <= .milliseconds(100))
     }
 
     @Test(arguments: [true, false])
@@ -55,7 +55,7 @@ struct TransferConnectivityTests {
         harness.pass(.milliseconds(500))
         harness.bytes(1000, of: 1)
         harness.accept(2)
-        let setup = harness.machine.plan.setup
+        let setup = harness.machine.exchanges.setup
         #expect(setup == .milliseconds(500))
         harness.pass(.seconds(8))
         if isReported {
@@ -66,8 +66,8 @@ struct TransferConnectivityTests {
         harness.bytes(1000, of: 1)
         harness.pass(.milliseconds(10))
         for id in [3, 4] as [ExchangeID] { harness.accept(id) }
-        #expect(harness.machine.plan.setup <= setup)
-        #expect(harness.machine.plan.segments.count == 4)
+        #expect(harness.machine.exchanges.setup <= setup)
+        #expect(harness.machine.exchanges.segments.count == 4)
     }
 
     @Test func `a response that takes minutes to prepare says nothing about the setup of further connections`() {
@@ -75,9 +75,9 @@ struct TransferConnectivityTests {
         harness.pass(.seconds(120))
         harness.head(200, ["Content-Length": "\(16 * StateMachineHarness.mebibyte)", "ETag": "\"v1\""])
         harness.bytes(1000)
-        #expect(harness.machine.plan.setup == .zero && harness.running.count == 4)
+        #expect(harness.machine.exchanges.setup == .zero && harness.running.count == 4)
         #expect(
-            harness.machine.extras.patience(harness.machine.plan) == .seconds(240), "the next ones may take as long")
+            harness.machine.extras.patience(harness.machine.exchanges) == .seconds(240), "the next ones may take as long")
     }
 
     @Test func `a report that repeats, or that comes after the head or the end, changes nothing`() {

@@ -110,7 +110,7 @@ struct TransferExtraAddressTests {
             harness.bytes(1, of: first)
             if harness.running.count == 1 { break }
             for _ in 0..<2 {
-                guard let extra = harness.machine.plan.requests.keys.first else { break }
+                guard let extra = harness.machine.exchanges.requestIDs.first else { break }
                 harness.head(206, harness.part(extra, tag: "\"v2\""), of: extra)
                 harness.bytes(1, of: first)
             }
@@ -126,7 +126,7 @@ struct TransferExtraAddressTests {
         }
         harness.accept(1)
         harness.bytes(1000)
-        let lengths = harness.machine.plan.requests.values.map(\.range.count)
+        let lengths = harness.machine.exchanges.requestIDs.compactMap { harness.machine.exchanges[$0]?.range?.count }
         #expect(lengths.count == 3 && lengths.allSatisfy { $0 <= 2 * mebibyte })
         #expect(lengths.contains(Int(2 * mebibyte)))
     }
@@ -196,7 +196,7 @@ struct TransferWeakPartsTests {
         }
         harness.bytes(100_000, of: 3)
         harness.lose(3)
-        for id in harness.machine.plan.requests.keys { harness.lose(id) }
+        for id in harness.machine.exchanges.requestIDs { harness.lose(id) }
         #expect(harness.log.last?.hasPrefix("restarted noValidator") == true, "\(harness.log)")
         harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": Self.tag])
         harness.bytes(1000)
@@ -213,8 +213,8 @@ struct TransferWeakPartsTests {
         harness.end(of: 1)
         harness.bytes(100_000, of: 2)
         harness.lose(2)
-        #expect(!harness.machine.plan.requests.isEmpty)
-        for id in harness.machine.plan.requests.keys {
+        #expect(harness.machine.exchanges.hasRequests)
+        for id in harness.machine.exchanges.requestIDs {
             harness.head(503, of: id)
             harness.end(.cancelled, of: id)
         }

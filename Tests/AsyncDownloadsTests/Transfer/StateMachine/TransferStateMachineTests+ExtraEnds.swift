@@ -147,7 +147,7 @@ struct TransferExtraEndTests {
         harness.forget()
         harness.lose(5)
         for id in (2...16).map(ExchangeID.init(rawValue:)) where id != 5 { harness.accept(id) }
-        #expect(harness.machine.plan.segments.count == 15)
+        #expect(harness.machine.exchanges.segments.count == 15)
         #expect(harness.machine.extras.number == 15 && harness.log.isEmpty)
     }
 

@@ -21,7 +21,7 @@ struct TransferExtrasTests {
     @Test func `rule 53: every part is written by one exchange, and the file is complete without a retry`() {
         var harness = StateMachineHarness.divided()
         for id in [2, 3, 4] as [ExchangeID] { harness.accept(id) }
-        #expect(harness.machine.plan.segments.map(\.start) == [0, 4_259_840, 8_454_144, 12_648_448])
+        #expect(harness.machine.exchanges.segments.map(\.start) == [0, 4_259_840, 8_454_144, 12_648_448])
         harness.forget()
         for id in [3, 1, 4, 2] as [ExchangeID] { harness.complete(id) }
         #expect(harness.done.contains("cancel 3"), "its response continues beyond its part")
@@ -108,7 +108,7 @@ struct TransferExtrasTests {
         #expect(harness.log.isEmpty)
         // The part that the broken exchange has begun is known; the rest is divided anew.
         #expect(harness.running == [1, 3])
-        #expect(harness.machine.plan.unassigned(harness.machine.bytes.intervals) == [])
+        #expect(harness.machine.exchanges.unassigned(harness.machine.bytes.intervals) == [])
     }
 
     @Test func `the first exchange may break while others receive`() {
@@ -160,7 +160,7 @@ struct TransferExtrasTests {
         #expect(harness.done == ["cancel 2", "exchange 3 bytes=8454144-16777215"])
         #expect(harness.requests.last?.headers["If-Match"] == nil)
         harness.head(206, ["Content-Range": "bytes 8454144-16777215/16777216", "ETag": "\"v1\""], of: 3)
-        #expect(harness.machine.plan.segments.count == 2)
+        #expect(harness.machine.exchanges.segments.count == 2)
     }
 
     @Test func `rule 54: a pause cancels every exchange, and closes after the last end`() {
@@ -220,7 +220,7 @@ struct TransferExtrasTests {
         #expect(harness.done == [] && harness.running == [1])
         #expect(harness.machine.extras.isOff)
         // The first exchange has the rest, which its response contains.
-        #expect(harness.machine.plan[1]?.openRange == 1000..<16 * mebibyte)
+        #expect(harness.machine.exchanges.segment(of: 1)?.openRange == 1000..<16 * mebibyte)
         harness.complete(1)
         harness.end(of: 1)
         #expect(harness.done.suffix(3) == ["finish 16777216", "release the permit", "end finished"])

@@ -1,5 +1,5 @@
 /// The choice of the bytes that further exchanges request.
-extension SegmentPlan {
+extension ExchangeTable {
     /// The limits of further requests.
     struct RequestTerms: Sendable, Hashable {
         /// The maximum number of requests.
@@ -24,10 +24,9 @@ extension SegmentPlan {
     /// segments that would take longest. Each range extends to the end of what it divides, and not to the next range:
     /// whichever requests are accepted, no byte between them is without an exchange.
     func requestRanges(_ terms: RequestTerms, received: IntervalSet, at now: Duration) -> [Range<Int64>] {
-        guard let length, terms.count > 0 else { return [] }
-        var division = Division(self, length: length, received, at: now)
-        for request in requests.values.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
-            division.add(request.range)
+        guard terms.count > 0, var division = plan.division(known: withWrites(received), at: now) else { return [] }
+        for range in requestIDs.compactMap({ self[$0]?.range }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            division.add(range)
         }
         var ranges: [Range<Int64>] = []
         for gap in division.gaps {
@@ -39,7 +38,7 @@ extension SegmentPlan {
                 start = range.upperBound
             }
         }
-        while ranges.count < terms.count, let next = division.behindReceived(readThrough) {
+        while ranges.count < terms.count, let next = division.behindReceived({ SegmentPlan.readThrough($0, setup: setup) }) {
             division.add(next)
             ranges.append(next.lowerBound..<bounded(next.upperBound, from: next.lowerBound, terms))
         }
