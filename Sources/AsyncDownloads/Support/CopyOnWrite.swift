@@ -15,14 +15,13 @@ struct CopyOnWrite<Value: Sendable>: Sendable {
     }
 
     /// The value.
+    ///
+    /// It is read and changed in place, without a copy, while no other value shares the allocation.
     var value: Value {
         get { storage.value }
-        set {
-            if isKnownUniquelyReferenced(&storage) {
-                storage.value = newValue
-            } else {
-                storage = Storage(newValue)
-            }
+        _modify {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }
+            yield &storage.value
         }
     }
 

@@ -34,9 +34,9 @@ extension Transfer {
             }
             let allowsGaps = partial.allowsGaps
             update { state, decision in
-                state.machine.allowsGaps = allowsGaps
                 let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
-                decision.actions += state.machine.partialStarted(result, relocates: relocates, exchange: id, at: now)
+                decision.actions += state.machine.partialStarted(
+                    result, allowsGaps: allowsGaps, relocates: relocates, exchange: id, at: now)
             }
         }
         return .ready

@@ -24,6 +24,9 @@ extension Transfer {
         case .openGate(let id): receiver(of: id)?.openGate(isPaced: false)
         case .refreshURL(let context, let id): refreshURL(context, id)
         case .cancelRefresh: update { state, _ in state.refresh }?.cancel()
+        case .leaveConnections(let found):
+            record(found)
+            environment.connections.remove(number)
         case .scheduleRetry(let delay, let timer): scheduleRetry(after: delay, timer)
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleMark(let delay): scheduleMark(after: delay)
@@ -63,18 +66,17 @@ extension Transfer {
 
     private func scheduleTick(after delay: Duration) {
         let action = environment.time.schedule(after: delay) { [self] in
-            let (receivers, report, host, volume) = withState { state in
+            let (receivers, report, host, volume) = updateQuietly { state in
                 let report = state.machine.connectionReport(at: now)
-                if report != nil { state.hasReported = true }
-                return (state.receivers, report, state.machine.permit.host, state.partial?.volume)
+                return (state.receivers, report, state.machine.permitHost, state.partial?.volume)
             }
             let budget = report.map { connectionBudget($0, host: host, volume: volume) }
             let statuses = receivers.elements.map { ($0.id, $0.element.callbackStatus) }
             let (observation, hasLeft) = update { state, decision in
                 decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
-                return (state.machine.extras.takeObservation(), [.finishing, .ended].contains(state.machine.phase))
+                return (state.machine.takeObservation(), !state.machine.isRunning)
             }
-            // The race of the report with the end of the exchanges, after which the transfer may have been removed.
+            // The race of the report with the end of the run, which has removed the transfer before.
             if hasLeft, budget != nil { environment.connections.remove(number) }
             record(observation)
         }
@@ -90,18 +92,6 @@ extension Transfer {
             environment.bandwidth.isLimiting || work.bandwidth.isLimiting
             || environment.slowDisks.contains(volume, at: now)
         return budget
-    }
-
-    /// Leaves the connections of the host to the other transfers.
-    func leaveConnections(_ state: inout State, _ decision: inout Decision) {
-        guard state.hasReported else { return }
-        state.hasReported = false
-        let observation = state.machine.extras.takeObservation()
-        decision.effects.append(
-            DeferredEffect { [self] in
-                record(observation)
-                environment.connections.remove(number)
-            })
     }
 
     private func record(_ found: (origin: Origin, observation: HostObservation)?) {
@@ -123,7 +113,6 @@ extension Transfer {
                 state.receivers = SerialTable()
             }
             if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
-            leaveConnections(&state, &decision)
             var timers = state.subscribers.takeDeadlineTimers()
             for case let timer? in [state.tick, state.retry, state.mark] { timers.append(timer) }
             return timers

@@ -35,7 +35,6 @@ extension Transfer {
             // The race with the end, if the file was placed at once.
             guard state.machine.phase == .finishing, let ticket = state.permit.ticket else { return }
             environment.scheduler.yield(ticket)
-            leaveConnections(&state, &decision)
             decision.effects.append(deliveryOfGrants)
         }
     }
@@ -51,14 +50,14 @@ extension Transfer {
     /// Begins the request of an exchange, or returns the actions that follow if its host permits none now.
     func beginRequest(_ id: ExchangeID, _ request: ExchangeRequest, _ state: inout State) -> [TransferAction]? {
         // An exchange that was canceled in the same step needs no permit.
-        guard state.machine.exchanges[id]?.isCanceled == false else {
+        guard !state.machine.isCanceled(id) else {
             return state.machine.requestHeld(id, at: now)
         }
         let begun: BegunRequest?
         if state.machine.isExtra(id) {
             begun = environment.scheduler.beginExtra(host: RedirectChain.host(of: request.url))
         } else {
-            guard let ticket = state.permit.ticket, let host = state.machine.permit.host else {
+            guard let ticket = state.permit.ticket, let host = state.machine.permitHost else {
                 preconditionFailure("a request without a permit")
             }
             begun = environment.scheduler.begin(ticket, host: host)

@@ -84,7 +84,7 @@ extension Transfer {
         let allowsGaps = partial.allowsGaps
         update { state, decision in
             state.isMovingToDisk = false
-            state.machine.allowsGaps = allowsGaps
+            state.machine.setAllowsGaps(allowsGaps)
             switch result {
             case .success(true): state.location = location
             case .failure(let error) where error.isOfLocation:

@@ -152,11 +152,10 @@ extension Transfer {
 
     /// Returns the files that the server has confirmed and that nothing has changed in the meantime, by subscriber.
     func confirmedFiles() -> [SubscriberID: DownloadedFile] {
-        let existing = withState { $0.machine.isReusing ? $0.machine.existing : nil }
-        guard let existing else { return [:] }
+        guard let validator = withState(\.machine.confirmedValidator) else { return [:] }
         var results: [SubscriberID: DownloadedFile] = [:]
         for (id, request) in withState(\.activeRequests) where request.checksum == nil {
-            guard let file = reusableFile(request), file.record?.validator == existing.validator else { continue }
+            guard let file = reusableFile(request), file.record?.validator == validator else { continue }
             results[id] = file.downloadedFile(for: request)
         }
         return results

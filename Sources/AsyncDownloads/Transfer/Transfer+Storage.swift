@@ -63,10 +63,10 @@ extension Transfer {
             if state.partial != nil { state.formerLocation = nil }
             // A subscriber that attached in the meantime and wants a file found no partial file to move.
             moveToDiskIfWanted(&state, &decision)
-            state.machine.allowsGaps = state.partial?.allowsGaps ?? true
             let relocates = relocates(after: result.map { _ in }, &state, &decision)
             decision.actions += state.machine.opened(
-                result.map(\.finding), relocates: relocates, existing: existing, at: now)
+                result.map(\.finding), allowsGaps: state.partial?.allowsGaps ?? true, relocates: relocates,
+                existing: existing, at: now)
             return state.beginDigesting()
         }
         if isDigestDue { digestOnQueue() }
@@ -144,9 +144,9 @@ extension Transfer {
             update { state, decision in
                 state.queuedPreparationCount -= 1
                 state.digests = TransferDigests()
-                state.machine.allowsGaps = allowsGaps
                 let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
-                decision.actions += state.machine.partialStarted(result, relocates: relocates, exchange: id, at: now)
+                decision.actions += state.machine.partialStarted(
+                    result, allowsGaps: allowsGaps, relocates: relocates, exchange: id, at: now)
             }
         }
     }

@@ -38,7 +38,9 @@ extension ExchangeTable {
                 start = range.upperBound
             }
         }
-        while ranges.count < terms.count, let next = division.behindReceived({ SegmentPlan.readThrough($0, setup: setup) }) {
+        while ranges.count < terms.count,
+            let next = division.behindReceived({ SegmentPlan.readThrough($0, setup: setup) })
+        {
             division.add(next)
             ranges.append(next.lowerBound..<bounded(next.upperBound, from: next.lowerBound, terms))
         }

@@ -40,7 +40,10 @@ struct ExtraExchanges: Sendable {
     /// Whether the body that flows is long enough for an automatic number.
     private var isLong = false
     private var findings = HostFindings()
-    private var permission: ExtraPermission
+    /// What the server has shown, which is kept when a run ends.
+    private(set) var permission: ExtraPermission
+    /// Whether the downloader knows of the connections.
+    private(set) var isReported = false
     private var history = SampleHistory()
     /// The most exchanges that have had a segment at the same time, as far as the present origin is concerned.
     private var acceptedCount = 1
@@ -49,9 +52,9 @@ struct ExtraExchanges: Sendable {
     /// When bytes of bodies arrive.
     private(set) var flow = ByteFlow()
 
-    init(_ mode: ConnectionController.Mode, _ limits: Limits = Limits()) {
-        (self.mode, self.limits) = (mode, limits)
-        permission = ExtraPermission(mode)
+    /// - Parameter permission: What the server has shown in earlier runs of the transfer.
+    init(_ mode: ConnectionController.Mode, _ limits: Limits, _ permission: ExtraPermission) {
+        (self.mode, self.limits, self.permission) = (mode, limits, permission)
     }
 
     /// Whether no further extra exchange is started in this transfer.
@@ -69,8 +72,7 @@ struct ExtraExchanges: Sendable {
 
     /// Forgets what the target of a redirect has shown, because another target responds.
     private mutating func targetChanged() {
-        permission.targetChanged()
-        findings.forget()
+        findings = HostFindings()
         (controller, acceptedCount) = (nil, 1)
         history.hostChanged()
     }
@@ -111,7 +113,7 @@ extension ExtraExchanges {
     ///   - missing: The number of bytes of the file that are missing; nil if the length is unknown.
     ///   - origin: The origin of the body.
     mutating func bodyStarted(missing: Int64?, from origin: Origin?, at now: Duration) {
-        if findings.bodyStarted(from: origin) { targetChanged() }
+        if permission.bodyStarted(from: origin) { targetChanged() }
         guard !isOff else { return }
         if case .fixed = mode, controller == nil { controller = ConnectionController(mode, at: now) }
         isLong = missing ?? 0 >= Self.leastLength
@@ -145,8 +147,8 @@ extension ExtraExchanges {
     /// Returns what the downloader needs to know for the next sample; nil if none is measured.
     ///
     /// - Parameter isDivisible: Whether parts of the file may be fetched at the same time.
-    func report(_ exchanges: ExchangeTable, isDivisible: Bool, at now: Duration) -> ConnectionReport? {
-        guard isMeasuring(exchanges), let origin = findings.origin else { return nil }
+    mutating func report(_ exchanges: ExchangeTable, isDivisible: Bool, at now: Duration) -> ConnectionReport? {
+        guard isMeasuring(exchanges), let origin = permission.origin else { return nil }
         let presentNumber = isOff ? exchanges.segments.count : isDivisible ? number : 1
         var report = ConnectionReport(
             origin: origin, number: presentNumber, acceptedCount: acceptedCount, isFixed: true)
@@ -155,6 +157,7 @@ extension ExtraExchanges {
             (report.isFixed, report.isTrying) = (false, !isOff && controller?.isTrying ?? false)
         }
         report.isFlowing = flow.hasArrived(since: now - .seconds(1))
+        isReported = true
         return report
     }
 
@@ -186,7 +189,7 @@ extension ExtraExchanges {
         if case .automatic = mode, let controller, let worthwhileCount = controller.worthwhileCount {
             findings.foundWorthwhile(worthwhileCount, hasCollapsed: controller.hasCollapsed)
         }
-        return findings.takeObservation()
+        return permission.origin.flatMap { findings.takeObservation(of: $0) }
     }
 
     /// Handles that an extra exchange was accepted, with which `segmentCount` exchanges have a segment.

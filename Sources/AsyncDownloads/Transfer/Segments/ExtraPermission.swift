@@ -16,6 +16,8 @@ struct ExtraPermission: Sendable {
     private var pausedUntil = Duration.zero
     private var refusals = RefusalGroup()
     private var targetChangeCount = 0
+    /// The origin of the body that flows, or of the last one; nil before the first one.
+    private(set) var origin: Origin?
 
     init(_ mode: ConnectionController.Mode) {
         switch mode {
@@ -32,17 +34,32 @@ struct ExtraPermission: Sendable {
 
     /// Forgets what a server has shown, because another one is asked from now on.
     mutating func hostChanged() {
-        isOff = isAlwaysOff
-        (dropsCondition, hasSeenDifference) = (false, false)
-        forgetRefusals()
+        forgetRestrictions()
+        origin = nil
+    }
+
+    /// Records the origin of a body, and returns whether it differs from that of an earlier body.
+    ///
+    /// A redirect may lead to another origin, of which nothing is known.
+    mutating func bodyStarted(from origin: Origin?) -> Bool {
+        let hasChanged = self.origin != nil && self.origin != origin
+        self.origin = origin
+        if hasChanged { targetChanged() }
+        return hasChanged
     }
 
     /// Handles that a redirect has led to another server.
-    mutating func targetChanged() {
+    private mutating func targetChanged() {
         let hasRestriction = isOff != isAlwaysOff || dropsCondition || hasSeenDifference
         guard hasRestriction, targetChangeCount < Self.maximumTargetChangeCount else { return forgetRefusals() }
         targetChangeCount += 1
-        hostChanged()
+        forgetRestrictions()
+    }
+
+    private mutating func forgetRestrictions() {
+        isOff = isAlwaysOff
+        (dropsCondition, hasSeenDifference) = (false, false)
+        forgetRefusals()
     }
 
     private mutating func forgetRefusals() {

@@ -1,24 +1,9 @@
 /// What a transfer finds out about the several connections of the host that it receives from.
 struct HostFindings: Sendable {
-    /// The origin of the body that flows, or of the last one; nil before the first one.
-    private(set) var origin: Origin?
-    /// What was found out since the last call of ``takeObservation()``.
+    /// What was found out since the last call of ``takeObservation(of:)``.
     private var observation = HostObservation()
     /// The number of connections that was worth it when an observation last contained one.
     private var reportedNumber: Int?
-
-    /// Records the origin of a body, and returns whether it differs from that of an earlier body.
-    ///
-    /// A redirect may lead to another origin, of which nothing is known.
-    mutating func bodyStarted(from origin: Origin?) -> Bool {
-        defer { self.origin = origin }
-        return self.origin != nil && self.origin != origin
-    }
-
-    /// Forgets what was found out, except the origin of the body.
-    mutating func forget() {
-        (observation, reportedNumber) = (HostObservation(), nil)
-    }
 
     /// Records that the host sends the whole body in response to a range.
     mutating func foundNoRanges() {
@@ -50,8 +35,8 @@ struct HostFindings: Sendable {
     }
 
     /// Returns what was found out since the last call; nil for nothing new.
-    mutating func takeObservation() -> (origin: Origin, observation: HostObservation)? {
-        guard let origin, observation != HostObservation() else { return nil }
+    mutating func takeObservation(of origin: Origin) -> (origin: Origin, observation: HostObservation)? {
+        guard observation != HostObservation() else { return nil }
         defer { observation = HostObservation() }
         return (origin, observation)
     }

@@ -27,7 +27,8 @@ struct SampleHistory: Sendable {
         let count = max(0, remainingCount - remaining)
         return ConnectionController.Sample(
             byteCount: count, otherByteCount: max(0, budget.receivedCount - receivedCount - count),
-            segmentCount: exchanges.segments.count, remainingCount: remaining, setup: exchanges.setup, bound: budget.bound,
+            segmentCount: exchanges.segments.count, remainingCount: remaining, setup: exchanges.setup,
+            bound: budget.bound,
             isThrottled: budget.isThrottled, mayTry: budget.mayTry, mayRequest: mayRequest)
     }
 }

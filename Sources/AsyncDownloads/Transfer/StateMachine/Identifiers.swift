@@ -30,6 +30,14 @@ struct RefreshID: SerialIdentifier {
     let rawValue: Int
 }
 
+/// The identifiers that a state machine has used.
+struct TransferIdentifiers: Sendable {
+    var exchanges = SerialNumbers<ExchangeID>()
+    var permits = SerialNumbers<PermitRequestID>()
+    var timers = SerialNumbers<TimerID>()
+    var refreshes = SerialNumbers<RefreshID>()
+}
+
 /// Identifies one subscriber of a transfer.
 struct SubscriberID: SerialIdentifier {
     let rawValue: Int

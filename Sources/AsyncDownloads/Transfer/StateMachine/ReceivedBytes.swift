@@ -22,6 +22,8 @@ struct ReceivedBytes: Sendable {
     private(set) var combinesUnverified = false
     /// Whether such a combination was discarded before it was complete.
     private(set) var hasDiscardedCombination = false
+    /// Whether an imported file is to be removed when a server has confirmed its bytes.
+    private var awaitsImportConfirmation = false
     /// How often bytes were removed while others were kept, so that a mark shows which bytes it knows of.
     private(set) var epoch = 0
 
@@ -147,6 +149,8 @@ extension ReceivedBytes {
     /// Records that the partial file was emptied for the representation.
     mutating func partialEmptied() {
         isPartialFilled = false
+        // No response confirms imported bytes any more.
+        awaitsImportConfirmation = false
     }
 
     /// Records bytes that were written.
@@ -179,9 +183,16 @@ extension ReceivedBytes {
         representation?.length = length
     }
 
-    /// Records that a server has confirmed imported bytes.
-    mutating func confirmImport() {
+    /// Requires that an imported file is removed when a server has confirmed its bytes.
+    mutating func awaitImportConfirmation() {
+        awaitsImportConfirmation = true
+    }
+
+    /// Records that a server has confirmed imported bytes, and returns whether to remove the file with them.
+    mutating func confirmImport() -> Bool {
+        defer { awaitsImportConfirmation = false }
         representation?.isImported = false
+        return awaitsImportConfirmation
     }
 
     /// Discards the bytes, and returns how many there were.

@@ -1,4 +1,4 @@
-/// The form of the next request: bounded or not, and its condition.
+/// The form and the time of the next request: bounded or not, its condition, and its delay.
 struct RequestStrategy: Sendable {
     /// The length of a bounded request where the engine needs one; nil for unbounded requests.
     private let windowLength: Int64?
@@ -10,8 +10,11 @@ struct RequestStrategy: Sendable {
     private(set) var dropsCondition = false
     /// Whether the condition was dropped before; it is dropped once per URL.
     private var hasDroppedCondition = false
+    /// Whether the existing files are of no use, so that the representation is requested whether it has changed or not.
+    private(set) var ignoresExisting = false
     /// The number of consecutive responses that answered the range wrongly.
     private var faultCount = 0
+    private var pacing = RequestPacing()
 
     init(windowLength: Int64?) {
         self.windowLength = windowLength
@@ -34,6 +37,11 @@ struct RequestStrategy: Sendable {
         )
     }
 
+    /// Records a complete response, and returns how long the next request has to wait; see ``RequestPacing``.
+    mutating func delay(afterAnswerOf byteCount: Int64, isComplete: Bool) -> Duration? {
+        pacing.delay(afterAnswerOf: byteCount, isComplete: isComplete)
+    }
+
     /// Requests the rest without an end from now on.
     mutating func useUnbounded() {
         usesWindows = false
@@ -42,6 +50,12 @@ struct RequestStrategy: Sendable {
     /// Sends no condition with the next requests.
     mutating func dropCondition() {
         (dropsCondition, hasDroppedCondition) = (true, true)
+    }
+
+    /// Requests the representation whether the existing files are current or not: a response has left it open, or they were
+    /// changed.
+    mutating func ignoreExisting() {
+        ignoresExisting = true
     }
 
     /// Sends the condition again: the bytes were discarded, or have another validator.

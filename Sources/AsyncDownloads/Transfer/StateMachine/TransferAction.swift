@@ -8,8 +8,10 @@ enum TransferAction: Sendable {
     case requestPermit(host: String, PermitRequestID)
     /// Use the permit for another host; answered by `permitGranted`, or by `moveRefused` if the permit is lost.
     case movePermit(host: String, PermitRequestID)
-    /// Release the permit, or withdraw the request for one.
+    /// Release the permit, or withdraw the request for one, if there is either.
     case releasePermit
+    /// Leave the connections of the host to the other transfers, and record what was found out about the host.
+    case leaveConnections((origin: Origin, observation: HostObservation)?)
 
     // The store, on a thread that may block.
 

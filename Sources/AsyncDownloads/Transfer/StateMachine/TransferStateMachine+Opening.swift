@@ -1,34 +1,39 @@
 /// Permits, and opening and closing the partial file.
 extension TransferStateMachine {
     /// Waits for a permit; nothing is open.
-    mutating func requestPermit() -> [TransferAction] {
+    ///
+    /// - Parameter isRepeated: Whether the transfer waits for another process, and has emitted the first time that it
+    ///   waits.
+    mutating func requestPermit(isRepeated: Bool = false) -> [TransferAction] {
         if let offer = address.takeOffer() {
             replace(by: offer)
         }
-        let request = permit.request(for: address.host)
-        state = .waiting(request)
-        // A transfer that waits for another process has emitted this the first time.
-        return (isPollingOwner ? [] : [.emit(.waiting(reason: .turn))]) + [.requestPermit(host: address.host, request)]
+        let request = identifiers.permits.next()
+        state = .waiting(request, host: address.host)
+        return (isRepeated ? [] : [.emit(.waiting(reason: .turn))]) + [.requestPermit(host: address.host, request)]
     }
 
-    /// Releases the permit, or withdraws the request for one; nothing is open any more.
-    mutating func releasePermit() -> [TransferAction] {
-        meter.stop()
-        return permit.release() ? [.releasePermit] : []
+    /// Releases the permit, or withdraws the request for one, where no partial file is open.
+    func releasePermit() -> [TransferAction] {
+        switch state {
+        case .waiting, .opening(.transferring): [.releasePermit]
+        case .ready, .opening, .refreshing, .backingOff, .paused, .ended: []
+        case .running, .closing, .finishing: preconditionFailure("a permit released in \(phase)")
+        }
     }
 
     /// Handles the permit that was requested under this identifier.
     mutating func permitGranted(_ request: PermitRequestID, at now: Duration) -> [TransferAction] {
+        if case .waiting(request, let host) = state { return openPartial(.transferring(host: host)) }
+        if isRunning, case .moving(request) = run.step { return applyIntent(at: now) }
         // The race of a grant with a stop, which has released the permit or will.
-        guard case .waiting(request) = state else { return [] }
-        return applyIntent(at: now)
+        return []
     }
 
     /// Handles that the host of the next request has no room, and that the permit is lost.
     mutating func moveRefused(_ request: PermitRequestID, at now: Duration) -> [TransferAction] {
         // The race of a refusal with a stop, which has released the permit.
-        guard case .waiting(request) = state else { return [] }
-        _ = permit.release()
+        guard isRunning, case .moving(request) = run.step else { return [] }
         address.targetWaits()
         return close(.moving, at: now)
     }
@@ -37,32 +42,31 @@ extension TransferStateMachine {
     ///
     /// The permit of a first exchange is lost. An extra exchange is requested again later.
     mutating func requestHeld(_ id: ExchangeID, at now: Duration) -> [TransferAction] {
-        guard case .exchanging = state, let exchange = exchanges[id], !exchange.isCanceled else {
+        guard let exchange = liveExchange(id), !exchange.isCanceled else {
             return exchangeEnded(.cancelled, exchange: id, at: now)
         }
-        exchanges.remove(id)
+        run.exchanges.remove(id)
         if exchange.isExtra {
-            extras.held(at: now)
-            return exchanges.isEmpty ? proceed(.advance, at: now) : []
+            run.extras.held(at: now)
+            return run.exchanges.isEmpty ? proceed(.advance, at: now) : []
         }
-        _ = permit.release()
         address.targetWaits()
         return close(.moving, at: now)
     }
 
-    mutating func openPartial(_ purpose: Opening = .transferring) -> [TransferAction] {
+    mutating func openPartial(_ purpose: Opening) -> [TransferAction] {
         state = .opening(purpose)
-        recordedCredentials = bytes.credentials
         return [.openPartial(credentials: bytes.credentials)]
     }
 
     /// Handles the result of opening the partial file.
     ///
     /// - Parameters:
+    ///   - allowsGaps: Whether bytes may be written far behind the others.
     ///   - relocates: Whether the transfer continues at another location after a failure.
     ///   - existing: The representation that all destinations have already.
     mutating func opened(
-        _ result: Result<PartialFinding, DownloadError>, relocates: Bool = false,
+        _ result: Result<PartialFinding, DownloadError>, allowsGaps: Bool = true, relocates: Bool = false,
         existing: ExistingRepresentation? = nil, at now: Duration
     ) -> [TransferAction] {
         guard case .opening(let purpose) = state else { preconditionFailure("opened in \(phase)") }
@@ -71,32 +75,40 @@ extension TransferStateMachine {
             return close(.keeping, at: now)
         case (.failure, .transferring) where relocates && intent == .run:
             return close(.keeping, at: now)
-        case (.failure(let error), .transferring):
+        case (.failure(let error), .transferring), (.failure(let error), .discarding):
             return openingFailed(error, at: now)
-        case (.success(let finding), _):
-            isPartialOpen = true
-            isPollingOwner = false
-            checkpoints = CheckpointSchedule()
-            var actions = take(finding, at: now)
-            // Rule 63: the bytes of an unfinished download are worth more than the question.
-            self.existing = bytes.intervals.isEmpty ? existing : nil
-            switch purpose {
-            case .transferring: actions += applyIntent(at: now)
+        case (.success(let finding), .transferring(let host)):
+            return opened(finding, host: host, allowsGaps: allowsGaps, existing: existing, at: now)
+        case (.success(let finding), .discarding):
+            return take(finding) + closeFile(.discarding(holdsPermit: false))
+        case (.success(let finding), .purging):
             // A subscriber that has resumed meanwhile wants the bytes, and has no permit yet.
-            case .purging: actions += close(intent == .run ? .keeping : .purging, at: now)
-            }
-            return actions
+            return take(finding) + closeFile(intent == .run ? .keeping : .purging)
         }
+    }
+
+    /// Begins a run with what was found, or does what the subscribers want instead.
+    private mutating func opened(
+        _ finding: PartialFinding, host: String, allowsGaps: Bool, existing: ExistingRepresentation?, at now: Duration
+    ) -> [TransferAction] {
+        let openedWith = bytes.credentials
+        let actions = take(finding)
+        var hasCheckpoint = false
+        if case .bytes = finding { hasCheckpoint = true }
+        // Whether a checkpoint says that secret headers were sent is not known here.
+        let recorded = hasCheckpoint && !credentials.isEmpty ? nil : openedWith
+        beginRun(host: host, allowsGaps: allowsGaps, recordedCredentials: recorded)
+        if hasCheckpoint { run.foundCheckpoint(at: now) }
+        // Rule 63: the bytes of an unfinished download are worth more than the question.
+        if bytes.intervals.isEmpty { run.existing = existing }
+        return actions + applyIntent(at: now)
     }
 
     private mutating func openingFailed(_ error: DownloadError, at now: Duration) -> [TransferAction] {
         switch intent {
         case .run where error.code == .partialInUse && settings.waitsForOwner:
-            isPollingOwner = true
-            return backOff(for: settings.ownerPollInterval, keepsPermit: false, at: now)
+            return releasePermit() + wait(for: settings.ownerPollInterval, pollsOwner: true)
         case .run where error.code == .tooManyOpenFiles:
-            // The schedule is that of the last opening, and nothing is left to save.
-            checkpoints = CheckpointSchedule()
             return retry(error, at: now)
         // The discarding subscriber has already detached, so no subscriber is left to receive this error.
         case .run, .discard:
@@ -106,7 +118,7 @@ extension TransferStateMachine {
         }
     }
 
-    private mutating func take(_ finding: PartialFinding, at now: Duration) -> [TransferAction] {
+    private mutating func take(_ finding: PartialFinding) -> [TransferAction] {
         let known = bytes.count
         switch finding {
         case .nothing:
@@ -118,7 +130,6 @@ extension TransferStateMachine {
         case .bytes(let representation, let received):
             found(representation, received)
             bytes.partialOpened()
-            checkpoints.found(at: now)
             budget.found(received.count)
             // The bytes of a restart were found after all, where the partial file was closed before the new
             // representation.
@@ -134,8 +145,6 @@ extension TransferStateMachine {
     /// Records the bytes that are on disk, and what has to verify them.
     mutating func found(_ representation: Representation, _ received: IntervalSet) {
         bytes.found(representation, received, isChecksumExpected: settings.checksum != nil)
-        // Whether it says that secret headers were sent is not known here.
-        if !credentials.isEmpty { recordedCredentials = nil }
         requireProofOfCredentials()
         if representation.cameFromDifferentURL { address.requireVerification() }
     }
@@ -147,15 +156,22 @@ extension TransferStateMachine {
     /// Ends the transfer with an error, after the bytes are saved.
     mutating func fail(_ error: DownloadError, at now: Duration) -> [TransferAction] {
         // The discarding subscriber has detached, and wants no trace more than an error.
-        if intent == .discard, isPartialOpen { return close(.discarding, at: now) }
+        if intent == .discard, isRunning { return close(.discarding(holdsPermit: true), at: now) }
         return close(.failing(error), at: now)
     }
 
-    /// Saves and closes the partial file if it is open.
+    /// Ends the run, if there is one, and has the store save and close the partial file; without one, the step that
+    /// follows is taken at once.
     mutating func close(_ reason: CloseReason, at now: Duration) -> [TransferAction] {
+        if isRunning { return endRun(.closing(reason)) + closeFile(reason) }
+        let released = releasePermit()
         state = .closing(reason)
-        guard isPartialOpen else { return closed(at: now) }
-        meter.stop()
+        return released + left(reason, losing: 0, wasOpen: false, at: now)
+    }
+
+    /// Has the store save and close the open partial file.
+    private mutating func closeFile(_ reason: CloseReason) -> [TransferAction] {
+        state = .closing(reason)
         switch reason {
         case .discarding, .purging:
             return [.discardPartial]
@@ -171,36 +187,46 @@ extension TransferStateMachine {
 
     /// Handles that the partial file is closed.
     ///
-    /// - Parameter kept: What the next opening would find; nil if nothing was open or nothing was to be kept.
+    /// - Parameter kept: What the next opening would find; nil if nothing was to be kept.
     mutating func closed(keeping kept: IntervalSet? = nil, at now: Duration) -> [TransferAction] {
         guard case .closing(let reason) = state else { preconditionFailure("closed in \(phase)") }
-        let wasOpen = isPartialOpen
-        isPartialOpen = false
-        let released = releasePermit()
         let lost = bytes.count - (kept ?? bytes.intervals).count
         // Bytes that a restart has discarded may be found again.
         if let kept, lost > 0 { bytes.kept(kept) }
+        let released: [TransferAction]
+        switch reason {
+        // There was none, or it is lost.
+        case .purging, .moving, .discarding(holdsPermit: false): released = []
+        case .keeping, .discarding, .failing, .retrying, .refreshing, .reusing: released = [.releasePermit]
+        }
+        return released + left(reason, losing: lost, wasOpen: true, at: now)
+    }
+
+    /// Takes the step that follows when nothing is open.
+    private mutating func left(
+        _ reason: CloseReason, losing lost: Int64, wasOpen: Bool, at now: Duration
+    ) -> [TransferAction] {
         switch reason {
         case .discarding:
-            return released + end(.discarded)
+            return end(.discarded)
         case .purging:
             let purged = bytes.discard()
             let restart = DownloadEvent.restarted(reason: .memoryPressure, discardedByteCount: purged)
-            return released + (purged > 0 ? [.emit(restart)] : []) + closedKeeping(.keeping, at: now)
+            return (purged > 0 ? [.emit(restart)] : []) + closedKeeping(.keeping, at: now)
         case .failing where intent == .discard && wasOpen:
-            return released + openPartial()
+            return openPartial(.discarding)
         case .failing(var error):
             error.retainedByteCount = bytes.count
-            return released + end(.failed(error))
+            return end(.failed(error))
         case .keeping, .retrying, .refreshing, .moving, .reusing:
             // A subscriber that is left has no such file, or something has changed it.
-            if case .reusing = reason, intent == .run { ignoresExisting = true }
+            if case .reusing = reason, intent == .run { strategy.ignoreExisting() }
             strategy.interrupted()
             // The target of a redirect is kept while its host has no room.
             if case .moving = reason, intent == .run {} else { address.reset() }
             // Rule 56: lost bytes are reported before anything else.
             let restart = DownloadEvent.restarted(reason: .checkpointNotSaved, discardedByteCount: lost)
-            return released + (lost > 0 ? [.emit(restart)] : []) + closedKeeping(reason, at: now)
+            return (lost > 0 ? [.emit(restart)] : []) + closedKeeping(reason, at: now)
         }
     }
 
@@ -210,7 +236,7 @@ extension TransferStateMachine {
             switch reason {
             case .retrying(let due): return wait(for: max(.zero, due - now))
             case .refreshing(let id):
-                state = .refreshing(id, permitTimer: nil)
+                state = .refreshing(id)
                 return []
             case .keeping, .moving, .reusing, .failing, .discarding, .purging: return requestPermit()
             }
@@ -228,7 +254,7 @@ extension TransferStateMachine {
             state = .paused
             return [.emit(.paused(receivedByteCount: bytes.count))]
         case .abandon: return end(.abandoned)
-        case .discard: return openPartial()
+        case .discard: return openPartial(.discarding)
         }
     }
 

@@ -13,10 +13,9 @@ extension TransferStateMachine {
         case .ready: .ready
         case .waiting: .waiting
         case .opening: .opening
-        case .exchanging: exchangePhase
-        case .draining: .draining
+        case .running: runPhase
         case .refreshing: .refreshing
-        case .backingOff(_, let isPaced): isPaced ? .pacing : .backingOff
+        case .backingOff: .backingOff
         case .closing(.retrying): .closingToRetry
         case .closing: .closing
         case .paused: .paused
@@ -25,10 +24,19 @@ extension TransferStateMachine {
         }
     }
 
-    private var exchangePhase: Phase {
-        if exchanges.all.contains(where: \.exchange.isReceiving) { return .receiving }
-        return exchanges.all.contains(where: \.exchange.isHeldBack) ? .preparing : .connecting
+    private var runPhase: Phase {
+        switch run.step {
+        case .exchanging where run.isReceiving: .receiving
+        case .exchanging: run.exchanges.all.contains(where: \.exchange.isHeldBack) ? .preparing : .connecting
+        case .draining: .draining
+        case .moving: .waiting
+        case .refreshing: .refreshing
+        case .delaying(_, let isPaced): isPaced ? .pacing : .backingOff
+        }
     }
+
+    /// The host that the permit is for, or is being moved to; nil while the transfer doesn't run.
+    var permitHost: String? { isRunning ? run.host : nil }
 
     /// The latest progress.
     var progress: DownloadProgress {
@@ -38,45 +46,51 @@ extension TransferStateMachine {
     /// Whether bytes are being received or stored, also while the transfer stops.
     var hasUnstoredBytes: Bool {
         if bytes.intervals.isEmpty { return false }
-        return switch state {
-        case .exchanging, .draining: true
-        case .closing(.purging): false
-        case .closing: true
-        case .ready, .waiting, .opening, .refreshing, .backingOff, .paused, .finishing, .ended: false
+        switch state {
+        case .running:
+            switch run.step {
+            case .exchanging, .draining: return true
+            case .moving, .refreshing, .delaying: return false
+            }
+        case .closing(.purging): return false
+        case .closing: return true
+        case .ready, .waiting, .opening, .refreshing, .backingOff, .paused, .finishing, .ended: return false
         }
     }
 
     /// Whether a timer of `scheduleRetry` may still lead to something.
     var awaitsTimer: Bool {
         switch state {
-        case .backingOff: true
-        case .refreshing(_, let timer): timer != nil
-        default: false
+        case .backingOff: return true
+        case .running:
+            switch run.step {
+            case .refreshing, .delaying: return true
+            case .exchanging, .draining, .moving: return false
+            }
+        case .ready, .waiting, .opening, .refreshing, .closing, .paused, .finishing, .ended: return false
         }
     }
 
     /// Whether a new subscriber may still get the file of this transfer.
     var isJoinable: Bool {
-        switch state {
-        case .ended, .closing(.failing), .closing(.discarding), .draining(.fail): false
+        if case .running = state, case .draining(.fail) = run.step { return false }
+        return switch state {
+        case .ended, .closing(.failing), .closing(.discarding): false
         default: intent != .discard
         }
     }
 
     /// Returns whether the exchange is an extra one.
-    func isExtra(_ id: ExchangeID) -> Bool { exchanges[id]?.isExtra ?? false }
+    func isExtra(_ id: ExchangeID) -> Bool { isRunning && run.exchanges[id]?.isExtra == true }
+
+    /// Returns whether the exchange was canceled, or has ended.
+    func isCanceled(_ id: ExchangeID) -> Bool { !isRunning || run.exchanges[id]?.isCanceled != false }
 
     /// Returns whether the exchange receives bytes that are written.
-    func isReceiving(_ id: ExchangeID) -> Bool {
-        guard case .exchanging = state else { return false }
-        return exchanges[id]?.isReceiving == true
-    }
+    func isReceiving(_ id: ExchangeID) -> Bool { liveExchange(id)?.isReceiving == true }
 
     /// Returns whether the exchange waits for the store.
-    func isHeldBack(_ id: ExchangeID) -> Bool {
-        guard case .exchanging = state else { return false }
-        return exchanges[id]?.isHeldBack == true
-    }
+    func isHeldBack(_ id: ExchangeID) -> Bool { liveExchange(id)?.isHeldBack == true }
 
     /// Whether the partial file is opened to be removed.
     var opensToDiscard: Bool {
@@ -91,5 +105,5 @@ extension TransferStateMachine {
     }
 
     /// Returns whether bytes of the exchange are being written.
-    func isWriting(_ id: ExchangeID) -> Bool { exchanges[id]?.isWriting ?? false }
+    func isWriting(_ id: ExchangeID) -> Bool { isRunning && run.exchanges[id]?.isWriting == true }
 }

@@ -2,16 +2,26 @@
 extension TransferStateMachine {
     /// Handles that the store has emptied the partial file for the representation that the exchange brings.
     ///
-    /// - Parameter relocates: Whether the transfer continues at another location after a failure.
+    /// - Parameters:
+    ///   - allowsGaps: Whether bytes may be written far behind the others.
+    ///   - relocates: Whether the transfer continues at another location after a failure.
     mutating func partialStarted(
-        _ result: Result<Void, DownloadError>, relocates: Bool = false, exchange id: ExchangeID, at now: Duration
+        _ result: Result<Void, DownloadError>, allowsGaps: Bool = true, relocates: Bool = false,
+        exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
+        setAllowsGaps(allowsGaps)
         if case .success = result {
             bytes.partialEmptied()
-            // No response confirms the imported bytes any more.
-            awaitsImportConfirmation = false
         }
         return prepared(result, relocates: relocates, exchange: id, at: now)
+    }
+
+    /// Handles that the partial file may have been moved to another volume.
+    ///
+    /// - Parameter allowsGaps: Whether bytes may be written far behind the others.
+    mutating func setAllowsGaps(_ allowsGaps: Bool) {
+        // The race of the store with a stop.
+        if isRunning { run.allowsGaps = allowsGaps }
     }
 
     /// Handles that no subscriber was left when the partial file was to be emptied for a representation, which therefore
@@ -27,12 +37,12 @@ extension TransferStateMachine {
         _ result: Result<Void, DownloadError>, relocates: Bool = false, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         // The race of the store with a stop; the store's queue keeps what follows in order.
-        guard case .exchanging = state, exchanges[id]?.isHeldBack == true else { return [] }
+        guard isHeldBack(id) else { return [] }
         switch result {
         case .failure(let error):
             return drain(relocates ? .relocate : .ofStorage(error), at: now)
         case .success:
-            let earlyEnd = exchanges.update(id) { $0.prepared(at: now) } ?? nil
+            let earlyEnd = run.exchanges.update(id) { $0.prepared(at: now) } ?? nil
             meter.start(at: now)
             if let earlyEnd { return exchangeEnded(earlyEnd, exchange: id, at: now) }
             return [.openGate(exchange: id)]
@@ -51,17 +61,16 @@ extension TransferStateMachine {
 
     /// Handles `count` bytes of an exchange.
     mutating func bytesArrived(_ count: Int, exchange id: ExchangeID, at now: Duration) -> BytesDecision {
-        guard case .exchanging = state, let exchange = exchanges[id], exchange.isReceiving, !exchange.isCanceled else {
-            return .ignore
-        }
+        guard let exchange = liveExchange(id), exchange.isReceiving, !exchange.isCanceled else { return .ignore }
         meter.add(count)
-        extras.bytesArrived(at: now, pause: flowPause)
+        run.bytesArrived(demands.idleTimeout, at: now)
         let limit = demands.byteLimit
-        guard let part = exchanges.update(id, { $0.receive(count, limit: limit, at: now) }) else { return .ignore }
-        let compares = exchanges[id]?.compares ?? false
-        guard compares else { return .write(missing(part, exchange: id, at: now)) }
-        _ = exchanges.update(id) { $0.beginComparison() }
-        return .compare(part)
+        let part = run.exchanges.update(id) { exchange in
+            if exchange.compares { exchange.beginComparison() }
+            return exchange.receive(count, limit: limit, at: now)
+        }
+        guard let part else { return .ignore }
+        return exchange.compares ? .compare(part) : .write(missing(part, exchange: id, at: now))
     }
 
     /// Returns what the exchange writes of a part.
@@ -69,7 +78,7 @@ extension TransferStateMachine {
         _ part: ExchangeProgress.Part, exchange id: ExchangeID, at now: Duration
     ) -> [ExchangeProgress.Part] {
         let range = part.offset..<part.offset + Int64(part.count)
-        let missing = exchanges.claim(range, by: id, received: bytes.intervals, at: now)
+        let missing = run.exchanges.claim(range, by: id, received: bytes.intervals, at: now)
         // The report of an empty part may show that the exchange has brought too much.
         guard !missing.isEmpty else { return [.init(skipped: part.skipped, count: 0, offset: part.offset)] }
         return missing.map {
@@ -81,22 +90,25 @@ extension TransferStateMachine {
     mutating func wrote(
         _ count: Int, at offset: Int64, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
-        exchanges.update(id) { $0.finishWrite(offset..<offset + Int64(count), at: now) }
-        guard let exchange = exchanges[id] else { return [] }
+        let exchange = run.exchanges.update(id) { exchange in
+            exchange.finishWrite(offset..<offset + Int64(count), at: now)
+            return exchange
+        }
+        guard let exchange else { return [] }
         bytes.wrote(offset..<offset + Int64(count), counts: !exchange.hasFailed)
         // The first bytes of all may be written after the change of credentials that has canceled their exchange.
-        if case .draining = state, bytes.comparison == nil { requireProofOfCredentials() }
+        if case .draining = run.step, bytes.comparison == nil { requireProofOfCredentials() }
         // Bytes that an engine has delivered although it was asked to wait are written first.
         if exchange.isWriting { return [] }
         if exchange.exceedsPromise { return exceeded(exchange, at: now) }
         // The race of a write with a stop: the bytes count, and nothing more happens here.
-        guard case .exchanging = state, exchange.isReceiving else { return [] }
+        guard isExchanging, exchange.isReceiving else { return [] }
         var actions = reportWritten(count, at: now)
         if exchange.hasOverflowed {
             let limit = demands.byteLimit ?? bytes.count
             actions += drain(.fail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed")), at: now)
         } else {
-            if exchanges.isExhausted(id, bytes.intervals) || bytes.isComplete { actions += cancelUseless(at: now) }
+            if run.exchanges.isExhausted(id, bytes.intervals) || bytes.isComplete { actions += cancelUseless(at: now) }
             actions += startExtras(at: now)
         }
         return actions
@@ -104,10 +116,12 @@ extension TransferStateMachine {
 
     private mutating func reportWritten(_ count: Int, at now: Duration) -> [TransferAction] {
         var actions: [TransferAction] = []
-        if bytes.isResumable, checkpoints.wrote(count, at: now) { actions.append(.savePartial(bytes.intervals)) }
+        if bytes.isResumable, run.isCheckpointDue(after: count, at: now) {
+            actions.append(.savePartial(bytes.intervals))
+        }
         let emitsProgress = meter.shouldEmit(at: now)
         // Bytes that are reported to a subscriber survive a kill, if the partial file has a checkpoint.
-        switch marks.wrote(count, at: now, isReported: emitsProgress) {
+        switch run.mark(after: count, isReported: emitsProgress, at: now) {
         case .now: actions.append(.markPartial(bytes.intervals, epoch: bytes.epoch))
         case .after(let delay): actions.append(.scheduleMark(delay))
         case nil: break
@@ -122,13 +136,13 @@ extension TransferStateMachine {
     mutating func writeFailed(
         _ error: DownloadError, relocates: Bool = false, exchange id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
-        exchanges.update(id) { $0.failWrite() }
-        guard case .exchanging = state, exchanges[id]?.isReceiving == true else { return [] }
+        run.exchanges.update(id) { $0.failWrite() }
+        guard isReceiving(id) else { return [] }
         return drain(relocates ? .relocate : .ofStorage(error), at: now)
     }
 }
 
-extension TransferStateMachine.DrainFollowUp {
+extension Run.DrainFollowUp {
     /// The step after the store has failed.
     fileprivate static func ofStorage(_ error: DownloadError) -> Self {
         error.code == .tooManyOpenFiles ? .retry(error) : .fail(error)
@@ -140,16 +154,16 @@ extension TransferStateMachine.DrainFollowUp {
 extension TransferStateMachine {
     /// Handles the end of an exchange, after which nothing of it arrives.
     mutating func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
-        guard let exchange = exchanges[id] else {
+        guard let exchange = run.exchanges[id] else {
             preconditionFailure("exchange \(id) ended twice, or was never started")
         }
-        switch state {
+        switch run.step {
         case .draining(let followUp):
-            exchanges.remove(id)
-            return exchanges.isEmpty ? proceed(followUp, at: now) : []
+            run.exchanges.remove(id)
+            return run.exchanges.isEmpty ? proceed(followUp, at: now) : []
         case .exchanging:
             return ended(exchange, id, end, at: now)
-        case .ready, .waiting, .opening, .refreshing, .backingOff, .closing, .paused, .finishing, .ended:
+        case .moving, .refreshing, .delaying:
             preconditionFailure("exchange ended in \(phase)")
         }
     }
@@ -160,25 +174,25 @@ extension TransferStateMachine {
         if isHarmless(end, of: exchange, id) { return handleHarmlessEnd(exchange, id, at: now) }
         switch exchange.phase {
         case .preparing:
-            exchanges.update(id) { $0.endEarly(end) }
+            run.exchanges.update(id) { $0.endEarly(end) }
             return []
         case .endedEarly:
             preconditionFailure("exchange \(id) ended twice")
         case .connecting:
-            exchanges.remove(id)
+            run.exchanges.remove(id)
             return failed(failure(of: end) ?? DownloadError(.connectionLost, "no response"), at: now)
         case .receiving:
-            exchanges.remove(id)
+            run.exchanges.remove(id)
             if let error = failure(of: end) ?? shortfall(exchange) { return failed(error, at: now) }
             var actions = exchange.compares ? comparisonEnded(exchange) : []
             if exchange.isExtra, let last = exchange.request.range?.last, exchange.position <= last {
-                extras.receivedShortResponse(of: exchange.position - exchange.request.start)
+                run.extras.receivedShortResponse(of: exchange.position - exchange.request.start)
             }
-            if !exchanges.isEmpty {
+            if !run.exchanges.isEmpty {
                 actions += cancelUseless(at: now)
                 actions += startExtras(at: now)
             } else if let delay = delay(after: exchange) {
-                actions += wait(for: delay, isPaced: true)
+                actions += delayRequest(for: delay, isPaced: true)
             } else {
                 actions += proceed(.advance, at: now)
             }
@@ -190,7 +204,7 @@ extension TransferStateMachine {
     private mutating func delay(after exchange: ExchangeProgress) -> Duration? {
         if !exchange.compares, bytes.isComplete { return nil }
         let isComplete = exchange.request.range?.last.map { exchange.position > $0 } ?? false
-        return pacing.delay(
+        return strategy.delay(
             afterAnswerOf: exchange.position - exchange.request.start, isComplete: isComplete)
     }
 
@@ -225,28 +239,22 @@ extension TransferStateMachine {
     ///
     /// - Parameter canceling: Whether the exchanges are canceled; short bodies are left to complete instead.
     mutating func drain(
-        _ followUp: DrainFollowUp, canceling: Bool = true, at now: Duration
+        _ followUp: Run.DrainFollowUp, canceling: Bool = true, at now: Duration
     ) -> [TransferAction] {
-        let running = exchanges.all
+        let running = run.exchanges.all
         // A body that is held back must flow again, or its end would never arrive.
         let gates = running.filter(\.exchange.isHeldBack).map { TransferAction.openGate(exchange: $0.id) }
         if case .retry = followUp { strategy.interrupted() }
         if running.contains(where: \.exchange.isReceiving) { strategy.interrupted() }
-        state = .draining(followUp)
-        exchanges.removeSegments()
-        exchanges.removeEnded()
-        if exchanges.isEmpty { return gates + proceed(followUp, at: now) }
-        return (canceling ? cancelExchanges(at: now) : []) + gates
-    }
-
-    /// Cancels every exchange.
-    mutating func cancelExchanges(at now: Duration) -> [TransferAction] {
-        exchanges.updateAll { $1.cancel(at: now) }
-        return exchanges.all.map { .cancelExchange($0.id) }
+        run.step = .draining(followUp)
+        run.exchanges.removeSegments()
+        run.exchanges.removeEnded()
+        if run.exchanges.isEmpty { return gates + proceed(followUp, at: now) }
+        return (canceling ? run.cancelExchanges(at: now) : []) + gates
     }
 
     /// Continues after all exchanges have ended, unless the subscribers want something else.
-    mutating func proceed(_ followUp: DrainFollowUp, at now: Duration) -> [TransferAction] {
+    mutating func proceed(_ followUp: Run.DrainFollowUp, at now: Duration) -> [TransferAction] {
         if case .fail(let error) = followUp { return fail(error, at: now) }
         guard intent == .run else { return applyIntent(at: now) }
         switch followUp {
@@ -254,7 +262,9 @@ extension TransferStateMachine {
         case .refresh(let status): return refresh(.status(status.code), at: now)
         case .retry(let error): return retry(error, at: now)
         case .relocate: return close(.keeping, at: now)
-        case .reuse: return close(.reusing, at: now)
+        case .reuse:
+            guard let existing = run.existing else { preconditionFailure("files confirmed that were not asked about") }
+            return close(.reusing(existing.validator), at: now)
         case .fail: preconditionFailure("a failure is handled above")
         }
     }

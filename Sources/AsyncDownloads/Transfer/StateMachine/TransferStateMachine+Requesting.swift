@@ -14,9 +14,9 @@ extension TransferStateMachine {
         address.willRequest(at: now, freshFor: Self.longestRefreshWithPermit)
         if demands.isRefreshable, address.hasExpired(at: now) { return actions + refresh(.expired, at: now) }
         // Rule 58: the limit is that of the host of the request, which a redirect or a fresh URL changes.
-        if permit.host != address.host {
-            let request = permit.request(for: address.host)
-            state = .waiting(request)
+        if run.host != address.host {
+            let request = identifiers.permits.next()
+            run.move(to: address.host, request)
             return actions + [.movePermit(host: address.host, request)]
         }
         actions += recordCredentials()
@@ -38,10 +38,7 @@ extension TransferStateMachine {
     mutating func startExchange(
         _ range: RequestedRange, compares: Bool = false, at now: Duration
     ) -> [TransferAction] {
-        precondition(exchanges.isEmpty, "a second exchange that isn't an extra one")
-        extraAddress = ExtraAddress()
-        state = .exchanging
-        extras.requestSent(at: now)
+        run.startSole(at: now)
         budget.requestSent()
         // The timer is set first: a check that is due while the engine returns the exchange must not be missed.
         var actions = keepTicking(at: now)
@@ -55,22 +52,23 @@ extension TransferStateMachine {
         _ head: ResponseHead, exchange id: ExchangeID, at now: Duration, date: HTTPDate
     ) -> (reply: HeadReply, actions: [TransferAction]) {
         // The race of a head with the cancellation of its exchange.
-        guard case .exchanging = state, let exchange = exchanges[id], case .connecting = exchange.phase,
-            !exchange.isCanceled
+        guard let exchange = liveExchange(id), case .connecting = exchange.phase, !exchange.isCanceled
         else { return (.proceed, []) }
-        exchanges.update(id) { $0.keepAlive(at: now) }
-        // The head may arrive before the report that the network is back.
-        if exchange.isWaitingForConnectivity { exchanges.update(id) { $0.connected(at: now) } }
+        run.exchanges.update(id) { exchange in
+            exchange.keepAlive(at: now)
+            // The head may arrive before the report that the network is back.
+            if exchange.isWaitingForConnectivity { exchange.connected(at: now) }
+        }
         if exchange.isExtra {
             return (.proceed, handleExtra(decideExtra(head, exchange, date: date), id, at: now))
         }
         let interpreter = ResponseInterpreter(
             requested: exchange.request, known: bytes.representation, received: bytes.intervals.prefixEnd,
             url: address.url.absoluteString, decodesContent: settings.decodesContent, date: date,
-            requiresVerification: address.requiresVerification || existing?.requiresValidator ?? false,
+            requiresVerification: address.requiresVerification || run.existing?.requiresValidator ?? false,
             mayDropCondition: strategy.mayDropCondition,
             toleratesChange: toleratesChange,
-            existing: existing?.representation)
+            existing: run.existing?.representation)
         let actions =
             exchange.compares
             ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
@@ -80,10 +78,8 @@ extension TransferStateMachine {
 
     /// Whether an exchange without a head is the only one of the transfer, whose refusal is a failure.
     func isOnlyRequest(_ id: ExchangeID) -> Bool {
-        guard case .exchanging = state, let exchange = exchanges[id], case .connecting = exchange.phase else {
-            return false
-        }
-        return !exchange.isExtra && !exchange.isCanceled && !othersReceive(besides: id)
+        guard let exchange = liveExchange(id), case .connecting = exchange.phase else { return false }
+        return !exchange.isExtra && !exchange.isCanceled && !run.othersReceive(besides: id)
     }
 
     /// Handles that the other files of the host give connections up after a refusal, which follows.
@@ -98,7 +94,7 @@ extension TransferStateMachine {
         return SegmentInterpreter(
             requested: exchange.request, known: known, weakTag: bytes.entityTag,
             isChecksumExpected: settings.checksum != nil,
-            url: extraAddress.redirects(address.redirects).current.absoluteString, date: date
+            url: run.extraAddress.redirects(address.redirects).current.absoluteString, date: date
         ).decide(head)
     }
 
@@ -113,7 +109,7 @@ extension TransferStateMachine {
     }
 
     private func reply(to id: ExchangeID) -> HeadReply {
-        guard case .exchanging = state, case .preparing(let preparation) = exchanges[id]?.phase else { return .proceed }
+        guard case .preparing(let preparation) = liveExchange(id)?.phase else { return .proceed }
         return switch preparation {
         case .starting(let representation): .start(representation)
         case .store: .holdBack
@@ -128,12 +124,12 @@ extension TransferStateMachine {
         switch decision {
         case .append(let continuation):
             let actions = append(continuation, id, at: now)
-            if head.headers.refusesRanges { extras.turnOff() }
+            if head.headers.refusesRanges { run.extras.turnOff() }
             return actions
         case .begin(let representation, let end, let reason):
             let actions = start(representation, end: end, reason: reason, id, at: now)
             bytes.began(entityTag: head.headers.singleton("ETag").value)
-            if head.headers.refusesRanges { extras.turnOff() }
+            if head.headers.refusesRanges { run.extras.turnOff() }
             return actions
         case .complete(let length):
             bytes.settleLength(length)
@@ -143,8 +139,8 @@ extension TransferStateMachine {
             return drain(.advance, at: now)
         case .unchanged:
             return drain(.reuse, canceling: false, at: now)
-        case .retryRequest(.withoutCondition) where exchanges[id]?.request.isUnlessUnchanged == true:
-            ignoresExisting = true
+        case .retryRequest(.withoutCondition) where run.exchanges[id]?.request.isUnlessUnchanged == true:
+            strategy.ignoreExisting()
             return drain(.advance, canceling: !hasShortBody(head), at: now)
         case .retryRequest(.withoutCondition):
             strategy.dropCondition()
@@ -170,7 +166,7 @@ extension TransferStateMachine {
         bytes.continued(as: new)
         var actions: [TransferAction] = old != new ? [.updateRepresentation(new)] : []
         actions += confirmImport()
-        exchanges.update(id) {
+        run.exchanges.update(id) {
             $0.accept(
                 skipping: continuation.skipped, end: continuation.end, preparation: becomesUnverified ? .store : nil)
         }
@@ -190,13 +186,13 @@ extension TransferStateMachine {
         _ new: Representation, end: Int64?, reason: RestartReason?, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         if let error = tooLarge(new.length ?? end) { return drain(.fail(error), at: now) }
-        existing = nil
+        run.existing = nil
         var actions = restart(reason ?? .contentChanged, at: now)
         bytes.started(new, credentials: credentials)
         let replacesBytes = bytes.isPartialFilled
-        exchanges.update(id) { $0.acceptWhole(end: end, preparation: replacesBytes ? .store : .starting(new)) }
+        run.exchanges.update(id) { $0.acceptWhole(end: end, preparation: replacesBytes ? .store : .starting(new)) }
         acceptFirst(id, end: end, at: now)
-        checkpoints.reset()
+        run.representationStarted()
         address.answered()
         strategy.bodyStarted()
         actions += emitStart()
@@ -206,22 +202,19 @@ extension TransferStateMachine {
 
     /// Assigns the missing bytes to an exchange that was started while no other one was alive.
     private mutating func acceptFirst(_ id: ExchangeID, end: Int64?, at now: Duration) {
-        guard let exchange = exchanges[id] else { preconditionFailure("an unknown exchange was accepted") }
-        let acceptance = exchanges.assign(
+        guard let exchange = run.exchanges[id] else { preconditionFailure("an unknown exchange was accepted") }
+        let acceptance = run.exchanges.assign(
             from: exchange.position, responseEnd: end, length: bytes.representation?.length, to: id,
             received: bytes.intervals, at: now)
         precondition(acceptance != .late, "exchange \(id) begins at \(exchange.position), which is received")
-        extras.bodyStarted(
+        run.extras.bodyStarted(
             missing: bytes.representation?.length.map { $0 - bytes.count }, from: Origin(address.redirects.current),
             at: now)
     }
 
     /// Removes the file that bytes were imported from, since a server has confirmed them.
     private mutating func confirmImport() -> [TransferAction] {
-        bytes.confirmImport()
-        guard awaitsImportConfirmation else { return [] }
-        awaitsImportConfirmation = false
-        return [.removeImportedFile]
+        bytes.confirmImport() ? [.removeImportedFile] : []
     }
 
     private mutating func emitStart() -> [TransferAction] {

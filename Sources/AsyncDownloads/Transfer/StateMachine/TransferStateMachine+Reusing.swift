@@ -3,10 +3,10 @@ extension TransferStateMachine {
     /// The representation of the files at the destinations, if the next request asks whether it has changed (rule 62).
     var askedRepresentation: ExistingRepresentation? {
         // Without an account, nothing says whose files they are. A fresh URL may have brought secret headers.
-        guard bytes.intervals.isEmpty, !ignoresExisting, credentials.isEmpty || settings.account != nil else {
+        guard bytes.intervals.isEmpty, !strategy.ignoresExisting, credentials.isEmpty || settings.account != nil else {
             return nil
         }
-        return existing
+        return run.existing
     }
 
     /// Whether subscribers may be served with files that they have already.
@@ -17,10 +17,10 @@ extension TransferStateMachine {
         }
     }
 
-    /// Whether the partial file is closed because the server has confirmed the files at the destinations.
-    var isReusing: Bool {
-        if case .closing(.reusing) = state { return true }
-        return false
+    /// The validator of the files at the destinations, which the server has confirmed, while the partial file is closed.
+    var confirmedValidator: Validator? {
+        if case .closing(.reusing(let validator)) = state { return validator }
+        return nil
     }
 
     /// Ends the transfer because every subscriber has a file already; the partial file is not open, or was closed.
@@ -31,7 +31,6 @@ extension TransferStateMachine {
         case .opening(.transferring), .closing(.reusing): break
         default: preconditionFailure("reused in \(phase)")
         }
-        isPartialOpen = false
-        return releasePermit() + end(.finished(results))
+        return [.releasePermit] + end(.finished(results))
     }
 }

@@ -9,11 +9,11 @@ extension TransferStateMachine {
     mutating func finish(_ representation: Representation, at now: Duration) -> [TransferAction] {
         guard let length = representation.length else { preconditionFailure("complete without a length") }
         if let error = tooLarge(length) { return fail(error, at: now) }
-        // Rule 12: a complete body isn't requested again.
-        state = .finishing
         // Rule 57: the last progress is emitted even if earlier ones were coalesced.
-        return [
-            .emit(.progress(progress)), .emit(.verifying),
+        let last = TransferAction.emit(.progress(progress))
+        // Rule 12: a complete body isn't requested again.
+        return endRun(.finishing(host: run.host)) + [
+            last, .emit(.verifying),
             .finishPartial(length: length, representation, verifying: bytes.reliesOnDigest ? settings.checksum : nil),
         ]
     }
@@ -22,23 +22,22 @@ extension TransferStateMachine {
     mutating func finished(
         _ result: Result<[SubscriberID: Result<DownloadedFile, DownloadError>], DownloadError>, at now: Duration
     ) -> [TransferAction] {
-        guard case .finishing = state else { preconditionFailure("finished in \(phase)") }
+        guard case .finishing(let host) = state else { preconditionFailure("finished in \(phase)") }
         switch result {
         case .failure(let error) where error.code == .checksumMismatch && bytes.mayRestartUnverified:
-            return restartUnverified()
+            return restartUnverified(host: host)
         case .failure(let error):
-            return releasePermit() + end(.failed(error))
+            return [.releasePermit] + end(.failed(error))
         case .success(let results):
-            return releasePermit() + end(.finished(results))
+            return [.releasePermit] + end(.finished(results))
         }
     }
 
     /// Restarts strictly, once: bytes under several validators, or of several users, were not of one object (rule 35).
-    private mutating func restartUnverified() -> [TransferAction] {
+    private mutating func restartUnverified(host: String) -> [TransferAction] {
         let reason: RestartReason = bytes.reliesOnChecksum ? .credentialsChanged : .digestMismatch
         bytes.digestMismatched()
-        isPartialOpen = false
-        return restart(reason) + openPartial()
+        return restart(reason) + openPartial(.transferring(host: host))
     }
 }
 
@@ -53,9 +52,9 @@ extension TransferStateMachine {
         let actions = rolledBack(discarded, .excessBytes)
         bytes.forgetEmptyRepresentation()
         // The race of the last write with a stop.
-        guard case .exchanging = state, exchange.isReceiving else { return actions }
+        guard isExchanging, exchange.isReceiving else { return actions }
         if exchange.isExtra {
-            extras.turnOff()
+            run.extras.turnOff()
             return actions + drain(.advance, at: now)
         }
         let isFirst = budget.countExcess(at: now)
@@ -103,8 +102,7 @@ extension TransferStateMachine {
     /// Records in the partial file which secret headers are sent, unless it knows them.
     mutating func recordCredentials() -> [TransferAction] {
         let credentials = credentials
-        guard recordedCredentials != credentials else { return [] }
-        recordedCredentials = credentials
+        guard run.recordCredentials(credentials) else { return [] }
         // After a kill, the checkpoint must not say that bytes were received without secret headers.
         let isSaved = credentials.isEmpty || bytes.intervals.isEmpty || !bytes.isResumable
         return [.useCredentials] + (isSaved ? [] : [.savePartial(bytes.intervals)])
@@ -131,7 +129,7 @@ extension TransferStateMachine {
     ) -> [TransferAction] {
         switch decision {
         case .compare(let skipped, let end):
-            exchanges.update(id) { $0.accept(skipping: skipped, end: end) }
+            run.exchanges.update(id) { $0.accept(skipping: skipped, end: end) }
             strategy.rangeAnswered()
             address.comparisonAnswered()
             return []
@@ -150,9 +148,9 @@ extension TransferStateMachine {
 
     /// Handles the result of comparing a part.
     mutating func compared(_ isEqual: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
-        exchanges.update(id) { $0.finishComparison(at: now) }
+        run.exchanges.update(id) { $0.finishComparison(at: now) }
         // The race of a comparison with a stop, or with an earlier part that was different.
-        guard case .exchanging = state, let exchange = exchanges[id], exchange.isReceiving else { return [] }
+        guard let exchange = liveExchange(id), exchange.isReceiving else { return [] }
         guard isEqual else { return comparisonFailed(.credentialsChanged, at: now) }
         guard exchange.hasOverflowed, !exchange.isWriting else { return [] }
         // Rule 30: a body without an end would be received forever.

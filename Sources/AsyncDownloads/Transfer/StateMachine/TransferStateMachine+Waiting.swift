@@ -27,36 +27,37 @@ extension TransferStateMachine {
     /// open files: downloads that wait for a network would otherwise take every descriptor of the process.
     static let longestDelayWithPermit = Duration.milliseconds(250)
 
-    mutating func backOff(for delay: Duration, keepsPermit: Bool, at now: Duration) -> [TransferAction] {
-        if isPartialOpen, !keepsPermit { return close(.retrying(at: now + delay), at: now) }
-        return (isPartialOpen ? [] : releasePermit()) + wait(for: delay)
+    private mutating func backOff(for delay: Duration, keepsPermit: Bool, at now: Duration) -> [TransferAction] {
+        guard isRunning else { return releasePermit() + wait(for: delay) }
+        return keepsPermit ? delayRequest(for: delay) : close(.retrying(at: now + delay), at: now)
     }
 
-    /// Waits for the next attempt, or for the next request of the present attempt.
-    mutating func wait(for delay: Duration, isPaced: Bool = false) -> [TransferAction] {
+    /// Waits for the next request of the run.
+    mutating func delayRequest(for delay: Duration, isPaced: Bool = false) -> [TransferAction] {
         meter.stop()
-        let timer = timers.next()
-        state = .backingOff(timer, isPaced: isPaced)
+        let timer = identifiers.timers.next()
+        run.step = .delaying(timer, isPaced: isPaced)
+        return [.scheduleRetry(delay, timer)]
+    }
+
+    /// Waits for the next attempt; nothing is open.
+    mutating func wait(for delay: Duration, pollsOwner: Bool = false) -> [TransferAction] {
+        let timer = identifiers.timers.next()
+        state = .backingOff(timer, pollsOwner: pollsOwner)
         return [.scheduleRetry(delay, timer)]
     }
 
     /// Handles the end of a delay.
     mutating func retryDue(_ timer: TimerID, at now: Duration) -> [TransferAction] {
-        switch state {
+        if case .backingOff(timer, let pollsOwner) = state { return requestPermit(isRepeated: pollsOwner) }
+        // Otherwise the race of a timer with a stop or with a later delay.
+        guard isRunning else { return [] }
+        switch run.step {
         // The fresh URL takes long.
-        case .refreshing(let id, let permitTimer) where permitTimer == timer:
-            return close(.refreshing(id), at: now)
-        case .backingOff(timer, _):
-            return connectAgain(at: now)
-        // The race of a timer with a stop or with a later delay.
-        default:
-            return []
+        case .refreshing(let id, timer): return close(.refreshing(id), at: now)
+        case .delaying(timer, _): return advance(at: now)
+        case .exchanging, .draining, .moving, .refreshing, .delaying: return []
         }
-    }
-
-    /// Continues after a delay or a refresh, with the permit that was kept or with a new one.
-    private mutating func connectAgain(at now: Duration) -> [TransferAction] {
-        isPartialOpen ? advance(at: now) : requestPermit()
     }
 }
 
@@ -86,20 +87,34 @@ extension TransferStateMachine {
         // The subscriber knows more than a server that has refused.
         address.allowRefreshes()
         switch state {
-        case .exchanging:
-            return drain(.advance, at: now)
-        case .draining(.retry), .draining(.refresh):
-            state = .draining(.advance)
-            return []
-        case .backingOff:
-            return connectAgain(at: now)
+        case .running:
+            return requestElsewhere(at: now)
+        case .backingOff(_, let pollsOwner):
+            return requestPermit(isRepeated: pollsOwner)
         case .refreshing:
-            return [.cancelRefresh] + connectAgain(at: now)
+            return [.cancelRefresh] + requestPermit()
         case .closing(.retrying), .closing(.refreshing):
             state = .closing(.keeping)
             return []
         // Ending, or using the URL with the next request.
-        case .ready, .waiting, .opening, .draining, .closing, .paused, .finishing, .ended:
+        case .ready, .waiting, .opening, .closing, .paused, .finishing, .ended:
+            return []
+        }
+    }
+
+    /// Requests the next bytes from the URL that has replaced the one before.
+    private mutating func requestElsewhere(at now: Duration) -> [TransferAction] {
+        switch run.step {
+        case .exchanging:
+            return drain(.advance, at: now)
+        case .draining(.retry), .draining(.refresh):
+            run.step = .draining(.advance)
+            return []
+        case .delaying:
+            return advance(at: now)
+        case .refreshing:
+            return [.cancelRefresh] + advance(at: now)
+        case .draining, .moving:
             return []
         }
     }
@@ -109,7 +124,9 @@ extension TransferStateMachine {
         let hostBefore = RedirectChain.host(of: address.origin)
         address.replace(by: replacement)
         strategy.addressChanged()
-        if RedirectChain.host(of: address.origin) != hostBefore { extras.hostChanged() }
+        if RedirectChain.host(of: address.origin) != hostBefore {
+            if isRunning { run.extras.hostChanged() } else { extraPermission.hostChanged() }
+        }
         if credentials != credentialsBefore, bytes.comparison != nil {
             // What was compared is proven for the earlier credentials only.
             bytes.credentialsChanged(isChecksumExpected: settings.checksum != nil)
@@ -120,8 +137,8 @@ extension TransferStateMachine {
 
     /// Requests a fresh URL; no exchange runs.
     mutating func refresh(_ reason: URLRefresh.Reason, at now: Duration) -> [TransferAction] {
-        let (id, timer) = (refreshes.next(), timers.next())
-        state = .refreshing(id, permitTimer: timer)
+        let (id, timer) = (identifiers.refreshes.next(), identifiers.timers.next())
+        run.step = .refreshing(id, timer: timer)
         let context = URLRefresh.Context(url: address.origin, reason: reason, receivedByteCount: bytes.count)
         return [.refreshURL(context, id), .scheduleRetry(Self.longestRefreshWithPermit, timer)]
     }
@@ -133,27 +150,49 @@ extension TransferStateMachine {
     mutating func refreshed(
         _ result: Result<SourceAddress.Replacement, DownloadError>, _ id: RefreshID, at now: Duration
     ) -> [TransferAction] {
-        switch (state, result) {
-        case (.refreshing(id, _), .success(let replacement)):
+        switch state {
+        case .running:
+            // Otherwise the race of a fresh URL with a stop or with another URL.
+            guard case .refreshing(id, _) = run.step else { return [] }
+            return refreshed(result, at: now)
+        case .refreshing(id):
+            return refreshed(result, at: now)
+        case .closing(.refreshing(id)):
+            return refreshedWhileClosing(result, at: now)
+        case .ready, .waiting, .opening, .refreshing, .backingOff, .closing, .paused, .finishing, .ended:
+            return []
+        }
+    }
+
+    private mutating func refreshed(
+        _ result: Result<SourceAddress.Replacement, DownloadError>, at now: Duration
+    ) -> [TransferAction] {
+        switch result {
+        case .success(let replacement):
             accept(replacement, at: now)
-            return connectAgain(at: now)
-        case (.refreshing(id, _), .failure(let error)):
+            return isRunning ? advance(at: now) : requestPermit()
+        case .failure(let error):
             // The next attempt finds the URL refused or expired, and asks again.
             return retry(error, at: now)
-        case (.closing(.refreshing(id)), .success(let replacement)):
+        }
+    }
+
+    /// Determines what follows when the partial file is closed.
+    private mutating func refreshedWhileClosing(
+        _ result: Result<SourceAddress.Replacement, DownloadError>, at now: Duration
+    ) -> [TransferAction] {
+        switch result {
+        case .success(let replacement):
             accept(replacement, at: now)
             state = .closing(.keeping)
             return []
-        case (.closing(.refreshing(id)), .failure(let error)):
+        case .failure(let error):
             guard let attempt = nextAttempt(after: error) else {
                 state = .closing(.failing(error))
                 return []
             }
             state = .closing(.retrying(at: now + attempt.delay))
             return [emission(of: attempt, error)]
-        // The race of a fresh URL with a stop or with another URL.
-        default:
-            return []
         }
     }
 
@@ -168,16 +207,16 @@ extension TransferStateMachine {
     ///
     /// An extra exchange that waits counts as idle, because the others may have a connection.
     mutating func connectivityChanged(isWaiting: Bool, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
-        guard case .exchanging = state else { return [] }
-        if !isWaiting { exchanges.update(id) { $0.connected(at: now) } }
-        guard exchanges[id]?.isExtra == false, exchanges.update(id, { $0.setWaiting(isWaiting, at: now) }) == true
-        else { return [] }
-        return isWaiting ? [.emit(.waiting(reason: .connectivity))] : []
+        guard isExchanging else { return [] }
+        let isChange = run.exchanges.update(id) { exchange in
+            if !isWaiting { exchange.connected(at: now) }
+            return !exchange.isExtra && exchange.setWaiting(isWaiting, at: now)
+        }
+        return isChange == true && isWaiting ? [.emit(.waiting(reason: .connectivity))] : []
     }
 
     /// Whether the device has no network connection, and the engine waits for one.
     var isWaitingForConnectivity: Bool {
-        guard case .exchanging = state else { return false }
-        return exchanges.all.contains { $0.exchange.isWaitingForConnectivity }
+        isExchanging && run.exchanges.all.contains { $0.exchange.isWaitingForConnectivity }
     }
 }

@@ -12,69 +12,52 @@ internal import Foundation
 struct TransferStateMachine: Sendable {
     /// The stage of the transfer.
     ///
-    /// Most states can be left by a failure or by an intent. These exits are listed once: from `exchanging` to
-    /// `draining`, and from a state without an exchange to `closing`, or to `paused`, `opening` and `ended` where no
-    /// partial file is open.
+    /// Most states can be left by a failure or by an intent. These exits are listed once: from `running` to `closing`, and
+    /// from a state without an open partial file to `paused`, `opening` and `ended`.
     enum State: Sendable {
         /// Nothing has happened. Continues with `waiting`; a restored transfer starts as `paused`.
         case ready
-        /// A permit was requested, or a move of the permit to another host. Continues with `opening`, or with
-        /// `exchanging` if the partial file is open.
-        case waiting(PermitRequestID)
-        /// The store opens the partial file. Continues with `exchanging`, `finishing`, or `backingOff` while another
-        /// process owns it.
+        /// A permit for this host was requested. Continues with `opening`.
+        case waiting(PermitRequestID, host: String)
+        /// The store opens the partial file. Continues with `running`, `finishing`, or `backingOff` while another process
+        /// owns the file; if the file is opened to be removed, with `closing`.
         case opening(Opening)
-        /// Exchanges run; see ``ExchangeProgress/Phase``. Continues with `exchanging` for the next bytes, `backingOff`
-        /// where short responses are paced, or `finishing`.
-        case exchanging
-        /// The exchanges are of no more use; their ends are awaited, so that they can't touch what follows.
-        case draining(DrainFollowUp)
-        /// A fresh URL was requested, and no exchange runs. The permit and the open partial file are kept until the
-        /// timer fires: a URL that is signed for a minute must not wait for a permit, and a caller that doesn't answer
-        /// must not keep one. The timer is nil after that. Continues with `exchanging`, `waiting` or `backingOff`.
-        case refreshing(RefreshID, permitTimer: TimerID?)
-        /// No exchange runs until a delay has passed: after a failure, while another process owns the partial file, or
-        /// between two requests of a server that is paced. The permit and the open partial file are kept together or
-        /// not at all; see ``backOff(for:keepsPermit:at:)``. Continues with `waiting` or `exchanging`.
-        case backingOff(TimerID, isPaced: Bool)
-        /// The store saves and closes the partial file. Continues with what the reason says.
+        /// The transfer has a permit and an open partial file. Continues with `finishing`, or with `closing`.
+        ///
+        /// The run is in an allocation of its own, which is changed in place.
+        case running(CopyOnWrite<Run>)
+        /// A fresh URL was requested that takes long. Continues with `waiting` or `backingOff`.
+        case refreshing(RefreshID)
+        /// The next attempt has to wait, after a failure or while another process owns the partial file. Continues with
+        /// `waiting`.
+        case backingOff(TimerID, pollsOwner: Bool)
+        /// The store saves and closes the partial file, after which the permit is released. Continues with what the
+        /// reason says.
         case closing(CloseReason)
         /// Nothing is open and nothing runs; the bytes are on disk. Continues with `waiting`.
         case paused
-        /// Every byte is on disk; the file is verified and placed. Continues with `ended`, or with `opening` if bytes
-        /// under several validators are not of one object.
-        case finishing
+        /// Every byte is on disk; the file is verified and placed, with the permit for this host. Continues with `ended`,
+        /// or with `opening` if bytes under several validators are not of one object.
+        case finishing(host: String)
         /// The transfer has ended. Nothing follows.
         case ended
     }
 
     /// Why the store opens the partial file.
     enum Opening: Sendable, Hashable {
-        /// To continue the transfer, or to discard the bytes.
-        case transferring
+        /// To continue the transfer, with a permit for this host.
+        case transferring(host: String)
+        /// To discard the bytes.
+        case discarding
         /// To remove the bytes of a paused transfer, which stays paused.
         case purging
     }
 
-    /// The step after all exchanges have ended, unless the subscribers change their intent in the meantime.
-    enum DrainFollowUp: Sendable {
-        /// The next request: to the target of a redirect, or a different one.
-        case advance
-        /// A fresh URL, because the server refuses the present one with this status.
-        case refresh(StatusCode)
-        /// A counted failure, and another attempt after a delay.
-        case retry(DownloadError)
-        /// The files at the destinations, which the server has confirmed.
-        case reuse
-        /// Another location of the bytes, because the store has failed at the present one.
-        case relocate
-        /// The end of the transfer, whatever the subscribers want.
-        case fail(DownloadError)
-    }
-
     /// Why the store closes the partial file.
     enum CloseReason: Sendable {
-        case keeping, discarding
+        case keeping
+        /// The bytes are removed, with a permit or without one.
+        case discarding(holdsPermit: Bool)
         case failing(DownloadError)
         /// The bytes are removed, and the pause continues.
         case purging
@@ -84,8 +67,9 @@ struct TransferStateMachine: Sendable {
         case refreshing(RefreshID)
         /// The host of the next request permits none now.
         case moving
-        /// The subscribers whose files the server has confirmed end meanwhile; the transfer continues for the others.
-        case reusing
+        /// The subscribers whose files the server has confirmed end meanwhile; the transfer continues for the others. The
+        /// validator is that of the files.
+        case reusing(Validator)
     }
 
     /// The intent of the subscribers.
@@ -108,36 +92,13 @@ struct TransferStateMachine: Sendable {
 
     var bytes: ReceivedBytes
     var address: SourceAddress
-    var exchanges = ExchangeTable()
-    var exchangeNumbers = SerialNumbers<ExchangeID>()
-    var extras: ExtraExchanges
-    /// Where the extra exchanges are requested.
-    var extraAddress = ExtraAddress()
     var strategy: RequestStrategy
     var budget: RetryBudget
-    var permit = PermitHolding()
     var meter: ProgressMeter
-    var checkpoints = CheckpointSchedule()
-    var marks = MarkSchedule()
-    var pacing = RequestPacing()
-    var slowness = SlowConnectionPatience()
-    var timers = SerialNumbers<TimerID>()
-    var refreshes = SerialNumbers<RefreshID>()
-
-    /// What the files at the destinations are, which the body of another representation may replace.
-    var existing: ExistingRepresentation?
-    /// Whether an answer of the server has left it open, so that the representation is requested without a condition.
-    var ignoresExisting = false
-    /// Whether the store has the partial file open.
-    var isPartialOpen = false
-    /// Whether bytes may be written far behind the others.
-    var allowsGaps = true
-    /// Whether another process owns the partial file, so that opening it is tried again and again.
-    var isPollingOwner = false
-    /// The secret headers that the partial file knows to be sent; nil if its checkpoint may say that there are none.
-    var recordedCredentials: HeaderFields?
-    /// Whether an imported file is to be removed when a server has confirmed its bytes.
-    var awaitsImportConfirmation = false
+    /// Whether extra requests may be sent, as far as the server has shown it before the next run.
+    var extraPermission: ExtraPermission
+    /// The identifiers that were used.
+    var identifiers = TransferIdentifiers()
     var hasEmittedStart = false
     var isTicking = false
 
@@ -145,11 +106,60 @@ struct TransferStateMachine: Sendable {
         self.settings = settings
         demands = settings.demands
         address = SourceAddress(url: settings.url, headers: settings.headers)
-        extras = ExtraExchanges(settings.connections, settings.segmentLimits)
+        extraPermission = ExtraPermission(settings.connections)
         strategy = RequestStrategy(windowLength: settings.windowLength)
         budget = RetryBudget(seed: seed)
         meter = ProgressMeter(interval: settings.progressInterval)
         bytes = ReceivedBytes(credentials: settings.headers.secretFields.sortedByName)
+    }
+}
+
+// MARK: - The run
+
+extension TransferStateMachine {
+    /// The run; the transfer has to be running.
+    var run: Run {
+        get {
+            guard case .running(let run) = state else { preconditionFailure("no run in \(phase)") }
+            return run.value
+        }
+        _modify {
+            guard case .running(var run) = state else { preconditionFailure("no run in \(phase)") }
+            // Otherwise, the state would refer to the allocation as well, and the change would copy it.
+            state = .ended
+            defer { state = .running(run) }
+            yield &run.value
+        }
+    }
+
+    /// Whether the transfer has a permit and an open partial file.
+    var isRunning: Bool { if case .running = state { true } else { false } }
+
+    /// Whether exchanges run, and are of use.
+    var isExchanging: Bool {
+        guard isRunning, case .exchanging = run.step else { return false }
+        return true
+    }
+
+    /// The exchange with an identifier, while exchanges run and are of use; nil after its end.
+    func liveExchange(_ id: ExchangeID) -> ExchangeProgress? { isExchanging ? run.exchanges[id] : nil }
+
+    /// Begins a run with the permit for `host` and the partial file that the store has opened.
+    mutating func beginRun(host: String, allowsGaps: Bool, recordedCredentials: HeaderFields?) {
+        let extras = ExtraExchanges(settings.connections, settings.segmentLimits, extraPermission)
+        state = .running(
+            CopyOnWrite(
+                Run(host: host, extras: extras, allowsGaps: allowsGaps, recordedCredentials: recordedCredentials)))
+    }
+
+    /// Ends the run before the partial file is closed or placed, and keeps what the server has shown.
+    mutating func endRun(_ next: State) -> [TransferAction] {
+        precondition(run.exchanges.isEmpty, "a run ends with an exchange")
+        meter.stop()
+        extraPermission = run.extras.permission
+        let (isReported, observation) = (run.extras.isReported, run.extras.takeObservation())
+        state = next
+        return isReported || observation != nil ? [.leaveConnections(observation)] : []
     }
 }
 
@@ -166,23 +176,23 @@ extension TransferStateMachine {
         switch state {
         case .ready, .paused: return requestPermit()
         // In progress, or about to apply the intent.
-        case .waiting, .opening, .exchanging, .draining, .refreshing, .backingOff, .closing: return []
+        case .waiting, .opening, .running, .refreshing, .backingOff, .closing: return []
         case .finishing, .ended: return []
         }
     }
 
     /// Closes the partial file and opens it again, because the bytes are at another location.
     mutating func relocate(at now: Duration) -> [TransferAction] {
-        guard intent == .run, isPartialOpen else { return [] }
-        switch state {
+        // Otherwise another opening follows, or nothing.
+        guard intent == .run, isRunning else { return [] }
+        switch run.step {
         case .exchanging: return drain(.relocate, at: now)
         case .draining(.advance), .draining(.retry):
-            state = .draining(.relocate)
+            run.step = .draining(.relocate)
             return []
         case .refreshing: return [.cancelRefresh] + close(.keeping, at: now)
-        case .backingOff: return close(.keeping, at: now)
-        // Another opening follows, or nothing.
-        case .ready, .waiting, .opening, .draining, .closing, .paused, .finishing, .ended: return []
+        case .delaying: return close(.keeping, at: now)
+        case .moving, .draining: return []
         }
     }
 
@@ -196,7 +206,7 @@ extension TransferStateMachine {
 
     /// Requests the action that removes an imported file as soon as a server has confirmed its bytes.
     mutating func awaitImportConfirmation() {
-        awaitsImportConfirmation = true
+        bytes.awaitImportConfirmation()
     }
 
     /// Stops for ``Intent/pause``, ``Intent/abandon`` or ``Intent/discard``.
@@ -211,20 +221,22 @@ extension TransferStateMachine {
         strategy.interrupted()
         address.attemptEnded()
         switch state {
-        case .ready, .paused, .waiting, .backingOff:
-            return applyIntent(at: now)
-        case .refreshing:
-            return [.cancelRefresh] + applyIntent(at: now)
-        case .exchanging:
-            return drain(.advance, at: now)
-        // A body that is left to complete must not delay the stop.
-        case .draining:
-            return cancelExchanges(at: now)
+        case .ready, .paused, .waiting, .backingOff: return applyIntent(at: now)
+        case .refreshing: return [.cancelRefresh] + applyIntent(at: now)
+        case .running: return stopRun(at: now)
         // The store's answer is on the way; the intent is applied then.
-        case .opening, .closing:
-            return []
-        case .finishing, .ended:
-            return []
+        case .opening, .closing: return []
+        case .finishing, .ended: return []
+        }
+    }
+
+    private mutating func stopRun(at now: Duration) -> [TransferAction] {
+        switch run.step {
+        case .exchanging: drain(.advance, at: now)
+        // A body that is left to complete must not delay the stop.
+        case .draining: run.cancelExchanges(at: now)
+        case .refreshing: [.cancelRefresh] + applyIntent(at: now)
+        case .moving, .delaying: applyIntent(at: now)
         }
     }
 
@@ -244,15 +256,12 @@ extension TransferStateMachine {
     /// Does what the subscribers want at a point where nothing is in progress.
     mutating func applyIntent(at now: Duration) -> [TransferAction] {
         switch intent {
-        case .run:
-            return isPartialOpen ? advance(at: now) : openPartial()
+        case .run: return advance(at: now)
         case .pause:
             if case .paused = state { return [] }
             return close(.keeping, at: now)
-        case .abandon:
-            return close(.keeping, at: now)
-        case .discard:
-            return isPartialOpen ? close(.discarding, at: now) : releasePermit() + openPartial()
+        case .abandon: return close(.keeping, at: now)
+        case .discard: return isRunning ? close(.discarding(holdsPermit: true), at: now) : releasePermit() + openPartial(.discarding)
         }
     }
 

@@ -32,15 +32,4 @@ struct ExchangeTableTests {
         exchanges.insert(ExchangeProgress(request: .everything, compares: true, at: .zero), id: 1)
         #expect(!exchanges.hasRequests && exchanges.segments.isEmpty && exchanges.count == 1)
     }
-
-    @Test func `a permit is released once`() {
-        var permit = PermitHolding()
-        #expect(permit.release() == false)
-        let first = permit.request(for: "a.example")
-        #expect(permit.host == "a.example")
-        let second = permit.request(for: "b.example")
-        #expect(first != second && permit.host == "b.example")
-        #expect(permit.release() == true)
-        #expect(permit.release() == false && permit.host == nil)
-    }
 }

@@ -26,12 +26,14 @@ extension ModelRun {
             check(permit == .held, "an exchange without a permit")
             check(store.isOpen, "an exchange without a partial file")
             check(exchanges.count < connections, "rule 58: more exchanges than connections")
-            if machine.exchanges[number]?.isCanceled == false, history.count % 16 == 5 {
+            if !machine.isCanceled(number), history.count % 16 == 5 {
                 if !machine.isExtra(number) { permit = .none }
                 take("the host permits no request", machine.requestHeld(number, at: now))
                 break
             }
             exchanges.append(Exchange(number: number, request: request))
+        case .leaveConnections:
+            check(exchanges.isEmpty, "the connections were left before the end of the exchanges")
         case .cancelExchange(let number):
             updateExchange(number) { $0.isCancelled = true }
         case .abandonExchange(let number):
@@ -108,10 +110,10 @@ extension ModelRun {
             take("tick", machine.tick(at: now))
         } else if let index = retries.firstIndex(where: { $0.due == due }) {
             let timer = retries.remove(at: index).timer
-            let (isDue, before) = (machine.state.timer == timer, machine.phase)
+            let (isDue, before) = (machine.timer == timer, machine.phase)
             let actions = machine.retryDue(timer, at: now)
             check(isDue || actions.isEmpty && machine.phase == before, "a superseded delay ended another")
-            check(!isDue || machine.state.timer != timer, "a delay did not end")
+            check(!isDue || machine.timer != timer, "a delay did not end")
             take("retry \(timer)", actions)
         } else {
             mark = nil

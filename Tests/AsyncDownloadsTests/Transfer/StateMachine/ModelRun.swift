@@ -210,7 +210,7 @@ struct ModelRun {
 
     private mutating func callerRefreshes() {
         let number = refreshes.removeFirst()
-        let isAwaited = machine.state.refresh == number
+        let isAwaited = machine.awaitedRefresh == number
         let isFailure = !isPassing && Int.random(in: 0..<4, using: &generator) == 0
         let result: Result<SourceAddress.Replacement, DownloadError> =
             isFailure ? .failure(DownloadError(.urlRefreshFailed)) : .success(freshAddress())
@@ -218,7 +218,7 @@ struct ModelRun {
         let actions = machine.refreshed(result, number, at: now)
         check(isAwaited || actions.isEmpty && machine.phase == before, "the result of a superseded refresh was used")
         take("refreshed \(number)", actions)
-        if isAwaited { check(machine.state.refresh != number, "the result of a refresh was not used") }
+        if isAwaited { check(machine.awaitedRefresh != number, "the result of a refresh was not used") }
     }
 
     /// Lets another event happen between two steps of a callback.
@@ -267,12 +267,15 @@ extension TransferAction {
     fileprivate var isStart: Bool { if case .startExchange = self { true } else { false } }
 }
 
-extension TransferStateMachine.State {
+extension TransferStateMachine {
     /// The refresh that is awaited.
-    fileprivate var refresh: RefreshID? {
-        switch self {
-        case .refreshing(let id, _), .closing(.refreshing(let id)): id
-        default: nil
+    fileprivate var awaitedRefresh: RefreshID? {
+        switch state {
+        case .refreshing(let id), .closing(.refreshing(let id)): return id
+        case .running:
+            if case .refreshing(let id, _) = run.step { return id }
+            return nil
+        default: return nil
         }
     }
 }

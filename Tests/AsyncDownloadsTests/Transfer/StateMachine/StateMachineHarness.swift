@@ -17,6 +17,8 @@ struct StateMachineHarness {
     /// The result when the store opens the partial file.
     var finding = Result<PartialFinding, DownloadError>.success(.nothing)
     var beginning = Result<Void, DownloadError>.success(())
+    /// Whether bytes may be written far behind the others.
+    var allowsGaps = true
     /// Whether the host of a redirect is below its limit.
     var isBelowLimit = true
     /// What the store reports as kept when it closes the partial file; nil for everything.
@@ -95,6 +97,8 @@ struct StateMachineHarness {
     }
 
     private(set) var endings: [TransferAction] = []
+    /// What runs that have ended had found out about their hosts.
+    private(set) var observations: [HostObservation] = []
 }
 
 extension StateMachineHarness {
@@ -187,6 +191,7 @@ extension StateMachineHarness {
         case .scheduleTick(let delay): tick = now + delay
         case .scheduleRetry(let delay, let timer): retry = (now + delay, timer)
         case .scheduleMark(let delay): mark = now + delay
+        case .leaveConnections(let found): if let found { observations.append(found.observation) }
         case .markPartial(let received, _): marked = received
         case .startExchange(let number, let request):
             running.insert(number)
@@ -218,8 +223,8 @@ extension StateMachineHarness {
         case .requestPermit(_, let number): return machine.permitGranted(number, at: now)
         case .movePermit(_, let number):
             return isBelowLimit ? machine.permitGranted(number, at: now) : machine.moveRefused(number, at: now)
-        case .openPartial: return machine.opened(finding, at: now)
-        case .startPartial(_, let id): return machine.partialStarted(beginning, exchange: id, at: now)
+        case .openPartial: return machine.opened(finding, allowsGaps: allowsGaps, at: now)
+        case .startPartial(_, let id): return machine.partialStarted(beginning, allowsGaps: allowsGaps, exchange: id, at: now)
         case .recordPartial(_, let number): return machine.prepared(beginning, exchange: number, at: now)
         case .savePartial: return machine.saved()
         case .closePartial(let saved):
@@ -252,14 +257,23 @@ extension TransferStateMachine {
     }
 }
 
-extension TransferStateMachine.State {
+extension TransferStateMachine {
     /// The timer of the current delay.
     var timer: TimerID? {
-        switch self {
-        case .backingOff(let timer, _): timer
-        case .refreshing(_, let timer): timer
-        default: nil
+        if case .backingOff(let timer, _) = state { return timer }
+        guard isRunning else { return nil }
+        switch run.step {
+        case .delaying(let timer, _), .refreshing(_, let timer): return timer
+        case .exchanging, .draining, .moving: return nil
         }
+    }
+
+    /// The exchanges that have not ended; none outside of a run.
+    var exchanges: ExchangeTable { isRunning ? run.exchanges : ExchangeTable() }
+
+    /// The decisions about extra exchanges, in this run or for the next one.
+    var extras: ExtraExchanges {
+        isRunning ? run.extras : ExtraExchanges(settings.connections, settings.segmentLimits, extraPermission)
     }
 }
 

@@ -92,7 +92,7 @@ struct TransferAutomaticNumberTests {
             harness.pass(.milliseconds(125))
         }
         for id in harness.machine.exchanges.requestIDs { harness.head(503, of: id) }
-        let observation = harness.machine.extras.takeObservation()?.observation
+        let observation = harness.machine.takeObservation()?.observation
         #expect(observation?.isRefused == true && observation?.ceiling == (isShared ? 1 : nil))
     }
 
@@ -132,33 +132,33 @@ struct TransferAutomaticNumberTests {
 
     @Test func `what was found out about the host is returned once`() {
         var harness = Self.harness()
-        #expect(harness.machine.extras.takeObservation() == nil)
+        #expect(harness.machine.takeObservation() == nil)
         Self.run(&harness, seconds: 6)
-        let climbed = harness.machine.extras.takeObservation()
+        let climbed = harness.machine.takeObservation()
         #expect(climbed?.observation == HostObservation(worthwhileCount: 16, hasAccepted: true))
         #expect(climbed?.origin.host == "a.example")
-        #expect(harness.machine.extras.takeObservation() == nil)
+        #expect(harness.machine.takeObservation() == nil)
         var refused = StateMachineHarness.divided(4)
         refused.accept(2)
         refused.head(503, ["Retry-After": "7"], of: 3)
         refused.head(503, of: 4)
         #expect(
-            refused.machine.extras.takeObservation()?.observation
+            refused.machine.takeObservation()?.observation
                 == HostObservation(ceiling: 2, isRefused: true, retryAfter: .seconds(7), hasAccepted: true))
-        #expect(refused.machine.extras.takeObservation() == nil)
+        #expect(refused.machine.takeObservation() == nil)
     }
 
     @Test func `one refused connection is no limit of the host`() {
         var harness = StateMachineHarness.divided(2)
         harness.head(503, of: 2)
-        #expect(harness.machine.extras.takeObservation()?.observation == HostObservation(isRefused: true))
+        #expect(harness.machine.takeObservation()?.observation == HostObservation(isRefused: true))
     }
 
     @Test func `that a host ignores ranges is returned although nothing is measured any more`() {
         var harness = StateMachineHarness.divided(4)
         harness.head(200, ["Content-Length": "9"], of: 2)
         #expect(harness.machine.connectionReport(at: harness.now) == nil)
-        #expect(harness.machine.extras.takeObservation()?.observation == HostObservation(ignoresRanges: true))
+        #expect(harness.machine.takeObservation()?.observation == HostObservation(ignoresRanges: true))
     }
 
     @Test(arguments: [["ETag": "W/\"v1\""], ["Content-Encoding": "gzip", "ETag": "\"v1\""]] as [HeaderFields])

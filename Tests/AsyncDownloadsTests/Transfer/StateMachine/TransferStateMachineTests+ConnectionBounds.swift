@@ -58,7 +58,7 @@ extension TransferAutomaticNumberTests {
                 for id in harness.running where harness.machine.exchanges[id]?.isCanceled == true {
                     harness.end(.cancelled, of: id)
                 }
-                if let found = harness.machine.extras.takeObservation() {
+                if let found = harness.machine.takeObservation() {
                     coordinator.record(found.observation, of: 1, about: found.origin, at: harness.now)
                 }
             }

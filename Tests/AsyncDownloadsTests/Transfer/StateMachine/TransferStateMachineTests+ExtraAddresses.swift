@@ -236,7 +236,7 @@ struct TransferWeakPartsTests {
 
     @Test func `where gaps are filled with zeros, nothing is divided`() {
         var harness = StateMachineHarness.connecting { $0.connections = .fixed(4) }
-        harness.machine.allowsGaps = false
+        harness.allowsGaps = false
         harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": "\"v1\""])
         harness.bytes(1000)
         #expect(harness.running == [1])

@@ -120,13 +120,13 @@ struct TransferStoppingTests {
     func `the timer of a delay that a pause ended does not end the next delay`() {
         var harness = StateMachineHarness.connecting()
         harness.lose()
-        #expect(harness.machine.state.timer == 1)
+        #expect(harness.machine.timer == 1)
         harness.stop(.pause)
         harness.run()
         harness.lose()
-        #expect(harness.machine.state.timer == 2)
+        #expect(harness.machine.timer == 2)
         harness.feed(harness.machine.retryDue(1, at: harness.now))
-        #expect(harness.machine.state.timer == 2)
+        #expect(harness.machine.timer == 2)
         harness.feed(harness.machine.retryDue(2, at: harness.now))
         #expect(harness.machine.phase == .connecting)
     }

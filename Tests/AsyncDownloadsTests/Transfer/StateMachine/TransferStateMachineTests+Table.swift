@@ -162,13 +162,17 @@ extension TransferStateMachine {
     /// The name of the state, without numbers.
     var name: String {
         switch state {
+        case .running:
+            switch run.step {
+            case .delaying(_, isPaced: false): "backingOff with a permit"
+            case .refreshing: "refreshing with a permit"
+            case .draining(.advance): "draining advance"
+            case .draining(.refresh): "draining refresh"
+            case .draining(.retry): "draining retry"
+            case .draining(.fail): "draining fail"
+            case .draining, .exchanging, .moving, .delaying: phase.rawValue
+            }
         case .closing(.retrying): "closing retrying"
-        case .backingOff where isPartialOpen: "backingOff with a permit"
-        case .refreshing: isPartialOpen ? "refreshing with a permit" : "refreshing"
-        case .draining(.advance): "draining advance"
-        case .draining(.refresh): "draining refresh"
-        case .draining(.retry): "draining retry"
-        case .draining(.fail): "draining fail"
         case .closing(.keeping): "closing keeping"
         case .closing(.failing): "closing failing"
         case .closing(.discarding): "closing discarding"

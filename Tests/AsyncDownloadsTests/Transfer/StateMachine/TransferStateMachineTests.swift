@@ -197,7 +197,7 @@ struct TransferStateMachineTests {
         harness.head(200)
         harness.bytes(70)
         harness.lose()
-        #expect(harness.machine.state.timer == 1)
+        #expect(harness.machine.timer == 1)
         harness.pass(.seconds(60))
         #expect(harness.log == ["started ?", "retrying 1 connectionLost", "waiting", "restarted noValidator 70"])
     }

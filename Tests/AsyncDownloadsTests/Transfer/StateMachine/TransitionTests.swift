@@ -58,7 +58,7 @@ struct TransitionTests {
                 record(start) { TransferStateTableTests.give(input, to: &$0) }
             }
             record(start) { harness in
-                guard let timer = harness.machine.state.timer else { return }
+                guard let timer = harness.machine.timer else { return }
                 harness.feed(harness.machine.retryDue(timer, at: harness.now))
             }
             record(start) { harness in
