@@ -85,7 +85,7 @@ extension Transfer {
         let error = ending.error(of: request)
         effects.append(
             DeferredEffect { [self] in
-                environment.registry.free(self)
+                environment.registry.free(number, of: key)
                 waiter?.resume(.failure(error))
                 finished()
             })

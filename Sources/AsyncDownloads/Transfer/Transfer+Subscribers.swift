@@ -154,8 +154,6 @@ extension Transfer {
 
     /// Releases the paths of all subscribers, when nothing can be placed any more.
     func releasePaths() {
-        // A queued transfer has released its path when it ended.
-        guard isActive else { return }
         let (held, reserved) = update { state, _ in
             defer { state.heldPaths = [] }
             return (state.heldPaths, state.subscribers.takeReservedPaths())

@@ -280,7 +280,8 @@ final class Transfer: Sendable {
     /// Subscribers receive their outcomes when the transfer no longer holds any resources, so that a request that
     /// follows finds the key and the destination free.
     func end(_ ending: TransferEnding) {
-        environment.registry.free(self)
+        environment.registry.free(number, of: key)
+        releasePaths()
         update { state, decision in decision.effects += state.subscribers.end(ending) }
         finished()
     }
@@ -288,6 +289,6 @@ final class Transfer: Sendable {
     /// Removes the transfer, whose subscribers have their outcomes.
     func finished() {
         // The activity ends before a shutdown can return.
-        environment.registry.remove(self, environment.suspensionGuard.transferEnded)
+        environment.registry.remove(number, environment.suspensionGuard.transferEnded)
     }
 }

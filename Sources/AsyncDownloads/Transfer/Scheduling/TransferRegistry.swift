@@ -21,10 +21,10 @@ final class TransferRegistry: Sendable {
     private struct State {
         /// Transfers by key, some of which no longer accept requests but have not freed their key yet.
         var byKey: [HashDigest: Transfer] = [:]
-        /// The transfers whose key was freed, or is used by a newer transfer, and that have not finished.
-        var finishing: [ObjectIdentifier: Transfer] = [:]
-        /// The transfers whose store operations wait until another one has finished, by the latter.
-        var successors: [ObjectIdentifier: [Transfer]] = [:]
+        /// The transfers whose key was freed, or is used by a newer transfer, and that have not finished, by number.
+        var finishing: [Int: Transfer] = [:]
+        /// The transfers whose store operations wait until another one has finished, by the number of the latter.
+        var successors: [Int: [Transfer]] = [:]
         var lastNumber = 0
         var isShutDown = false
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -43,10 +43,10 @@ final class TransferRegistry: Sendable {
         }
 
         /// Frees the key of a transfer, which continues to finish.
-        mutating func free(_ transfer: Transfer) {
-            guard byKey[transfer.key] === transfer else { return }
-            byKey[transfer.key] = nil
-            finishing[ObjectIdentifier(transfer)] = transfer
+        mutating func free(_ number: Int, of key: HashDigest) {
+            guard let transfer = byKey[key], transfer.number == number else { return }
+            byKey[key] = nil
+            finishing[number] = transfer
         }
     }
 
@@ -89,13 +89,13 @@ final class TransferRegistry: Sendable {
                 // Otherwise, the new transfer would find its partial file in use, as that of another process. Its queue
                 // is suspended before it can perform anything.
                 transfer.work.queue.suspend()
-                state.successors[ObjectIdentifier(predecessor), default: []].append(transfer)
+                state.successors[predecessor.number, default: []].append(transfer)
             }
             guard let attachment = transfer.attach(request, terms, reservedPath: path, isRunning: isRunning) else {
                 preconditionFailure("a new transfer refused its first subscriber")
             }
             effects.append(attachment.performEffects)
-            if let present = state.byKey[key] { state.free(present) }
+            if let present = state.byKey[key] { state.free(present.number, of: key) }
             state.byKey[key] = transfer
             return .success(Joined(transfer: transfer, subscriber: attachment.id, isCoalesced: false))
         }
@@ -113,20 +113,19 @@ final class TransferRegistry: Sendable {
         return destinations.reserve(path, for: key) == nil
     }
 
-    /// Releases the key and the destinations of a transfer that no longer holds any resources.
-    func free(_ transfer: Transfer) {
-        state.withLock { $0.free(transfer) }
-        transfer.releasePaths()
+    /// Frees the key of the transfer with this number, which no longer holds any resources.
+    func free(_ number: Int, of key: HashDigest) {
+        state.withLock { $0.free(number, of: key) }
     }
 
-    /// Removes a transfer that has finished and whose key is free.
+    /// Removes the transfer with this number, which has finished and whose key is free.
     ///
     /// - Parameter removed: A closure that is called when the transfer is removed, before ``drained()`` returns.
-    func remove(_ transfer: Transfer, _ removed: () -> Void) {
+    func remove(_ number: Int, _ removed: () -> Void) {
         let successors = state.withLock { state in
-            state.finishing[ObjectIdentifier(transfer)] = nil
+            state.finishing[number] = nil
             state.operationCount += 1
-            return state.successors.removeValue(forKey: ObjectIdentifier(transfer)) ?? []
+            return state.successors.removeValue(forKey: number) ?? []
         }
         for successor in successors { successor.work.queue.resume() }
         removed()
