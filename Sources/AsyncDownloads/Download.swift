@@ -77,7 +77,7 @@ public final class Download: Sendable {
     }
 
     /// The transfer, or `nil` if the request was refused or if a background session performs it.
-    var foregroundTransfer: Transfer? { subscription?.transfer as? Transfer }
+    var foregroundTransfer: TransferSlot? { subscription?.transfer as? TransferSlot }
 
     /// Whether the outcome is remembered until the app acknowledges it.
     var remembersOutcome: Bool { subscription?.transfer.remembersOutcomes ?? false }
@@ -189,13 +189,10 @@ public final class Download: Sendable {
     /// that shares the transfer. ``Downloader/bandwidthLimit`` applies as well. A value below 1 counts as 1. In a
     /// background session, the value is always `nil`.
     public var bandwidthLimit: Int64? {
-        get {
-            guard let transfer = foregroundTransfer else { return nil }
-            return transfer.isActive ? transfer.work.bandwidth.limit : transfer.request.bandwidthLimit
-        }
+        get { foregroundTransfer?.bandwidthLimit }
         set {
             guard newValue != bandwidthLimit, let transfer = foregroundTransfer else { return }
-            transfer.work.bandwidth.limit = newValue
+            transfer.bandwidthLimit = newValue
         }
     }
 

@@ -138,7 +138,7 @@ extension Downloader {
         let download = startDownload(request, isRunning: false, continuing: imported.unfinished)
         if case .refused(let error) = download.source { throw error }
         if imported.unfinished.representation.isImported {
-            download.foregroundTransfer?.awaitConfirmation(of: imported.file)
+            download.foregroundTransfer?.activate().awaitConfirmation(of: imported.file)
         }
         download.resume()
         return download

@@ -146,7 +146,8 @@ public final class Downloader: Sendable {
             key, request, environment.terms(of: request),
             policy: request.duplicatePolicy ?? configuration.duplicatePolicy, isRunning: isRunning
         ) { number in
-            Transfer(number: number, key: key, request: request, environment: environment, continuing: unfinished)
+            TransferSlot(
+                number: number, keyDigest: key, request: request, environment: environment, continuing: unfinished)
         }
         switch joined.concerning(request.url) {
         case .success(let joined):
@@ -160,7 +161,7 @@ public final class Downloader: Sendable {
     }
 
     /// The transfers that have not finished.
-    var liveTransfers: [Transfer] { registry.transfers }
+    var liveTransfers: [TransferSlot] { registry.transfers }
 
     /// The maximum number of bytes per second that all downloads together receive; `nil` for no limit.
     ///
@@ -180,14 +181,14 @@ public final class Downloader: Sendable {
         background?.setAllPaused(true)
         // Waiting downloads are paused first, because a running one releases its permit, which would start them.
         let transfers = registry.transfers.map { (transfer: $0, waits: $0.isWaiting) }
-        for (transfer, waits) in transfers where waits { transfer.forEachSubscriber(transfer.pause) }
-        for (transfer, waits) in transfers where !waits { transfer.forEachSubscriber(transfer.pause) }
+        for (transfer, waits) in transfers where waits { transfer.activeSubscribers.forEach(transfer.pause) }
+        for (transfer, waits) in transfers where !waits { transfer.activeSubscribers.forEach(transfer.pause) }
     }
 
     /// Resumes every paused download, in the order in which they were started.
     public func resumeAll() {
         background?.setAllPaused(false)
-        for transfer in registry.transfers { transfer.forEachSubscriber(transfer.resume) }
+        for transfer in registry.transfers { transfer.activeSubscribers.forEach(transfer.resume) }
     }
 
     /// Releases the resources of paused downloads, as the system does under memory pressure (``MemoryPressurePolicy``).

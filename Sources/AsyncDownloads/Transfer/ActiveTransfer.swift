@@ -1,33 +1,211 @@
 internal import Dispatch
+internal import Foundation
 
-extension Transfer {
-    /// The resources and the state of a transfer that has left the queue.
-    final class ActiveTransfer {
-        let work: Work
-        var state: State
+/// A transfer that has a state machine: a lock around the machine and the subscribers.
+///
+/// Inputs come from subscribers, the engine, the store, and the clock, on any thread. Each input is decided under the
+/// lock. Actions run outside the lock in FIFO order: the first thread that finds the queue idle drains it; others only
+/// enqueue. No lock is held when a continuation is resumed or the engine is called. Operations of the store run on a
+/// serial queue that belongs to the transfer, so that a volume that hangs holds up its own transfers only.
+final class ActiveTransfer: Sendable {
+    struct State {
+        var machine: TransferStateMachine
+        var subscribers = SubscriberSet()
+        var pending: [TransferAction] = []
+        var isPerforming = false
+        /// Where the bytes are, or will be when the partial file is opened.
+        var location: PartialLocation
+        /// Where the bytes were before they had to continue at ``location``; nil if the partial file was opened there.
+        var formerLocation: PartialLocation?
+        var partial: PartialFile?
+        /// The file from which bytes were imported, until a server has confirmed them.
+        var importedFile: ImportedFile?
+        /// The digests of the bytes in ``partial``.
+        var digests = TransferDigests()
+        /// The files at the destinations of subscribers that don't have the expected digest.
+        var rejectedFiles: [SubscriberID: [FileInformation]] = [:]
+        /// What had the default names of the subscribers in directories when the download began.
+        var formerFiles: [SubscriberID: FormerFile] = [:]
+        /// Whether every subscriber has its result, so that no further one can attach.
+        var isServed = false
+        /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
+        var isMovingToDisk = false
+        /// The number of preparations of the partial file for a body, starts and records, that the transfer's queue has
+        /// not performed.
+        ///
+        /// The exchange that has requested one may have ended. What a later exchange brings follows it in the queue, so
+        /// that it isn't discarded, and isn't marked in an earlier checkpoint.
+        var queuedPreparationCount = 0
+        /// The receivers of the exchanges that have not ended.
+        var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
+        var permit = Permit()
+        /// Whether the downloader knows of the connections of the transfer.
+        var hasReported = false
+        /// The reserved paths of detached subscribers at which a file may still be placed.
+        var heldPaths: [HeldPath] = []
+        var tick: (any ScheduledAction)?
+        var retry: (any ScheduledAction)?
+        var mark: (any ScheduledAction)?
+        /// The task that asks a subscriber for a fresh URL.
+        var refresh: Task<Void, Never>?
+        /// The state of the machine for which observers were last notified.
+        var lastObservedState: ObservedState?
+        /// The effects that wait until the transfer rests.
+        var restWaiters: [DeferredEffect] = []
+    }
 
-        init(work: Work, state: State) {
-            self.work = work
-            self.state = state
+    /// The number of the transfer, in the order in which the downloader started its transfers.
+    let number: Int
+    let key: TransferKey
+    /// The digest of ``key``, under which the transfer is registered and destinations are reserved.
+    let keyDigest: HashDigest
+    /// The request of the first subscriber, which determines the resource.
+    let request: DownloadRequest
+    let environment: TransferEnvironment
+    /// The limit of this transfer alone.
+    let bandwidth: BandwidthLimiter
+    /// The queue of the store's operations.
+    ///
+    /// It has no target, so that it has a thread as long as it has work. Queues that share few threads would all wait
+    /// for a volume that hangs. Its quality-of-service class has other threads than those of URLSession, which therefore
+    /// cannot delay a checkpoint.
+    let queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated)
+    private let state: Mutex<State>
+
+    /// Creates the active transfer of a slot.
+    ///
+    /// - Parameters:
+    ///   - place: The location at which bytes were found, which takes precedence over the usual one.
+    ///   - prepare: Brings the new state up to date.
+    init(_ slot: TransferSlot, at place: PartialLocation? = nil, _ prepare: (inout State) -> Void) {
+        number = slot.number
+        keyDigest = slot.keyDigest
+        request = slot.request
+        environment = slot.environment
+        key = TransferKey(request)
+        bandwidth = BandwidthLimiter(limit: request.bandwidthLimit, time: environment.time)
+        let machine = TransferStateMachine(
+            settings: environment.settings(of: request, key), seed: environment.nextSeed())
+        var state = State(machine: machine, location: environment.location(of: request, key, at: place))
+        prepare(&state)
+        self.state = Mutex(state)
+    }
+
+    /// Returns a value that is computed from the state under the lock.
+    ///
+    /// - Parameter body: Reads the state, which is passed `inout` only because it would otherwise be copied.
+    func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        state.withLock { body(&$0) }
+    }
+
+    /// Handles one input: decides under the lock, then acts outside it.
+    @discardableResult
+    func update<Value: Sendable>(_ decide: (inout State, inout Decision) -> Value) -> Value {
+        let (value, turn) = state.withLock { state in
+            var decision = Decision()
+            let value = decide(&state, &decision)
+            return (value, enqueue(&decision, in: &state))
+        }
+        perform(turn)
+        return value
+    }
+
+    /// Decides under the lock, and lets the caller perform the effects later; nil if there is nothing to do.
+    func decideLater(_ decide: (inout State, inout Decision) -> SubscriberID?) -> Attachment? {
+        state.withLock { state in
+            var decision = Decision()
+            guard let id = decide(&state, &decision) else { return nil }
+            let turn = enqueue(&decision, in: &state)
+            return Attachment(id: id) { [self] in perform(turn) }
         }
     }
 
-    /// The immutable values that effects use without the transfer's lock.
-    final class Work: Sendable {
-        let key: TransferKey
-        /// The limit of this transfer alone.
-        let bandwidth: BandwidthLimiter
-        /// The queue of the store's operations.
-        ///
-        /// It has no target, so that it has a thread as long as it has work. Queues that share few threads would all
-        /// wait for a volume that hangs. Its quality-of-service class has other threads than those of URLSession, which
-        /// therefore cannot delay a checkpoint.
-        let queue: DispatchQueue
+    /// Handles an input that leads to no action and that no observer needs to know about.
+    func updateQuietly<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        state.withLock { body(&$0) }
+    }
 
-        init(key: TransferKey, bandwidth: BandwidthLimiter) {
-            self.key = key
-            self.bandwidth = bandwidth
-            queue = DispatchQueue(label: "async-downloads.store", qos: .userInitiated)
+    /// Handles one input of the state machine.
+    func input(_ decide: (inout TransferStateMachine) -> [TransferAction]) {
+        update { state, decision in decision.actions += decide(&state.machine) }
+    }
+
+    /// The actions and effects that follow from one input.
+    struct Decision {
+        var actions: [TransferAction] = []
+        var effects: [DeferredEffect] = []
+    }
+
+    /// The effects and actions that the deciding thread performs after it releases the lock.
+    private struct Turn {
+        let effects: [DeferredEffect]
+        /// The actions to perform after the effects.
+        ///
+        /// The value is empty if another thread is already performing actions; that thread also performs the new ones.
+        let actions: [TransferAction]
+    }
+
+    private func enqueue(_ decision: inout Decision, in state: inout State) -> Turn {
+        detachLate(&state, &decision)
+        // The actions that are left to perform are moved to the front.
+        var (next, left) = (0, 0)
+        // The scheduler may answer at once, which adds actions.
+        while next < decision.actions.count {
+            defer { next += 1 }
+            switch decision.actions[next] {
+            case .emit(let event):
+                // Logged when no lock is held, because a log handler may read the state of the download.
+                if let entry = logEntry(event) {
+                    decision.effects.append(DeferredEffect { [environment] in entry(environment.log) })
+                }
+                decision.effects += state.subscribers.emit(event)
+                continue
+            case .requestPermit(let host, let id):
+                requestPermit(host: host, id, &state)
+            case .movePermit(let host, let id):
+                decision.actions += movePermit(to: host, id, &state)
+            case .releasePermit:
+                _ = releasePermit(&state)
+            case .startExchange(let id, let request):
+                guard let waiting = beginRequest(id, request, &state) else { break }
+                decision.actions += waiting
+                decision.effects.append(deliveryOfGrants)
+                continue
+            default:
+                break
+            }
+            decision.actions.swapAt(left, next)
+            left += 1
         }
+        decision.actions.removeSubrange(left...)
+        state.add(&decision.actions)
+        if let retry = state.retry, !state.machine.awaitsTimer {
+            // A timer that is no longer awaited would keep the transfer in memory until it fires.
+            state.retry = nil
+            decision.effects.append(DeferredEffect { retry.cancel() })
+        }
+        decision.effects += state.takeRestWaiters()
+        decision.effects += state.notifyObservers()
+        return Turn(effects: decision.effects, actions: state.beginPerforming())
+    }
+
+    private func perform(_ turn: Turn) {
+        for effect in turn.effects { effect() }
+        var actions = turn.actions
+        while !actions.isEmpty {
+            for action in actions { perform(action) }
+            actions = updateQuietly { $0.continuePerforming() }
+        }
+    }
+
+    /// Ends the transfer for every subscriber, after the last of its actions.
+    ///
+    /// Subscribers receive their outcomes when the transfer no longer holds any resources, so that a request that
+    /// follows finds the key and the destination free.
+    func end(_ ending: TransferEnding) {
+        environment.registry.free(number, of: keyDigest)
+        releasePaths()
+        update { state, decision in decision.effects += state.subscribers.end(ending) }
+        environment.transferFinished(number)
     }
 }

@@ -71,8 +71,10 @@ final class MemoryPressureResponder: Sendable {
         let released = store.bodies?.releaseAll(to: toDisk && !discarding ? store : nil) ?? []
         let transfers = registry.transfers
         if !released.isEmpty {
-            // A queued transfer has not looked for bytes yet.
-            let active = Dictionary(grouping: transfers.filter(\.isActive)) { $0.locationOfBytes.sharingKey }
+            // Earlier stages have not looked for bytes yet.
+            let active = Dictionary(grouping: transfers.compactMap(\.activeTransfer)) {
+                $0.locationOfBytes.sharingKey
+            }
             for release in released {
                 for transfer in active[release.key] ?? [] { transfer.emitReleased(release) }
             }

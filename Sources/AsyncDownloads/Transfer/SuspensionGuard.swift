@@ -13,7 +13,7 @@ final class SuspensionGuard: Sendable {
         var isActive = false
         var activity: (any ScheduledAction)?
         /// The subscribers that were paused by the guard.
-        var parked: [(transfer: Transfer, id: SubscriberID)] = []
+        var parked: [(transfer: TransferSlot, id: SubscriberID)] = []
         var observation: (any ScheduledAction)?
 
         /// Removes the activity, and returns it if it was stored.
@@ -84,7 +84,7 @@ final class SuspensionGuard: Sendable {
     /// Pauses everything that runs, and waits until its files are closed, for at most four seconds.
     private func park() {
         let transfers = registry.transfers
-        var parked: [(transfer: Transfer, id: SubscriberID)] = []
+        var parked: [(transfer: TransferSlot, id: SubscriberID)] = []
         // Those that wait come first, because a running one releases its permit, which would start them.
         let waiting = transfers.filter(\.isWaiting)
         for transfer in waiting + transfers {

@@ -59,6 +59,12 @@ final class TransferEnvironment: Sendable {
         seeds.withLock { $0.next() }
     }
 
+    /// Removes a transfer, whose subscribers have their outcomes, from the registry.
+    func transferFinished(_ number: Int) {
+        // The activity ends before a shutdown can return.
+        registry.remove(number, suspensionGuard.transferEnded)
+    }
+
     var abandonment: AbandonmentPolicy { defaults.abandonment }
 
     /// Returns the policy of a request for a file at its destination.

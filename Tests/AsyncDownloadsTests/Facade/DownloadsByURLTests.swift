@@ -142,7 +142,7 @@ struct DownloadsByURLTests {
                 Issue.record("the request was refused")
                 return
             }
-            #expect(!transfer.isActive)
+            #expect(transfer.activeTransfer == nil)
         }
     }
 

@@ -47,15 +47,15 @@ struct PauseTests {
             stall(environment)
             let download = environment.downloader.start(environment.request("/one"))
             try await received(stalled, download.events)
-            let transfer = try #require(environment.downloader.liveTransfers.first)
-            transfer.work.queue.suspend()
+            let transfer = try #require(environment.downloader.liveTransfers.first).activate()
+            transfer.queue.suspend()
             download.pause()
             while transfer.withState({ $0.machine.phase != .closing }) {
                 #expect(download.state != .paused)
                 await Task.yield()
             }
             #expect(download.state == .downloading)
-            transfer.work.queue.resume()
+            transfer.queue.resume()
             for try await event in download.events { if case .paused = event { break } }
             #expect(download.state == .paused)
         }

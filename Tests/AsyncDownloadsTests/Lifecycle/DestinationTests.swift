@@ -47,7 +47,9 @@ struct DestinationTests {
             download.cancel()
             guard point == .verifying || point == .renaming else {
                 for live in fixture.downloader.liveTransfers where live.request.url.path == "/other" {
-                    live.forEachSubscriber { live.detach($0, DownloadError(.cancelled)) }
+                    for id in live.activeSubscribers {
+                        live.detach(id, DownloadError(.cancelled), keepingBytes: true)
+                    }
                 }
                 return try await replaces(fixture)
             }

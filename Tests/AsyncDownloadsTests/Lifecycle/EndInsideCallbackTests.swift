@@ -48,7 +48,7 @@ struct EndInsideCallbackTests {
         let fixture = try Fixture()
         let download = try fixture.start()
         let exchange = await fixture.transport.exchange(0)
-        let transfer = try #require(fixture.downloader.liveTransfers.first)
+        let transfer = try #require(fixture.downloader.liveTransfers.first).activate()
         fixture.disk.whenPartialIsCreated {
             switch interruption {
             case .cancel: download.cancel()
@@ -56,7 +56,7 @@ struct EndInsideCallbackTests {
             case .pause: download.pause()
             }
             // Every effect of the end of the exchange so far is performed before this returns.
-            transfer.work.queue.sync {}
+            transfer.queue.sync {}
         }
         exchange.answer(Self.object)
         exchange.deliver(10_000)
@@ -75,7 +75,7 @@ struct EndInsideCallbackTests {
         let exchange = await fixture.transport.exchange(0)
         exchange.answer(Self.object)
         exchange.deliver(10_000)
-        let transfer = try #require(fixture.downloader.liveTransfers.first)
+        let transfer = try #require(fixture.downloader.liveTransfers.first).activate()
         fixture.disk.whenPartialIsWritten {
             // Another thread reports the end, as in an engine that does not wait for its callbacks to return.
             let isReported = DispatchSemaphore(value: 0)
@@ -84,7 +84,7 @@ struct EndInsideCallbackTests {
                 isReported.signal()
             }
             isReported.wait()
-            transfer.work.queue.sync {}
+            transfer.queue.sync {}
         }
         exchange.deliver(20_000)
         do {

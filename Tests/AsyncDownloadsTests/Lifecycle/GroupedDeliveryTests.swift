@@ -23,7 +23,7 @@ struct GroupedDeliveryTests {
         let transfer = try #require(fixture.downloader.liveTransfers.first { $0.request.url.path == "/second" })
         // The queue is suspended as soon as the placement waits.
         while second.state != .verifying { await Task.yield() }
-        #expect(transfer.isActive)
+        #expect(transfer.activeTransfer != nil)
         return (first, second)
     }
 

@@ -33,12 +33,12 @@ struct LeftDuringVerificationTests {
                 environment.downloader.start(requests[0]), environment.downloader.start(requests[1])
             )
             try await staying.progress(reaching: 2 * Self.cut)
-            let transfer = try #require(environment.downloader.liveTransfers.first)
-            transfer.work.queue.suspend()
+            let transfer = try #require(environment.downloader.liveTransfers.first).activate()
+            transfer.queue.suspend()
             environment.server.release("/one")
             while transfer.withState({ $0.machine.phase != .finishing }) { await Task.yield() }
             leaving.cancel()
-            transfer.work.queue.resume()
+            transfer.queue.resume()
             _ = await environment.server.requests(at: "/one", reaching: 4)
             // The other download has not ended.
             let file = try await environment.downloader.download(environment.request("/two", to: "left"))

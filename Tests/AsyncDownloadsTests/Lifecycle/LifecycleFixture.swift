@@ -74,8 +74,8 @@ struct LifecycleFixture: Sendable {
     /// Waits until the store has performed all its operations.
     func waitForStore() async {
         await waitUntilIdle()
-        for transfer in downloader.liveTransfers where transfer.isActive {
-            await withCheckedContinuation { continuation in transfer.work.queue.async { continuation.resume() } }
+        for transfer in downloader.liveTransfers.compactMap(\.activeTransfer) {
+            await withCheckedContinuation { continuation in transfer.queue.async { continuation.resume() } }
         }
     }
 
@@ -119,12 +119,20 @@ struct LifecycleFixture: Sendable {
     }
 }
 
-extension Transfer {
+extension TransferSlot {
     /// Whether only the engine, the clock, or a caller can make it progress.
     var isIdle: Bool {
+        switch currentStage {
         // A queued transfer only waits, until it has ended.
-        if let isWaiting = updateQueued({ queued, _ in queued.ending == nil }) { return isWaiting }
-        return withState { state in
+        case .queued(let queued): queued.ending == nil
+        case .active(let active): active.isIdle
+        }
+    }
+}
+
+extension ActiveTransfer {
+    fileprivate var isIdle: Bool {
+        withState { state in
             guard state.pending.isEmpty, !state.isPerforming, !state.isMovingToDisk,
                 !state.machine.exchanges.all.contains(where: { $0.exchange.isWriting })
             else { return false }

@@ -72,14 +72,14 @@ struct QueuedPreparationTests {
     @Test func `a start that has not begun discards no bytes of a later exchange`() async throws {
         let waiting = try await Waiting()
         let exchange = await waiting.restart(after: 1)
-        let transfer = try #require(waiting.downloader.liveTransfers.first)
-        transfer.work.queue.suspend()
+        let transfer = try #require(waiting.downloader.liveTransfers.first).activate()
+        transfer.queue.suspend()
         waiting.disk.pace.open()
         while transfer.withState({ $0.isMovingToDisk }) { await Task.yield() }
         exchange.answer(Self.object)
         #expect(exchange.isHeldBack)
         exchange.deliver(2500)
-        transfer.work.queue.resume()
+        transfer.queue.resume()
         while exchange.isHeldBack { await Task.yield() }
         try await waiting.finish(exchange)
     }

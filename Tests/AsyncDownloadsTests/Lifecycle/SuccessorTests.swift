@@ -30,12 +30,12 @@ struct SuccessorTests {
                     first.pause()
                     for try await event in first.events { if case .paused = event { break } }
                 }
-                let transfer = try #require(environment.downloader.liveTransfers.first)
+                let transfer = try #require(environment.downloader.liveTransfers.first).activate()
                 // Holds the removal of the bytes back until the second request has started.
-                transfer.work.queue.suspend()
+                transfer.queue.suspend()
                 first.discard()
                 let second = environment.downloader.start(request)
-                transfer.work.queue.resume()
+                transfer.queue.resume()
                 let file = try await second.file
                 #expect(file.fetchedByteCount == Self.content.length)
                 #expect(try environment.leftovers == ["file.bin"])
@@ -51,8 +51,8 @@ struct SuccessorTests {
             request.partialInUsePolicy = .fail
             let first = environment.downloader.start(request)
             try await first.progress(reaching: 100_000)
-            let transfer = try #require(environment.downloader.liveTransfers.first)
-            transfer.work.queue.suspend()
+            let transfer = try #require(environment.downloader.liveTransfers.first).activate()
+            transfer.queue.suspend()
             first.discard()
             let (second, third) = (environment.downloader.start(request), environment.downloader.start(request))
             second.cancel()
@@ -61,7 +61,7 @@ struct SuccessorTests {
             await #expect(throws: DownloadError.self) { try await third.file }
             // The others have ended, and the first one has not.
             let last = environment.downloader.start(request)
-            transfer.work.queue.resume()
+            transfer.queue.resume()
             #expect(try await last.file.fetchedByteCount == Self.content.length)
             try FileManager.default.removeItem(at: environment.directory.appending(path: "file.bin"))
             await environment.downloader.shutdown()

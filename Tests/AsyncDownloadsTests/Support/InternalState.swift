@@ -1,6 +1,13 @@
 @testable import AsyncDownloads
 
 // Access to internal state, for tests that have to act at a certain moment.
+extension TransferSlot {
+    /// Returns a value that is computed from the state of the active transfer, which is created if necessary.
+    func withState<Value: Sendable>(_ body: (inout ActiveTransfer.State) -> Value) -> Value {
+        activate().withState(body)
+    }
+}
+
 extension Downloader {
     /// The number of active subscribers of all transfers.
     var callerCount: Int { liveTransfers.reduce(0) { $0 + $1.withState { $0.subscribers.activeCount } } }

@@ -22,11 +22,11 @@ final class ExchangeReceiver: ExchangeHandler {
         var request: BegunRequest?
     }
 
-    private let transfer: Transfer
+    private let transfer: ActiveTransfer
     private let id: ExchangeID
     private let state: Mutex<State>
 
-    init(transfer: Transfer, exchange id: ExchangeID, request: BegunRequest) {
+    init(transfer: ActiveTransfer, exchange id: ExchangeID, request: BegunRequest) {
         self.transfer = transfer
         self.id = id
         state = Mutex(State(request: request))

@@ -1,8 +1,7 @@
 /// A transfer with one subscriber that waits for its first permit, or that was paused or ended before it had one.
 ///
 /// Most downloads in a large queue need nothing more. An input that does, such as a second subscriber, an event stream,
-/// or the permit, calls ``activate(_:for:_:)``, which creates the state machine and the subscriber and replays the
-/// recorded history.
+/// or the permit, creates the active transfer, in whose state ``replay(in:for:_:)`` repeats the recorded history.
 struct QueuedTransfer: Sendable {
     /// An end of a transfer that needs no state machine.
     enum Ending: Sendable {
@@ -23,7 +22,7 @@ struct QueuedTransfer: Sendable {
         let resume: @Sendable (Subscriber.Outcome) -> Void
     }
 
-    /// The stage of the transfer.
+    /// The phase of the transfer in the queue.
     private enum Phase: Sendable, Equatable {
         /// No subscriber has attached yet.
         case unattached
@@ -142,7 +141,9 @@ extension QueuedTransfer {
 
 extension QueuedTransfer {
     /// Replays the recorded history in a new state machine and subscriber set.
-    func activate(_ state: inout Transfer.State, for request: DownloadRequest, _ environment: TransferEnvironment) {
+    func replay(
+        in state: inout ActiveTransfer.State, for request: DownloadRequest, _ environment: TransferEnvironment
+    ) {
         guard isAttached else { return }
         let now = environment.time.now
         let id = state.subscribers.add(request, environment.terms(of: request), at: now)
@@ -179,7 +180,7 @@ extension QueuedTransfer {
     }
 
     /// Emits the events of actions that were performed while the transfer was queued.
-    private func repeated(_ actions: [TransferAction], _ state: inout Transfer.State) {
+    private func repeated(_ actions: [TransferAction], _ state: inout ActiveTransfer.State) {
         for action in actions {
             switch action {
             case .emit(let event): _ = state.subscribers.emit(event)

@@ -7,12 +7,12 @@ internal import Foundation
 /// It also counts the operations that use the files of the downloader outside of a transfer, so that a shutdown can
 /// wait for everything that has files open.
 ///
-/// Locks are acquired in one order only: the registry's, then a transfer's, then the one of the reservations. No lock
-/// is held while effects are performed.
+/// Locks are acquired in one order only: the registry's, then a slot's, then an active transfer's, then the one of the
+/// reservations. No lock is held while effects are performed.
 final class TransferRegistry: Sendable {
     /// A request that has become a subscriber.
     struct Joined: Sendable {
-        let transfer: Transfer
+        let transfer: TransferSlot
         let subscriber: SubscriberID
         /// Whether the transfer existed before.
         let isCoalesced: Bool
@@ -20,11 +20,11 @@ final class TransferRegistry: Sendable {
 
     private struct State {
         /// Transfers by key, some of which no longer accept requests but have not freed their key yet.
-        var byKey: [HashDigest: Transfer] = [:]
+        var byKey: [HashDigest: TransferSlot] = [:]
         /// The transfers whose key was freed, or is used by a newer transfer, and that have not finished, by number.
-        var finishing: [Int: Transfer] = [:]
+        var finishing: [Int: TransferSlot] = [:]
         /// The transfers whose store operations wait until another one has finished, by the number of the latter.
-        var successors: [Int: [Transfer]] = [:]
+        var successors: [Int: [TransferSlot]] = [:]
         var lastNumber = 0
         var isShutDown = false
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -35,10 +35,10 @@ final class TransferRegistry: Sendable {
         var isDrained: Bool { isEmpty && operationCount == 0 }
 
         /// Returns the transfer of a key that no longer accepts requests and may still use its files.
-        func predecessor(of key: HashDigest) -> Transfer? {
+        func predecessor(of key: HashDigest) -> TransferSlot? {
             if let present = byKey[key] { return present }
             // A successor that was canceled while it waited.
-            let waiting = successors.first { $0.value.contains { $0.key == key } }
+            let waiting = successors.first { $0.value.contains { $0.keyDigest == key } }
             return waiting.flatMap { finishing[$0.key] }
         }
 
@@ -64,7 +64,7 @@ final class TransferRegistry: Sendable {
     ///   - make: Creates a transfer that has not started, with the number that it is passed.
     func join(
         _ key: HashDigest, _ request: DownloadRequest, _ terms: SubscriberTerms, policy: DuplicatePolicy,
-        isRunning: Bool = true, make: (Int) -> Transfer
+        isRunning: Bool = true, make: (Int) -> TransferSlot
     ) -> Result<Joined, DownloadError> {
         var effects: [@Sendable () -> Void] = []
         let result: Result<Joined, DownloadError> = state.withLock { state in
@@ -88,7 +88,7 @@ final class TransferRegistry: Sendable {
             if let predecessor = state.predecessor(of: key), predecessor.hasPartialFile(of: transfer) {
                 // Otherwise, the new transfer would find its partial file in use, as that of another process. Its queue
                 // is suspended before it can perform anything.
-                transfer.work.queue.suspend()
+                transfer.suspendOperations()
                 state.successors[predecessor.number, default: []].append(transfer)
             }
             guard let attachment = transfer.attach(request, terms, reservedPath: path, isRunning: isRunning) else {
@@ -127,17 +127,17 @@ final class TransferRegistry: Sendable {
             state.operationCount += 1
             return state.successors.removeValue(forKey: number) ?? []
         }
-        for successor in successors { successor.work.queue.resume() }
+        for successor in successors { successor.resumeOperations() }
         removed()
         endOperation()
     }
 
     /// All transfers that have not finished, in the order in which they were started.
-    var transfers: [Transfer] { transfers { _ in true } }
+    var transfers: [TransferSlot] { transfers { _ in true } }
 
     /// Returns the transfers that have not finished and are accepted by `isIncluded`, in the order in which they were
     /// started.
-    func transfers(where isIncluded: (Transfer) -> Bool) -> [Transfer] {
+    func transfers(where isIncluded: (TransferSlot) -> Bool) -> [TransferSlot] {
         // Filtered and sorted without the lock, because there may be very many.
         state.withLock { Array($0.byKey.values) + $0.finishing.values }.filter(isIncluded)
             .sorted { $0.number < $1.number }

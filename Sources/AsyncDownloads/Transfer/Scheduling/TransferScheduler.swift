@@ -172,6 +172,9 @@ final class TransferScheduler: Sendable {
         for (receiver, ticket) in grants { receiver.permitGranted(ticket) }
     }
 
+    /// An effect that delivers the available grants; it must follow every change that was made under another lock.
+    var deliveryOfGrants: DeferredEffect { DeferredEffect { [self] in deliverGrants() } }
+
     private typealias Grants = [(receiver: any PermitReceiver, ticket: PermitQueue.Ticket)]
 
     /// Returns a timer that has to be scheduled, and sets the timer to nil if none is needed.

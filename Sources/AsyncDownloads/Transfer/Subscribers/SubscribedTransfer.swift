@@ -109,12 +109,16 @@ extension EventBuffer.Delivery {
     }
 }
 
-extension Transfer: SubscribedTransfer {}
-
 /// A handle that was added to a subscriber, and that has to be released once.
 struct AddedHandle: Sendable {
     let subscriber: SubscriberID
     let request: DownloadRequest
     /// Whether the subscriber joined a transfer that had others.
     let isCoalesced: Bool
+}
+
+/// A subscriber that has been attached, and the effects to perform when no lock is held.
+struct Attachment: Sendable {
+    let id: SubscriberID
+    let performEffects: @Sendable () -> Void
 }

@@ -42,7 +42,7 @@ extension QueuedTransferTests {
         }
         while transport.exchanges(at: "/0").isEmpty { await Task.yield() }
         await downloader.shutdown()
-        #expect(try downloads.dropFirst().allSatisfy { try !$0.transfer.isActive })
+        #expect(try downloads.dropFirst().allSatisfy { try $0.transfer.activeTransfer == nil })
         #expect((1..<500).allSatisfy { transport.exchanges(at: "/\($0)").isEmpty })
     }
 }

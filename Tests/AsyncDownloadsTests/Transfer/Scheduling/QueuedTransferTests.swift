@@ -54,7 +54,7 @@ struct QueuedTransferTests {
             #expect(error.code == .cancelled)
             #expect(error.url == download.request.url)
             #expect(error.retainedByteCount == 0)
-            #expect(!transfer.isActive)
+            #expect(transfer.activeTransfer == nil)
         }
     }
 
@@ -66,7 +66,7 @@ struct QueuedTransferTests {
             let queued = environment.downloader.start(environment.request("a", to: "a"))
             let active = environment.downloader.start(environment.request("b", to: "b"))
             let events = active.events
-            #expect(try active.transfer.isActive)
+            #expect(try active.transfer.activeTransfer != nil)
             var generator = SplitMix64(seed: seed)
             for _ in 0..<Int.random(in: 0...8, using: &generator) {
                 let step = Step.allCases[min(Int.random(in: 0...5, using: &generator) / 2, 2)]
@@ -79,7 +79,7 @@ struct QueuedTransferTests {
                 }
                 #expect(queued.state == active.state, "seed \(seed)")
             }
-            #expect(try !queued.transfer.isActive)
+            #expect(try queued.transfer.activeTransfer == nil)
             for download in [queued, active] { download.resume() }
             let logs = [queued.events, events].map { events in Task { await EventLog(events) } }
             held.cancel()
@@ -142,7 +142,7 @@ struct QueuedTransferTests {
             while !transfer.isAwaitedInQueue { await Task.yield() }
             let second = environment.downloader.start(environment.request("a"))
             #expect(second.isCoalesced)
-            #expect(transfer.isActive)
+            #expect(transfer.activeTransfer != nil)
             held.cancel()
             #expect(try await second.file.byteCount == 1000)
             #expect(try await outcome.value.get().byteCount == 1000)
@@ -187,7 +187,7 @@ struct QueuedTransferTests {
             downloads[1].pause()
             await environment.downloader.shutdown()
             for download in downloads {
-                #expect(try !download.transfer.isActive)
+                #expect(try download.transfer.activeTransfer == nil)
                 let error = await #expect(throws: DownloadError.self) { try await download.file }
                 #expect(error?.code == .shutDown)
                 #expect(download.state == .failed)
@@ -218,7 +218,7 @@ struct QueuedTransferTests {
             let downloads = names.map { environment.downloader.start(environment.request($0, to: $0)) }
             environment.downloader.pauseAll()
             #expect(downloads.allSatisfy { $0.state == .paused })
-            #expect(try downloads.allSatisfy { try !$0.transfer.isActive })
+            #expect(try downloads.allSatisfy { try $0.transfer.activeTransfer == nil })
             held.cancel()
             environment.downloader.resumeAll()
             for download in downloads { _ = try await download.file }
@@ -247,7 +247,7 @@ struct QueuedTransferTests {
 
 extension Download {
     /// The transfer of a download that was accepted.
-    var transfer: Transfer {
+    var transfer: TransferSlot {
         get throws {
             guard let transfer = foregroundTransfer else { throw DownloadError(.invalidRequest) }
             return transfer
@@ -255,9 +255,14 @@ extension Download {
     }
 }
 
-extension Transfer {
+extension TransferSlot {
     /// Whether the transfer is queued and its outcome is awaited.
-    fileprivate var isAwaitedInQueue: Bool { updateQueued { queued, _ in queued.hasConsumers } ?? false }
+    fileprivate var isAwaitedInQueue: Bool {
+        switch currentStage {
+        case .queued(let queued): queued.hasConsumers
+        case .active: false
+        }
+    }
 }
 
 extension TestEnvironment {

@@ -1,18 +1,12 @@
 /// The release of memory while a transfer is paused.
-extension Transfer {
+extension ActiveTransfer {
     /// Adds a handle to each subscriber without an outcome whose request is accepted by `isIncluded`.
     func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle] {
-        let queued = updateQueued { queued, _ -> [AddedHandle] in
-            guard queued.isAttached, queued.ending == nil, isIncluded(request) else { return [] }
-            queued.addHandle()
-            return [AddedHandle(subscriber: .first, request: request, isCoalesced: false)]
-        }
-        return queued ?? updateQuietly { $0.subscribers.addHandles(where: isIncluded) }
+        updateQuietly { $0.subscribers.addHandles(where: isIncluded) }
     }
 
     /// Records that a handle of the subscriber was released.
     func handleReleased(_ id: SubscriberID) {
-        if updateQueued({ queued, _ in queued.releaseHandle() }) != nil { return }
         update { state, _ in _ = state.subscribers.update(id) { $0.handleCount -= 1 } }
     }
 
@@ -30,7 +24,6 @@ extension Transfer {
     ///
     /// - Returns: Whether the transfer has ended.
     func releaseIfPaused(discarding: Bool) -> Bool {
-        if let hasEnded = releaseInQueue(discarding: discarding) { return hasEnded }
         let now = environment.time.now
         return update { state, decision in
             guard state.machine.phase == .paused else { return false }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The execution of the actions that the state machine returns.
-extension Transfer {
+extension ActiveTransfer {
     func perform(_ action: TransferAction) {
         switch action {
         case .openPartial(let credentials): openPartial(credentials)
@@ -89,7 +89,7 @@ extension Transfer {
         var budget = environment.connections.budget(of: number, report, permitHost: host ?? "", at: now)
         budget.receivedCount = environment.bandwidth.receivedCount
         budget.isThrottled =
-            environment.bandwidth.isLimiting || work.bandwidth.isLimiting
+            environment.bandwidth.isLimiting || bandwidth.isLimiting
             || environment.slowDisks.contains(volume, at: now)
         return budget
     }

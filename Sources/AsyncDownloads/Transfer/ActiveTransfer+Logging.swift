@@ -1,5 +1,5 @@
 /// The log entries of a transfer.
-extension Transfer {
+extension ActiveTransfer {
     /// Returns a closure that logs an event, or nil if it isn't logged.
     func logEntry(_ event: DownloadEvent) -> (@Sendable (Log) -> Void)? {
         switch event {

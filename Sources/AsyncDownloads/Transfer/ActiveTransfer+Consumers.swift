@@ -1,28 +1,22 @@
 /// The consumers of a subscriber: tasks that await its outcome or read its events.
-extension Transfer {
+extension ActiveTransfer {
     /// Creates the identifier of a consumer that awaits an outcome.
     func newWaiter() -> WaiterID {
-        updateQueued { queued, _ in queued.newWaiter() } ?? update { state, _ in state.subscribers.newWaiter() }
+        updateQuietly { $0.subscribers.newWaiter() }
     }
 
     /// Adds a consumer that awaits the outcome.
     func wait(
         _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (SubscriberSet.Outcome) -> Void
     ) -> WaitAnswer {
-        if let answer = waitInQueue(QueuedTransfer.Waiter(id: waiter, resume: resume)) { return answer }
-        return update { state, decision in
+        update { state, decision in
             state.subscribers.wait(waiter, of: id, resume: resume)
                 ?? .now(.failure(detachIfUnread(id, &state, &decision)))
         }
     }
 
-    var remembersOutcomes: Bool { false }
-
-    func acknowledge(_ id: SubscriberID) {}
-
     /// Removes a consumer whose task was canceled, and detaches the subscriber unless it has other consumers.
     func cancelWait(_ waiter: WaiterID, of id: SubscriberID) {
-        if cancelWaitInQueue(waiter) { return }
         update { state, decision in
             let waiting = state.subscribers.update(id) { $0.waiters.remove(waiter) }
             guard let resume = waiting ?? nil else { return }
@@ -43,7 +37,7 @@ extension Transfer {
     }
 }
 
-extension Transfer.State {
+extension ActiveTransfer.State {
     /// Returns the error for a consumer of subscriber `number` whose task was canceled.
     func cancellation(of id: SubscriberID) -> DownloadError {
         if case .failure(let error)? = subscribers[id]?.outcome, error.code == .cancelled { return error }
@@ -51,12 +45,12 @@ extension Transfer.State {
     }
 }
 
-extension Transfer {
+extension ActiveTransfer {
     /// Opens a stream and returns its number.
     ///
     /// The first stream emits everything since the subscriber was attached; later ones begin with the current state.
     /// The stream of an observer begins with the current state and takes no events from the others.
-    func openStream(_ id: SubscriberID, isObserver: Bool = false) -> StreamID {
+    func openStream(_ id: SubscriberID, isObserver: Bool) -> StreamID {
         update { state, decision in
             let machine = state.machine
             return state.subscribers.openStream(of: id, isObserver: isObserver, &decision.effects) { subscriber in

@@ -1,7 +1,7 @@
 internal import Dispatch
 
 /// The callbacks of the engine, and the writing of the bytes that it delivers.
-extension Transfer {
+extension ActiveTransfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
         let (reply, gate, partial, credentials) = update { state, decision in
             answered(receiver, head, state, &decision)
@@ -63,7 +63,7 @@ extension Transfer {
         let end = receiver.holdEnd()
         let gate = Gate()
         let pace = pace(bytes.count, receiver)
-        work.queue.async { [self] in
+        queue.async { [self] in
             copy.withUnsafeBytes { take($0, decision, partial, id, isAside: true) }
             if case .notYet(let paceGate) = pace { paceGate.onOpen { gate.open() } } else { gate.open() }
             end.release()
@@ -73,13 +73,13 @@ extension Transfer {
 
     /// The largest number of bytes that an exchange should deliver at once; nil without a bandwidth limit.
     var longestPart: Int? {
-        let (all, own) = (environment.bandwidth.longestPart, work.bandwidth.longestPart)
+        let (all, own) = (environment.bandwidth.longestPart, bandwidth.longestPart)
         return all.map { min($0, own ?? $0) } ?? own
     }
 
     /// Counts bytes that were received, and holds back the next ones if a bandwidth limit is reached.
     private func pace(_ count: Int, _ receiver: ExchangeReceiver) -> Readiness {
-        let (all, own) = (environment.bandwidth.received(count), work.bandwidth.received(count))
+        let (all, own) = (environment.bandwidth.received(count), bandwidth.received(count))
         guard all != nil || own != nil, let gate = receiver.paceGate([all, own].compactMap { $0 }) else {
             return .ready
         }

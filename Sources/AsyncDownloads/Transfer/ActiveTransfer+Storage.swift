@@ -2,24 +2,33 @@ internal import Dispatch
 internal import Foundation
 
 /// The store's operations for a transfer, which run in order on the transfer's own queue.
-extension Transfer {
+extension ActiveTransfer {
     func onPartial(_ body: @escaping @Sendable (PartialFile) -> Void) {
-        work.queue.async { [self] in
+        queue.async { [self] in
             if let partial = withState({ $0.partial }) { body(partial) }
         }
     }
 
-    /// Whether this transfer, which is active, may have the partial file of `other` open.
-    func hasPartialFile(of other: Transfer) -> Bool {
-        guard isActive else { return false }
-        let (own, others) = (withState(\.location), other.withState(\.location))
-        return environment.store.names(of: own) == environment.store.names(of: others)
+    /// The location of the partial file.
+    var location: PartialLocation { withState(\.location) }
+
+    /// The location of the partial file, with the secret headers to which its bytes belong.
+    var locationOfBytes: PartialLocation {
+        withState { state in
+            var location = state.location
+            location.secretHeaders = state.machine.bytes.credentials
+            return location
+        }
+    }
+
+    /// Returns whether the transfer may have the partial file at `other` open.
+    func hasPartialFile(at other: PartialLocation) -> Bool {
+        environment.store.names(of: location) == environment.store.names(of: other)
     }
 
     /// Opens the partial whose bytes belong to these secret headers.
     func openPartial(_ credentials: HeaderFields) {
-        let work = work
-        work.queue.async { [self] in
+        queue.async { [self] in
             if let error = refuseDestinations(suggestedName: nil) {
                 return input { $0.opened(.failure(error), at: now) }
             }
@@ -208,12 +217,12 @@ extension Transfer {
 
     func removeImportedFile() {
         guard let file = update({ state, _ in state.importedFile.take() }) else { return }
-        work.queue.async { [self] in environment.store.removeImported(file) }
+        queue.async { [self] in environment.store.removeImported(file) }
     }
 }
 
 /// The recording and the rollback of unverified bytes.
-extension Transfer {
+extension ActiveTransfer {
     func recordPartial(_ received: IntervalSet, exchange id: ExchangeID) {
         updateQuietly { $0.queuedPreparationCount += 1 }
         onPartial { [self] partial in

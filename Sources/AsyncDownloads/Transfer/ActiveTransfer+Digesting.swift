@@ -1,5 +1,5 @@
 /// Digests that are computed while bytes are received, so that no time is spent on them at the end.
-extension Transfer {
+extension ActiveTransfer {
     /// Performs one turn on the store's queue, and further ones as long as enough bytes are available.
     func digestOnQueue() {
         onPartial { [self] partial in
@@ -16,7 +16,7 @@ extension Transfer {
     }
 }
 
-extension Transfer.State {
+extension ActiveTransfer.State {
     /// Returns whether a turn is due, and counts it as started in that case.
     mutating func beginDigesting() -> Bool {
         digests.begin(wantedDigests, available: machine.bytes.intervals.prefixEnd)

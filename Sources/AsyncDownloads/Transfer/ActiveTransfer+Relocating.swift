@@ -1,7 +1,7 @@
 internal import Dispatch
 
 /// The location of the bytes, which is in memory or at the location of a subscriber that wants a file.
-extension Transfer {
+extension ActiveTransfer {
     /// Determines where the bytes are to be when the partial file is opened.
     func locateBytes(_ state: inout State) {
         // The bytes of a file are at the location of a subscriber that wants one.
@@ -72,7 +72,7 @@ extension Transfer {
         state.isMovingToDisk = true
         decision.effects.append(
             DeferredEffect { [self] in
-                work.queue.async { [self] in moveToDisk() }
+                queue.async { [self] in moveToDisk() }
             })
     }
 

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The paths at which the file of a request may be.
-extension Transfer {
+extension ActiveTransfer {
     /// A path at which the file of a request may be.
     struct Candidate {
         let path: String
@@ -53,8 +53,8 @@ extension Transfer {
             let path = PartialNames.join(directory, FileName.numbered(name, number))
             // Otherwise, another transfer of this process has placed a file there, or is about to.
             let isOwn =
-                environment.names.others(than: work.key.sharingKey.resource, at: path).isEmpty
-                && environment.destinations.isFree(path, for: key)
+                environment.names.others(than: key.sharingKey.resource, at: path).isEmpty
+                && environment.destinations.isFree(path, for: keyDigest)
             if isOwn, let file = body(Candidate(path: path, isNamed: false, isFirst: number == 1 && hasName)) {
                 return file
             }
@@ -111,7 +111,7 @@ struct ExistingFile {
     }
 }
 
-extension Transfer.State {
+extension ActiveTransfer.State {
     /// The subscribers without an outcome, and their requests.
     var activeRequests: [(id: SubscriberID, request: DownloadRequest)] {
         subscribers.active.map { ($0.id, $0.subscriber.request) }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The URL of the resource, as subscribers supply it.
-extension Transfer {
+extension ActiveTransfer {
     /// Continues with another URL of the resource.
     func replaceURL(with fresh: FreshURL) {
         let (now, date) = (now, environment.time.date)

@@ -1,5 +1,5 @@
 /// The deadlines of subscribers. A deadline ends only its own subscriber.
-extension Transfer {
+extension ActiveTransfer {
     /// Schedules the timer of a subscriber's deadline; does nothing while the deadline does not count time.
     func watchDeadline(of id: SubscriberID) {
         guard let left = withState({ $0.subscribers.timeLeft(of: id, at: now) }) else { return }

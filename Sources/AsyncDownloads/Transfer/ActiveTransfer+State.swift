@@ -1,38 +1,31 @@
-extension Transfer {
+extension ActiveTransfer {
     /// Returns the state as one subscriber sees it.
     func publicState(of id: SubscriberID) -> DownloadState {
-        updateQueued { queued, _ in queued.publicState } ?? withState { $0.publicState(of: id) }
+        withState { $0.publicState(of: id) }
     }
 
     /// The current progress.
-    var currentProgress: DownloadProgress {
-        updateQueued { _, _ in DownloadProgress() } ?? withState { $0.machine.progress }
-    }
+    var currentProgress: DownloadProgress { withState { $0.machine.progress } }
+
+    /// The subscribers without an outcome.
+    var activeSubscribers: [SubscriberID] { withState { $0.subscribers.activeIDs } }
 
     /// The subscribers that want the transfer to run.
     var runningSubscribers: [SubscriberID] {
-        updateQueued { queued, _ in queued.ticket == nil ? [] : [SubscriberID.first] }
-            ?? withState { state in state.subscribers.active.filter { !$0.subscriber.isPaused }.map(\.id) }
+        withState { state in state.subscribers.active.filter { !$0.subscriber.isPaused }.map(\.id) }
     }
 
     /// Whether the transfer waits for a permit.
-    var isWaiting: Bool {
-        updateQueued { queued, _ in queued.ticket != nil } ?? withState { $0.machine.phase == .waiting }
-    }
+    var isWaiting: Bool { withState { $0.machine.phase == .waiting } }
 
     /// Calls `body` once, when the transfer is paused or has ended, so that no file of it is open.
     func whenResting(_ body: @escaping @Sendable () -> Void) {
         let effect = DeferredEffect(body)
-        // A queued transfer has no files.
-        let isQueued: Bool? = updateQueued { _, effects in
-            effects.append(effect)
-            return true
-        }
-        if isQueued == nil { update { state, _ in state.restWaiters.append(effect) } }
+        update { state, _ in state.restWaiters.append(effect) }
     }
 }
 
-extension Transfer.State {
+extension ActiveTransfer.State {
     /// Returns the effects that wait until the transfer rests, if it does.
     mutating func takeRestWaiters() -> [DeferredEffect] {
         guard !restWaiters.isEmpty, machine.phase == .paused || machine.phase == .ended else { return [] }
@@ -69,7 +62,7 @@ extension Transfer.State {
         let changed = subscribers.takeChanged()
         guard subscribers.hasObservers else { return [] }
         // Most inputs change no state, and most of the others change that of a single subscriber.
-        let present = Transfer.ObservedState(
+        let present = ActiveTransfer.ObservedState(
             phase: machine.phase, isWaitingForConnectivity: machine.isWaitingForConnectivity)
         let isAnyone = present != lastObservedState
         lastObservedState = present
@@ -104,7 +97,7 @@ extension Transfer.State {
     }
 }
 
-extension Transfer {
+extension ActiveTransfer {
     /// The properties of the machine from which the public states follow.
     struct ObservedState: Hashable {
         let phase: TransferStateMachine.Phase

@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Foundation
 
 /// The delivery of the complete file to the subscribers, in rounds.
-extension Transfer {
+extension ActiveTransfer {
     /// Verifies the file and delivers it, also to subscribers that attach in the meantime.
     func finishPartial(length: Int64, of representation: Representation, verifying checksum: Checksum?) {
         // A short file is usually placed before another transfer could use the permit.
@@ -10,12 +10,11 @@ extension Transfer {
         // Before operations that the queue has not performed. Bytes that a digest may prove wrong need the permit.
         if isLong, checksum == nil { yieldPermit() }
         onPartial { [self] partial in
-            let work = work
             let (fetched, digests, location) = withState { state in
                 (state.machine.progress.fetchedByteCount, state.digests, state.location)
             }
             var delivery = FileDelivery(
-                partial, length: length, of: representation, key: work.key, at: location, fetched: fetched,
+                partial, length: length, of: representation, key: key, at: location, fetched: fetched,
                 digests: digests, environment: environment)
             do throws(DownloadError) {
                 if let checksum { try delivery.verify(by: checksum) }
@@ -44,7 +43,6 @@ extension Transfer {
     private func place(
         _ round: FileDelivery.Round, _ delivery: FileDelivery, of representation: Representation
     ) -> [PlacementOutcome]? {
-        let queue = work.queue
         // The queue performs nothing else until the file is placed.
         queue.suspend()
         let isWanted = { @Sendable [self] in withState { $0.machine.intent != .discard } }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The use of files that are at the destinations already (rules 61 to 63).
-extension Transfer {
+extension ActiveTransfer {
     /// Serves the subscribers whose files can be used without a request: because of a checksum, or of their policy.
     ///
     /// - Parameter credentials: The secret headers of the partial file.
@@ -189,7 +189,7 @@ extension Transfer {
     ///
     /// - Returns: Whether the request names the path, or no other resource has received it in the meantime.
     private func takeName(of file: DownloadedFile, for id: SubscriberID) -> Bool {
-        let (path, resource) = (file.url.filePath, work.key.sharingKey.resource)
+        let (path, resource) = (file.url.filePath, key.sharingKey.resource)
         let isNamed = withState { $0.subscribers[id]?.request.destination.path != nil }
         let spelling = DirectoryNames.Spelling(of: path)
         return environment.names.withTurn(spelling) {

@@ -1,5 +1,5 @@
 /// Calls to the scheduler, made while the transfer's lock is held.
-extension Transfer {
+extension ActiveTransfer {
     /// The transfer's request to the scheduler.
     struct Permit {
         var ticket: PermitQueue.Ticket?
@@ -97,10 +97,8 @@ extension Transfer {
         state.permit.priority = priority
     }
 
-    /// An effect that delivers available grants, to be added after every call to the scheduler.
-    var deliveryOfGrants: DeferredEffect {
-        DeferredEffect { [environment] in environment.scheduler.deliverGrants() }
-    }
+    /// An effect to be added after every call to the scheduler.
+    var deliveryOfGrants: DeferredEffect { environment.scheduler.deliveryOfGrants }
 }
 
 extension HostLimit.Answer {
@@ -116,11 +114,9 @@ extension HostLimit.Answer {
     }
 }
 
-extension Transfer: PermitReceiver {
+extension ActiveTransfer: PermitReceiver {
     func permitGranted(_ ticket: PermitQueue.Ticket) {
         let now = now
-        // The race of a grant with the end or the pause of a queued transfer.
-        if updateQueued({ queued, _ in queued.ticket == ticket ? nil : true }) != nil { return }
         update { state, decision in
             // The race of a grant with a release.
             guard state.permit.ticket == ticket, let request = state.permit.request else { return }

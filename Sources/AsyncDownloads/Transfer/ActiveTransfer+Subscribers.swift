@@ -1,27 +1,13 @@
 internal import Dispatch
 
 /// The inputs from subscribers. A subscriber is identified by the number that it received when it was attached.
-extension Transfer {
-    /// A subscriber that has been attached, and the effects to perform when no lock is held.
-    struct Attachment: Sendable {
-        let id: SubscriberID
-        let performEffects: @Sendable () -> Void
-    }
-
-    /// Attaches a subscriber, or returns nil if the transfer can no longer serve a new one.
-    ///
-    /// This method is called under the registry's lock; `performEffects` of the result must be called after the lock is
-    /// released.
-    ///
-    /// - Parameters:
-    ///   - reservedPath: The path that was reserved for the subscriber's file. The transfer releases it from now on.
-    ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
-    ///   - isSuperseding: Whether earlier subscribers end with ``DownloadError/Code/superseded``.
+extension ActiveTransfer {
+    /// Attaches a subscriber, or returns nil if the transfer can no longer serve a new one; see
+    /// ``TransferSlot/attach(_:_:reservedPath:isRunning:isSuperseding:)``.
     func attach(
-        _ request: DownloadRequest, _ terms: SubscriberTerms, reservedPath: String? = nil, isRunning: Bool = true,
-        isSuperseding: Bool = false
+        _ request: DownloadRequest, _ terms: SubscriberTerms, reservedPath: String?, isRunning: Bool,
+        isSuperseding: Bool
     ) -> Attachment? {
-        if isRunning, terms.deadline == nil, let attachment = attachToQueue() { return attachment }
         let now = environment.time.now
         return decideLater { state, decision -> SubscriberID? in
             guard state.isJoinable else { return nil }
@@ -45,7 +31,7 @@ extension Transfer {
             }
             moveToDiskIfWanted(&state, &decision)
             if isJoining, request.destination.choosesName {
-                decision.effects.append(DeferredEffect { [self] in work.queue.async { self.recordFormerFiles() } })
+                decision.effects.append(DeferredEffect { [self] in queue.async { self.recordFormerFiles() } })
             }
             if isJoining {
                 // Events that earlier subscribers have already received, and on which later events depend.
@@ -69,9 +55,7 @@ extension Transfer {
     }
 
     /// Whether a new subscriber may still get this transfer's file.
-    var isJoinable: Bool {
-        updateQueued { queued, _ in queued.isAttached ? queued.ending == nil : nil } ?? withState(\.isJoinable)
-    }
+    var isJoinable: Bool { withState(\.isJoinable) }
 
     /// Passes on the combined demands of the subscribers after one was attached or detached.
     private func demandsChanged(_ state: inout State) {
@@ -89,8 +73,7 @@ extension Transfer {
     }
 
     /// Detaches a subscriber with `error` as its outcome; if it was the last one, the abandonment policy applies.
-    func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool = true) {
-        if keepingBytes, environment.abandonment == .pause, endInQueue(error.code) { return }
+    func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool) {
         let now = environment.time.now
         update { state, decision in
             detach(id, .failure(error), keepingBytes: keepingBytes, &state, &decision, at: now)
@@ -143,9 +126,9 @@ extension Transfer {
             } else if state.machine.phase == .finishing {
                 // The file may be placed there right now.
                 state.heldPaths.append(HeldPath(path: path, isClosing: true))
-                environment.destinations.close(path, for: key)
+                environment.destinations.close(path, for: keyDigest)
             } else {
-                environment.destinations.release(path, for: key, wasClosing: false)
+                environment.destinations.release(path, for: keyDigest, wasClosing: false)
             }
         }
         decision.effects += state.subscribers.end(id, outcome)
@@ -159,9 +142,9 @@ extension Transfer {
             return (state.heldPaths, state.subscribers.takeReservedPaths())
         }
         for held in held {
-            environment.destinations.release(held.path, for: key, wasClosing: held.isClosing)
+            environment.destinations.release(held.path, for: keyDigest, wasClosing: held.isClosing)
         }
-        for path in reserved { environment.destinations.release(path, for: key, wasClosing: false) }
+        for path in reserved { environment.destinations.release(path, for: keyDigest, wasClosing: false) }
     }
 
     /// Releases the paths of subscribers that were detached while the file was placed.
@@ -172,7 +155,7 @@ extension Transfer {
         let kept = kept.map(ByteText.init)
         let closing = state.heldPaths.filter { $0.isClosing && ByteText($0.path) != kept }
         guard !closing.isEmpty else { return }
-        for held in closing { environment.destinations.release(held.path, for: key, wasClosing: true) }
+        for held in closing { environment.destinations.release(held.path, for: keyDigest, wasClosing: true) }
         state.heldPaths.removeAll { $0.isClosing && ByteText($0.path) != kept }
     }
 
@@ -182,10 +165,6 @@ extension Transfer {
     ///
     /// - Returns: The effects to perform, or nil if the path is still in use.
     func evictUnreachable(from path: String) -> (@Sendable () -> Void)? {
-        if let effects = evictFromQueue() {
-            guard !effects.isEmpty else { return nil }
-            return { for effect in effects { effect() } }
-        }
         let now = environment.time.now
         return decideLater { state, decision -> SubscriberID? in
             // Bytes are compared, because two names of equivalent characters may be those of two files.
@@ -202,7 +181,6 @@ extension Transfer {
 
     /// Pauses a subscriber; the transfer stops if no other subscriber wants it to run.
     func pause(_ id: SubscriberID) {
-        if pauseInQueue() { return }
         let now = environment.time.now
         update { state, decision in
             guard state.subscribers.setPaused(true, id, at: now) else { return }
@@ -220,8 +198,6 @@ extension Transfer {
 
     /// Resumes a subscriber.
     func resume(_ id: SubscriberID) {
-        defer { environment.suspensionGuard.transferStarted() }
-        if resumeInQueue() { return }
         let now = environment.time.now
         update { state, decision in
             guard state.subscribers.setPaused(false, id, at: now) else { return }
@@ -238,15 +214,8 @@ extension Transfer {
         }
     }
 
-    /// Calls `body` with the number of each active subscriber.
-    func forEachSubscriber(_ body: (SubscriberID) -> Void) {
-        let queued = updateQueued { queued, _ in queued.ending == nil ? [SubscriberID.first] : [] }
-        for id in queued ?? withState({ $0.subscribers.activeIDs }) { body(id) }
-    }
-
     /// Ends every subscriber with `error` and stops with all bytes kept, regardless of the ``AbandonmentPolicy``.
     func shutDown(_ error: DownloadError) {
-        if endInQueue(error.code) { return }
         let now = environment.time.now
         update { state, decision in
             for id in state.subscribers.activeIDs {
@@ -257,7 +226,7 @@ extension Transfer {
     }
 }
 
-extension Transfer.State {
+extension ActiveTransfer.State {
     /// Whether a new subscriber can still receive this transfer's file.
     var isJoinable: Bool { !isServed && machine.isJoinable }
 
@@ -275,7 +244,7 @@ extension Transfer.State {
     }
 }
 
-extension Transfer {
+extension ActiveTransfer {
     /// The reserved path of a detached subscriber.
     struct HeldPath {
         let path: String
