@@ -1,4 +1,57 @@
 extension ActiveTransfer {
+    /// The state of an active transfer, under its lock.
+    struct State {
+        var machine: TransferStateMachine
+        var subscribers = SubscriberSet()
+        var actions = ActionQueue()
+        /// Where the bytes are, or will be when the partial file is opened.
+        var location: PartialLocation
+        /// Where the bytes were before they had to continue at ``location``; nil if the partial file was opened there.
+        var formerLocation: PartialLocation?
+        var partial: PartialFile?
+        /// The file from which bytes were imported, until a server has confirmed them.
+        var importedFile: ImportedFile?
+        /// The digests of the bytes in ``partial``.
+        var digests = TransferDigests()
+        /// The files at the destinations of subscribers that don't have the expected digest.
+        var rejectedFiles: [SubscriberID: [FileInformation]] = [:]
+        /// What had the default names of the subscribers in directories when the download began.
+        var formerFiles: [SubscriberID: FormerFile] = [:]
+        /// Whether every subscriber has its result, so that no further one can attach.
+        var isServed = false
+        /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
+        var isMovingToDisk = false
+        /// The number of preparations of the partial file for a body, starts and records, that the transfer's queue has
+        /// not performed.
+        ///
+        /// The exchange that has requested one may have ended. What a later exchange brings follows it in the queue, so
+        /// that it isn't discarded, and isn't marked in an earlier checkpoint.
+        var queuedPreparationCount = 0
+        /// The receivers of the exchanges that have not ended.
+        var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
+        var permit = Permit()
+        /// Whether the downloader knows of the connections of the transfer.
+        var hasReported = false
+        /// The reserved paths of detached subscribers at which a file may still be placed.
+        var heldPaths: [HeldPath] = []
+        var tick: (any ScheduledAction)?
+        var retry: (any ScheduledAction)?
+        var mark: (any ScheduledAction)?
+        /// The task that asks a subscriber for a fresh URL.
+        var refresh: Task<Void, Never>?
+        /// The state of the machine for which observers were last notified.
+        private var lastObservedState: ObservedState?
+        /// The effects that wait until the transfer rests.
+        private var restWaiters: [DeferredEffect] = []
+
+        init(machine: TransferStateMachine, location: PartialLocation) {
+            self.machine = machine
+            self.location = location
+        }
+    }
+}
+
+extension ActiveTransfer {
     /// Returns the state as one subscriber sees it.
     func publicState(of id: SubscriberID) -> DownloadState {
         withState { $0.publicState(of: id) }
@@ -20,41 +73,21 @@ extension ActiveTransfer {
 
     /// Calls `body` once, when the transfer is paused or has ended, so that no file of it is open.
     func whenResting(_ body: @escaping @Sendable () -> Void) {
-        let effect = DeferredEffect(body)
-        update { state, _ in state.restWaiters.append(effect) }
+        update { state, _ in state.addRestWaiter(DeferredEffect(body)) }
     }
 }
 
 extension ActiveTransfer.State {
+    /// Adds an effect that waits until the transfer rests.
+    mutating func addRestWaiter(_ effect: DeferredEffect) {
+        restWaiters.append(effect)
+    }
+
     /// Returns the effects that wait until the transfer rests, if it does.
     mutating func takeRestWaiters() -> [DeferredEffect] {
         guard !restWaiters.isEmpty, machine.phase == .paused || machine.phase == .ended else { return [] }
         defer { restWaiters = [] }
         return restWaiters
-    }
-
-    /// Adds actions after the pending ones; `actions` is empty afterward.
-    mutating func add(_ actions: inout [TransferAction]) {
-        if pending.isEmpty {
-            swap(&pending, &actions)
-        } else {
-            pending += actions
-            actions = []
-        }
-    }
-
-    /// Returns the pending actions to a thread that performs them, unless another thread performs actions.
-    mutating func beginPerforming() -> [TransferAction] {
-        guard !isPerforming, !pending.isEmpty else { return [] }
-        return continuePerforming()
-    }
-
-    /// Returns the actions that were added in the meantime to the thread that performs them; without any, the turn
-    /// ends.
-    mutating func continuePerforming() -> [TransferAction] {
-        isPerforming = !pending.isEmpty
-        defer { pending = [] }
-        return pending
     }
 
     /// Returns the effects that notify observers of a changed state.

@@ -8,52 +8,6 @@ internal import Foundation
 /// enqueue. No lock is held when a continuation is resumed or the engine is called. Operations of the store run on a
 /// serial queue that belongs to the transfer, so that a volume that hangs holds up its own transfers only.
 final class ActiveTransfer: Sendable {
-    struct State {
-        var machine: TransferStateMachine
-        var subscribers = SubscriberSet()
-        var pending: [TransferAction] = []
-        var isPerforming = false
-        /// Where the bytes are, or will be when the partial file is opened.
-        var location: PartialLocation
-        /// Where the bytes were before they had to continue at ``location``; nil if the partial file was opened there.
-        var formerLocation: PartialLocation?
-        var partial: PartialFile?
-        /// The file from which bytes were imported, until a server has confirmed them.
-        var importedFile: ImportedFile?
-        /// The digests of the bytes in ``partial``.
-        var digests = TransferDigests()
-        /// The files at the destinations of subscribers that don't have the expected digest.
-        var rejectedFiles: [SubscriberID: [FileInformation]] = [:]
-        /// What had the default names of the subscribers in directories when the download began.
-        var formerFiles: [SubscriberID: FormerFile] = [:]
-        /// Whether every subscriber has its result, so that no further one can attach.
-        var isServed = false
-        /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
-        var isMovingToDisk = false
-        /// The number of preparations of the partial file for a body, starts and records, that the transfer's queue has
-        /// not performed.
-        ///
-        /// The exchange that has requested one may have ended. What a later exchange brings follows it in the queue, so
-        /// that it isn't discarded, and isn't marked in an earlier checkpoint.
-        var queuedPreparationCount = 0
-        /// The receivers of the exchanges that have not ended.
-        var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
-        var permit = Permit()
-        /// Whether the downloader knows of the connections of the transfer.
-        var hasReported = false
-        /// The reserved paths of detached subscribers at which a file may still be placed.
-        var heldPaths: [HeldPath] = []
-        var tick: (any ScheduledAction)?
-        var retry: (any ScheduledAction)?
-        var mark: (any ScheduledAction)?
-        /// The task that asks a subscriber for a fresh URL.
-        var refresh: Task<Void, Never>?
-        /// The state of the machine for which observers were last notified.
-        var lastObservedState: ObservedState?
-        /// The effects that wait until the transfer rests.
-        var restWaiters: [DeferredEffect] = []
-    }
-
     /// The number of the transfer, in the order in which the downloader started its transfers.
     let number: Int
     let key: TransferKey
@@ -178,7 +132,7 @@ final class ActiveTransfer: Sendable {
             left += 1
         }
         decision.actions.removeSubrange(left...)
-        state.add(&decision.actions)
+        state.actions.add(&decision.actions)
         if let retry = state.retry, !state.machine.awaitsTimer {
             // A timer that is no longer awaited would keep the transfer in memory until it fires.
             state.retry = nil
@@ -186,7 +140,7 @@ final class ActiveTransfer: Sendable {
         }
         decision.effects += state.takeRestWaiters()
         decision.effects += state.notifyObservers()
-        return Turn(effects: decision.effects, actions: state.beginPerforming())
+        return Turn(effects: decision.effects, actions: state.actions.beginDraining())
     }
 
     private func perform(_ turn: Turn) {
@@ -194,7 +148,7 @@ final class ActiveTransfer: Sendable {
         var actions = turn.actions
         while !actions.isEmpty {
             for action in actions { perform(action) }
-            actions = updateQuietly { $0.continuePerforming() }
+            actions = updateQuietly { $0.actions.next() }
         }
     }
 
