@@ -31,7 +31,7 @@ extension ActiveTransfer {
             let result = await fresh(from: closure, context)
             input { $0.refreshed(result, id, at: now) }
         }
-        update { state, _ in state.refresh = task }
+        update { state, _ in state.scheduled.setRefresh(task) }
     }
 
     private func fresh(

@@ -23,7 +23,7 @@ extension ActiveTransfer {
         case .abandonExchange(let id): receiver(of: id)?.exchangeEnded(.cancelled)
         case .openGate(let id): receiver(of: id)?.openGate(isPaced: false)
         case .refreshURL(let context, let id): refreshURL(context, id)
-        case .cancelRefresh: update { state, _ in state.refresh }?.cancel()
+        case .cancelRefresh: update { state, _ in state.scheduled.takeRefresh() }?.cancel()
         case .leaveConnections(let found):
             record(found)
             environment.connections.remove(number)
@@ -61,7 +61,7 @@ extension ActiveTransfer {
         let action = environment.time.schedule(after: delay) { [self] in
             input { $0.retryDue(timer, at: now) }
         }
-        update { state, _ in state.retry = action }
+        update { state, _ in state.scheduled.setRetry(action) }
     }
 
     private func scheduleTick(after delay: Duration) {
@@ -80,7 +80,7 @@ extension ActiveTransfer {
             if hasLeft, budget != nil { environment.connections.remove(number) }
             record(observation)
         }
-        update { state, _ in state.tick = action }
+        update { state, _ in state.scheduled.setTick(action) }
     }
 
     private func connectionBudget(_ report: ConnectionReport, host: String?, volume: UInt64?) -> ConnectionBudget {
@@ -103,19 +103,14 @@ extension ActiveTransfer {
         let action = environment.time.schedule(after: delay) { [self] in
             input { $0.markDue(at: now) }
         }
-        update { state, _ in state.mark = action }
+        update { state, _ in state.scheduled.setMark(action) }
     }
 
     private func tearDown(_ ending: TransferEnding) {
         let timers = update { state, decision in
-            defer {
-                (state.tick, state.retry, state.mark) = (nil, nil, nil)
-                state.receivers = SerialTable()
-            }
+            defer { state.receivers = SerialTable() }
             if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
-            var timers = state.subscribers.takeDeadlineTimers()
-            for case let timer? in [state.tick, state.retry, state.mark] { timers.append(timer) }
-            return timers
+            return state.subscribers.takeDeadlineTimers() + state.scheduled.takeTimers()
         }
         for timer in timers { timer.cancel() }
         end(ending)

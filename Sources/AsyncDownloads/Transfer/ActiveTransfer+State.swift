@@ -34,11 +34,7 @@ extension ActiveTransfer {
         var hasReported = false
         /// The reserved paths of detached subscribers at which a file may still be placed.
         var heldPaths: [HeldPath] = []
-        var tick: (any ScheduledAction)?
-        var retry: (any ScheduledAction)?
-        var mark: (any ScheduledAction)?
-        /// The task that asks a subscriber for a fresh URL.
-        var refresh: Task<Void, Never>?
+        var scheduled = ScheduledWork()
         /// The state of the machine for which observers were last notified.
         private var lastObservedState: ObservedState?
         /// The effects that wait until the transfer rests.

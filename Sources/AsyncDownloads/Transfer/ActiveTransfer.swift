@@ -133,9 +133,8 @@ final class ActiveTransfer: Sendable {
         }
         decision.actions.removeSubrange(left...)
         state.actions.add(&decision.actions)
-        if let retry = state.retry, !state.machine.awaitsTimer {
+        if !state.machine.awaitsTimer, let retry = state.scheduled.takeRetry() {
             // A timer that is no longer awaited would keep the transfer in memory until it fires.
-            state.retry = nil
             decision.effects.append(DeferredEffect { retry.cancel() })
         }
         decision.effects += state.takeRestWaiters()
