@@ -30,8 +30,6 @@ extension ActiveTransfer {
         /// The receivers of the exchanges that have not ended.
         var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
         var permit = Permit()
-        /// Whether the downloader knows of the connections of the transfer.
-        var hasReported = false
         /// The reserved paths of detached subscribers at which a file may still be placed.
         var heldPaths: [HeldPath] = []
         var scheduled = ScheduledWork()
