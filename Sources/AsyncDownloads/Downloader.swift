@@ -65,7 +65,7 @@ public final class Downloader: Sendable {
                 monitor: configuration.memoryPressure.makeMonitor(time: time),
                 policy: configuration.memoryPressurePolicy, store: store, registry: registry, log: log,
                 whenChanged: { connections.pressureChanged(to: $0, at: time.now) }),
-            defaults: configuration.requestDefaults,
+            configuration: configuration,
             containers: containers.map { AppContainers($0, groups: configuration.appGroupIdentifiers) },
             partialsDirectory: configuration.partialsDirectory,
             spillDirectory: spillDirectory)
@@ -143,7 +143,7 @@ public final class Downloader: Sendable {
         }
         let key = TransferKey(request).digest
         let joined = registry.join(
-            key, request, environment.terms(of: request),
+            key, request, environment.policies(of: request),
             policy: request.duplicatePolicy ?? configuration.duplicatePolicy, isRunning: isRunning
         ) { number in
             TransferSlot(
@@ -261,11 +261,6 @@ extension Downloader.Configuration {
         HostLimit.Settings(transferCount: maximumConcurrentTransfersPerHost, pace: requestPace)
     }
 
-    fileprivate var requestDefaults: RequestDefaults {
-        RequestDefaults(
-            abandonment: abandonmentPolicy, deadline: deadline, idleTimeout: idleTimeout, retryPolicy: retryPolicy,
-            contentChangePolicy: contentChangePolicy, partialInUsePolicy: partialInUsePolicy,
-            existingFilePolicy: existingFilePolicy, progressInterval: progressInterval, minimumRate: minimumRate,
-            connectionCount: max(1, min(maximumConnectionsPerTransfer, HostPool.maximumExchangeCount)))
-    }
+    /// The maximum number of connections of a transfer whose request has no number of its own.
+    var largestConnectionCount: Int { max(1, min(maximumConnectionsPerTransfer, HostPool.maximumExchangeCount)) }
 }

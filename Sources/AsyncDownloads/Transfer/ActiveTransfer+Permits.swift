@@ -71,7 +71,7 @@ extension ActiveTransfer {
     /// Reports what a head, or an end without a head, says about the limits of the host.
     func answered(_ receiver: ExchangeReceiver, _ head: ResponseHead?, _ state: State, _ decision: inout Decision) {
         guard let request = receiver.takeRequest() else { return }
-        let longest = state.machine.demands.retryPolicy.maximumRetryAfter
+        let longest = state.machine.policies.retryPolicy.maximumRetryAfter
         let answer = head.map { HostLimit.Answer($0, longest: longest, date: environment.time.date) } ?? .nothing
         if environment.scheduler.answered(request, answer) { decision.effects.append(deliveryOfGrants) }
     }

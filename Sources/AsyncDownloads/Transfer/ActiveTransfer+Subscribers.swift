@@ -5,7 +5,7 @@ extension ActiveTransfer {
     /// Attaches a subscriber, or returns nil if the transfer can no longer serve a new one; see
     /// ``TransferSlot/attach(_:_:reservedPath:isRunning:isSuperseding:)``.
     func attach(
-        _ request: DownloadRequest, _ terms: SubscriberTerms, reservedPath: String?, isRunning: Bool,
+        _ request: DownloadRequest, _ policies: ResolvedPolicies, reservedPath: String?, isRunning: Bool,
         isSuperseding: Bool
     ) -> Attachment? {
         let now = environment.time.now
@@ -18,7 +18,7 @@ extension ActiveTransfer {
             }
             // A restored transfer has a state and no subscriber.
             let isJoining = state.machine.phase != .ready
-            let id = state.subscribers.add(request, terms, isPaused: !isRunning, at: now)
+            let id = state.subscribers.add(request, policies, isPaused: !isRunning, at: now)
             _ = state.subscribers.update(id) { subscriber in
                 subscriber.reservedPath = reservedPath
                 subscriber.isCoalesced = id != .first
@@ -26,7 +26,7 @@ extension ActiveTransfer {
             if id == .first {
                 state.attachedFirst(request, environment)
             } else {
-                demandsChanged(&state)
+                policiesChanged(&state)
                 if let address = address(of: request, at: now) { state.machine.offer(address) }
             }
             moveToDiskIfWanted(&state, &decision)
@@ -42,7 +42,7 @@ extension ActiveTransfer {
             if isRunning {
                 decision.effects += state.emitCanceledPause()
                 decision.actions += state.machine.run(at: now)
-                if terms.deadline != nil {
+                if policies.deadline != nil {
                     decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
                 }
             } else if state.subscribers.arePaused, state.machine.intent == .abandon || state.machine.intent == .run {
@@ -57,9 +57,9 @@ extension ActiveTransfer {
     /// Whether a new subscriber may still get this transfer's file.
     var isJoinable: Bool { withState(\.isJoinable) }
 
-    /// Passes on the combined demands of the subscribers after one was attached or detached.
-    private func demandsChanged(_ state: inout State) {
-        state.machine.setDemands(state.subscribers.demands(after: state.machine.demands))
+    /// Passes on the combined policies of the subscribers after one was attached or detached.
+    private func policiesChanged(_ state: inout State) {
+        if let policies = state.subscribers.combinedPolicies { state.machine.setPolicies(policies) }
         updatePriority(&state)
     }
 
@@ -95,7 +95,7 @@ extension ActiveTransfer {
             return
         }
         if !isLast {
-            demandsChanged(&state)
+            policiesChanged(&state)
             if state.subscribers.arePaused { decision.actions += state.machine.stop(.pause, at: now) }
         } else if !keepingBytes {
             decision.actions += state.machine.stop(.discard, at: now)
@@ -230,9 +230,9 @@ extension ActiveTransfer.State {
     /// Whether a new subscriber can still receive this transfer's file.
     var isJoinable: Bool { !isServed && machine.isJoinable }
 
-    /// Passes what the first subscriber demands to the state machine.
+    /// Passes the policies of the first subscriber to the state machine.
     mutating func attachedFirst(_ request: DownloadRequest, _ environment: TransferEnvironment) {
-        machine.setDemands(subscribers.demands(after: machine.demands))
+        if let policies = subscribers.combinedPolicies { machine.setPolicies(policies) }
         guard let expiration = request.urlExpiration else { return }
         machine.setExpiration(at: environment.time.now + environment.time.date.duration(to: expiration))
     }

@@ -17,7 +17,8 @@ final class TransferEnvironment: Sendable {
     let log: Log
     let suspensionGuard: SuspensionGuard
     let pressureResponder: MemoryPressureResponder
-    let defaults: RequestDefaults
+    /// The settings of the downloader, for requests that don't specify their own.
+    let configuration: Downloader.Configuration
     /// The containers of the app, which may move between launches; nil on systems without any.
     let containers: AppContainers?
     private let seeds = Mutex(SplitMix64(seed: UInt64.random(in: .min ... .max)))
@@ -30,7 +31,8 @@ final class TransferEnvironment: Sendable {
         transport: any Transport, store: PartialStore, bandwidth: BandwidthLimiter, scheduler: TransferScheduler,
         connections: ConnectionCoordinator,
         registry: TransferRegistry, time: any TimeSource, destinations: DestinationReservations, log: Log,
-        suspensionGuard: SuspensionGuard, pressureResponder: MemoryPressureResponder, defaults: RequestDefaults,
+        suspensionGuard: SuspensionGuard, pressureResponder: MemoryPressureResponder,
+        configuration: Downloader.Configuration,
         containers: AppContainers?, partialsDirectory: URL?, spillDirectory: URL
     ) {
         self.transport = transport
@@ -46,7 +48,7 @@ final class TransferEnvironment: Sendable {
         self.log = log
         self.suspensionGuard = suspensionGuard
         self.pressureResponder = pressureResponder
-        self.defaults = defaults
+        self.configuration = configuration
         self.containers = containers
         self.partialsDirectory = partialsDirectory
         self.spillDirectory = spillDirectory
@@ -65,19 +67,15 @@ final class TransferEnvironment: Sendable {
         registry.remove(number, suspensionGuard.transferEnded)
     }
 
-    var abandonment: AbandonmentPolicy { defaults.abandonment }
+    var abandonment: AbandonmentPolicy { configuration.abandonmentPolicy }
 
     /// Returns the policy of a request for a file at its destination.
     func existingFilePolicy(of request: DownloadRequest) -> ExistingFilePolicy {
-        request.existingFilePolicy ?? defaults.existingFilePolicy
+        request.existingFilePolicy ?? configuration.existingFilePolicy
     }
 
-    /// Returns the limits of a request.
-    func terms(of request: DownloadRequest) -> SubscriberTerms {
-        SubscriberTerms(
-            deadline: request.deadline ?? defaults.deadline, idleTimeout: request.idleTimeout ?? defaults.idleTimeout,
-            retryPolicy: request.retryPolicy ?? defaults.retryPolicy)
-    }
+    /// Returns the policies of a request.
+    func policies(of request: DownloadRequest) -> ResolvedPolicies { ResolvedPolicies(request, configuration) }
 
     /// Returns the settings of the transfer of a request.
     func settings(of request: DownloadRequest, _ key: TransferKey) -> TransferSettings {
@@ -87,13 +85,14 @@ final class TransferEnvironment: Sendable {
             headers: request.callerHeaders,
             account: request.account,
             checksum: request.checksum,
-            contentChangePolicy: request.contentChangePolicy ?? defaults.contentChangePolicy,
-            progressInterval: defaults.progressInterval,
-            minimumRate: defaults.minimumRate,
-            connections: request.connectionCount.map { .fixed($0) } ?? .automatic(maximum: defaults.connectionCount),
+            contentChangePolicy: request.contentChangePolicy ?? configuration.contentChangePolicy,
+            progressInterval: configuration.progressInterval,
+            minimumRate: configuration.minimumRate,
+            connections: request.connectionCount.map { .fixed($0) }
+                ?? .automatic(maximum: configuration.largestConnectionCount),
             windowLength: transport.windowLength,
             decodesContent: transport.decodesContent,
-            waitsForOwner: (request.partialInUsePolicy ?? defaults.partialInUsePolicy).waits)
+            waitsForOwner: (request.partialInUsePolicy ?? configuration.partialInUsePolicy).waits)
     }
 
     /// Returns the location at which the bytes of a request are kept until they are complete.
@@ -106,19 +105,4 @@ final class TransferEnvironment: Sendable {
             request, key: key, partialsDirectory: partialsDirectory, spillDirectory: spillDirectory,
             containers: containers, place: place)
     }
-}
-
-/// The settings of requests that don't specify their own.
-struct RequestDefaults: Sendable {
-    let abandonment: AbandonmentPolicy
-    let deadline: Duration?
-    let idleTimeout: Duration?
-    let retryPolicy: RetryPolicy
-    let contentChangePolicy: ContentChangePolicy
-    let partialInUsePolicy: PartialInUsePolicy
-    let existingFilePolicy: ExistingFilePolicy
-    let progressInterval: Duration
-    let minimumRate: Int64?
-    /// The most connections of a transfer whose number is automatic.
-    let connectionCount: Int
 }

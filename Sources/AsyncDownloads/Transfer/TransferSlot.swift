@@ -124,15 +124,15 @@ extension TransferSlot {
     ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
     ///   - isSuperseding: Whether earlier subscribers end with ``DownloadError/Code/superseded``.
     func attach(
-        _ request: DownloadRequest, _ terms: SubscriberTerms, reservedPath: String? = nil, isRunning: Bool = true,
+        _ request: DownloadRequest, _ policies: ResolvedPolicies, reservedPath: String? = nil, isRunning: Bool = true,
         isSuperseding: Bool = false
     ) -> Attachment? {
-        switch route({ isRunning && terms.deadline == nil ? $0.attach() : nil }) {
+        switch route({ isRunning && policies.deadline == nil ? $0.attach() : nil }) {
         case .decided(let id, let effects):
             return Attachment(id: id) { for effect in effects { effect() } }
         case .forwarded(let active):
             return active.attach(
-                request, terms, reservedPath: reservedPath, isRunning: isRunning, isSuperseding: isSuperseding)
+                request, policies, reservedPath: reservedPath, isRunning: isRunning, isSuperseding: isSuperseding)
         }
     }
 

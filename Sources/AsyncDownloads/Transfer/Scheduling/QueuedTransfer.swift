@@ -146,7 +146,7 @@ extension QueuedTransfer {
     ) {
         guard isAttached else { return }
         let now = environment.time.now
-        let id = state.subscribers.add(request, environment.terms(of: request), at: now)
+        let id = state.subscribers.add(request, environment.policies(of: request), at: now)
         state.attachedFirst(request, environment)
         repeated(state.machine.run(at: now), &state)
         for number in 1..<pauseCount + 1 {

@@ -63,7 +63,7 @@ final class TransferRegistry: Sendable {
     ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
     ///   - make: Creates a transfer that has not started, with the number that it is passed.
     func join(
-        _ key: HashDigest, _ request: DownloadRequest, _ terms: SubscriberTerms, policy: DuplicatePolicy,
+        _ key: HashDigest, _ request: DownloadRequest, _ policies: ResolvedPolicies, policy: DuplicatePolicy,
         isRunning: Bool = true, make: (Int) -> TransferSlot
     ) -> Result<Joined, DownloadError> {
         var effects: [@Sendable () -> Void] = []
@@ -77,7 +77,7 @@ final class TransferRegistry: Sendable {
             }
             if let present,
                 let attachment = present.attach(
-                    request, terms, reservedPath: path, isRunning: isRunning,
+                    request, policies, reservedPath: path, isRunning: isRunning,
                     isSuperseding: policy.kind == .cancelExisting)
             {
                 effects.append(attachment.performEffects)
@@ -91,7 +91,7 @@ final class TransferRegistry: Sendable {
                 transfer.suspendOperations()
                 state.successors[predecessor.number, default: []].append(transfer)
             }
-            guard let attachment = transfer.attach(request, terms, reservedPath: path, isRunning: isRunning) else {
+            guard let attachment = transfer.attach(request, policies, reservedPath: path, isRunning: isRunning) else {
                 preconditionFailure("a new transfer refused its first subscriber")
             }
             effects.append(attachment.performEffects)

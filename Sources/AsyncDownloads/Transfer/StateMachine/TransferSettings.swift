@@ -6,8 +6,8 @@ struct TransferSettings: Sendable {
     var headers: CallerHeaders = [:]
     /// The account whose credentials the headers contain.
     var account: String?
-    /// The demands of the first subscriber.
-    var demands = SubscriberDemands()
+    /// The policies of the first subscriber.
+    var policies = ResolvedPolicies()
     /// The digest that the first subscriber expects.
     var checksum: Checksum?
     var contentChangePolicy = ContentChangePolicy.restart

@@ -3,7 +3,7 @@ extension TransferStateMachine {
     /// Starts extra exchanges, as many as are worth it now.
     mutating func startExtras(at now: Duration) -> [TransferAction] {
         run.extras.judgeRefusals(run.exchanges, at: now)
-        guard run.extras.number > run.exchanges.count, isDivisible, run.isFlowing(demands.idleTimeout, at: now),
+        guard run.extras.number > run.exchanges.count, isDivisible, run.isFlowing(policies.idleTimeout, at: now),
             !address.hasExpired(at: now), let representation = bytes.representation, let length = representation.length,
             var terms = run.extras.terms(run.exchanges, missing: length - bytes.count, at: now)
         else { return [] }
@@ -23,7 +23,7 @@ extension TransferStateMachine {
 
     /// Whether parts of the file may be fetched at the same time.
     private var isDivisible: Bool {
-        guard isExchanging, intent == .run, demands.wantsFile, bytes.comparison == nil,
+        guard isExchanging, intent == .run, policies.wantsFile, bytes.comparison == nil,
             let representation = bytes.representation
         else { return false }
         // Without a strong validator, only the expected digest shows that the parts are of one object; once.
@@ -97,7 +97,7 @@ extension TransferStateMachine {
     private mutating func acceptExtra(_ id: ExchangeID, end: Int64, at now: Duration) -> [TransferAction] {
         guard let exchange = run.exchanges[id] else { preconditionFailure("an unknown extra exchange was accepted") }
         // If nothing arrived for a while, the network may have been interrupted.
-        let isMeasured = now - exchange.sentAt <= run.flowTime(demands.idleTimeout, at: now) ?? .zero
+        let isMeasured = now - exchange.sentAt <= run.flowTime(policies.idleTimeout, at: now) ?? .zero
         let acceptance = run.exchanges.assign(
             from: exchange.request.start, responseEnd: end, length: bytes.representation?.length, to: id,
             received: bytes.intervals, isMeasured: isMeasured, at: now)
@@ -142,7 +142,7 @@ extension TransferStateMachine {
         let hasBroughtLittle = exchange.position - exchange.request.start < ExtraExchanges.shortResponse
         let hasBroughtAll = run.exchanges.isExhausted(id, bytes.intervals)
         let isRefused = exchange.isExtra && !exchange.isCanceled && hasBroughtLittle && !hasBroughtAll
-        let counts = exchange.isReceiving || run.countsRefusal(exchange, demands.idleTimeout, at: now)
+        let counts = exchange.isReceiving || run.countsRefusal(exchange, policies.idleTimeout, at: now)
         run.exchanges.remove(id)
         if isRefused, counts {
             run.extras.refused(segmentCount: run.exchanges.segments.count, retryAfter: nil, at: now)
@@ -180,7 +180,7 @@ extension TransferStateMachine {
                 at: now)
             actions += cancelUseless(at: now)
         }
-        actions += run.cancelStalled(demands.idleTimeout, at: now)
+        actions += run.cancelStalled(policies.idleTimeout, at: now)
         return actions + startExtras(at: now)
     }
 }

@@ -175,7 +175,7 @@ extension TransferStateMachine {
         switch reason {
         case .discarding, .purging:
             return [.discardPartial]
-        case .failing(let error) where error.code == .bodyTooLarge && !demands.wantsFile:
+        case .failing(let error) where error.code == .bodyTooLarge && !policies.wantsFile:
             // A body for memory: no later request with this limit could use its bytes. The bytes of a file are kept,
             // for a request without a limit.
             bytes.kept(IntervalSet())

@@ -63,8 +63,8 @@ extension TransferStateMachine {
     mutating func bytesArrived(_ count: Int, exchange id: ExchangeID, at now: Duration) -> BytesDecision {
         guard let exchange = liveExchange(id), exchange.isReceiving, !exchange.isCanceled else { return .ignore }
         meter.add(count)
-        run.bytesArrived(demands.idleTimeout, at: now)
-        let limit = demands.byteLimit
+        run.bytesArrived(policies.idleTimeout, at: now)
+        let limit = policies.maximumByteCount
         let part = run.exchanges.update(id) { exchange in
             if exchange.compares { exchange.beginComparison() }
             return exchange.receive(count, limit: limit, at: now)
@@ -105,7 +105,7 @@ extension TransferStateMachine {
         guard isExchanging, exchange.isReceiving else { return [] }
         var actions = reportWritten(count, at: now)
         if exchange.hasOverflowed {
-            let limit = demands.byteLimit ?? bytes.count
+            let limit = policies.maximumByteCount ?? bytes.count
             actions += drain(.fail(DownloadError(.bodyTooLarge, "more than the \(limit) bytes allowed")), at: now)
         } else {
             if run.exchanges.isExhausted(id, bytes.intervals) || bytes.isComplete { actions += cancelUseless(at: now) }

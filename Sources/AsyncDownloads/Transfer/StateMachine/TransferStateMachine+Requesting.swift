@@ -12,7 +12,7 @@ extension TransferStateMachine {
         }
         // A URL that has waited for a permit may be too old by now.
         address.willRequest(at: now, freshFor: Self.longestRefreshWithPermit)
-        if demands.isRefreshable, address.hasExpired(at: now) { return actions + refresh(.expired, at: now) }
+        if policies.isRefreshable, address.hasExpired(at: now) { return actions + refresh(.expired, at: now) }
         // Rule 58: the limit is that of the host of the request, which a redirect or a fresh URL changes.
         if run.host != address.host {
             let request = identifiers.permits.next()
@@ -266,7 +266,7 @@ extension TransferStateMachine {
             replace(by: offer)
             return drain(.advance, canceling: canceling, at: now)
         }
-        if demands.isRefreshable, address.canRefresh(after: head.status) {
+        if policies.isRefreshable, address.canRefresh(after: head.status) {
             return drain(.refresh(head.status), canceling: canceling, at: now)
         }
         let error = DownloadError(
@@ -283,7 +283,7 @@ extension TransferStateMachine {
 
     /// The error of a body of this length if no subscriber accepts it.
     func tooLarge(_ length: Int64?) -> DownloadError? {
-        guard let limit = demands.byteLimit, let length, length > limit else { return nil }
+        guard let limit = policies.maximumByteCount, let length, length > limit else { return nil }
         return DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
     }
 }

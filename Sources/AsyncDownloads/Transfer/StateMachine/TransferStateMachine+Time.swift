@@ -36,13 +36,13 @@ extension TransferStateMachine {
         let next = keepTicking(at: now)
         switch run.step {
         case .exchanging: return next + checkRunning(connections, at: now)
-        case .draining: return next + (demands.idleTimeout.map { run.cancelUnended(after: $0, at: now) } ?? [])
+        case .draining: return next + (policies.idleTimeout.map { run.cancelUnended(after: $0, at: now) } ?? [])
         case .moving, .refreshing, .delaying: preconditionFailure("an exchange in \(phase)")
         }
     }
 
     private mutating func checkRunning(_ connections: ConnectionBudget?, at now: Duration) -> [TransferAction] {
-        var actions = demands.idleTimeout.map { run.abandonCanceled(after: $0, at: now) } ?? []
+        var actions = policies.idleTimeout.map { run.abandonCanceled(after: $0, at: now) } ?? []
         guard run.hasRunning else { return actions }
         if meter.shouldEmit(at: now) {
             if run.isMarkDue(at: now) { actions.append(.markPartial(bytes.intervals, epoch: bytes.epoch)) }
@@ -52,7 +52,7 @@ extension TransferStateMachine {
         guard isExchanging else { return actions + replacement }
         actions += replacement + checkExtras(connections, at: now)
         // Extra exchanges without a head may have been given up.
-        if let limit = demands.idleTimeout, run.isIdle(for: limit) {
+        if let limit = policies.idleTimeout, run.isIdle(for: limit) {
             actions += drain(.retry(DownloadError(.timedOut, "no byte for \(limit)")), at: now)
         }
         return actions
@@ -69,7 +69,7 @@ extension TransferStateMachine {
     mutating func keepTicking(at now: Duration) -> [TransferAction] {
         guard !isTicking else { return [] }
         isTicking = true
-        let interval = demands.tickInterval
+        let interval = policies.tickInterval
         return [.scheduleTick(run.extras.tickInterval(run.exchanges, at: now).map { min(interval, $0) } ?? interval)]
     }
 }

@@ -13,7 +13,7 @@ extension TransferStateMachine {
     }
 
     private mutating func nextAttempt(after error: DownloadError) -> RetryBudget.Attempt? {
-        budget.nextAttempt(after: error, policy: demands.retryPolicy, received: bytes.count)
+        budget.nextAttempt(after: error, policy: policies.retryPolicy, received: bytes.count)
     }
 
     private func emission(of attempt: RetryBudget.Attempt, _ error: DownloadError) -> TransferAction {

@@ -84,9 +84,9 @@ struct TransferStateMachine: Sendable {
         case discard
     }
 
-    let settings: TransferSettings
-    /// The combined demands of the subscribers.
-    private(set) var demands: SubscriberDemands
+    private let sharedSettings: CopyOnWrite<TransferSettings>
+    /// The combined policies of the subscribers.
+    private(set) var policies: ResolvedPolicies
     var state = State.ready
     var intent = Intent.run
 
@@ -103,8 +103,8 @@ struct TransferStateMachine: Sendable {
     var isTicking = false
 
     init(settings: TransferSettings, seed: UInt64) {
-        self.settings = settings
-        demands = settings.demands
+        sharedSettings = CopyOnWrite(settings)
+        policies = settings.policies
         address = SourceAddress(url: settings.url, headers: settings.headers)
         extraPermission = ExtraPermission(settings.connections)
         strategy = RequestStrategy(windowLength: settings.windowLength)
@@ -112,6 +112,10 @@ struct TransferStateMachine: Sendable {
         meter = ProgressMeter(interval: settings.progressInterval)
         bytes = ReceivedBytes(credentials: settings.headers.secretFields.sortedByName)
     }
+}
+
+extension TransferStateMachine {
+    var settings: TransferSettings { sharedSettings.value }
 }
 
 // MARK: - The run
@@ -261,12 +265,14 @@ extension TransferStateMachine {
             if case .paused = state { return [] }
             return close(.keeping, at: now)
         case .abandon: return close(.keeping, at: now)
-        case .discard: return isRunning ? close(.discarding(holdsPermit: true), at: now) : releasePermit() + openPartial(.discarding)
+        case .discard:
+            if isRunning { return close(.discarding(holdsPermit: true), at: now) }
+            return releasePermit() + openPartial(.discarding)
         }
     }
 
-    /// Applies what the subscribers demand together from now on.
-    mutating func setDemands(_ new: SubscriberDemands) {
-        demands = new
+    /// Respects these policies of the subscribers from now on.
+    mutating func setPolicies(_ new: ResolvedPolicies) {
+        policies = new
     }
 }

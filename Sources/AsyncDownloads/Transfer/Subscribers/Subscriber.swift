@@ -5,7 +5,7 @@ struct Subscriber: Sendable {
     typealias Outcome = Result<DownloadedFile, DownloadError>
 
     let request: DownloadRequest
-    let terms: SubscriberTerms
+    let policies: ResolvedPolicies
     private(set) var isPaused = false
     /// The number of handles that exist.
     var handleCount = 1
@@ -24,10 +24,10 @@ struct Subscriber: Sendable {
     var deadlineTimer: (any ScheduledAction)?
 
     /// Creates a subscriber whose time starts to count.
-    init(request: DownloadRequest, terms: SubscriberTerms, firstBuffer: StreamID, at now: Duration) {
+    init(request: DownloadRequest, policies: ResolvedPolicies, firstBuffer: StreamID, at now: Duration) {
         self.request = request
-        self.terms = terms
-        deadline = terms.deadline.map { DeadlineClock(limit: $0) }
+        self.policies = policies
+        deadline = policies.deadline.map { DeadlineClock(limit: $0) }
         buffers.insert(EventBuffer(), id: firstBuffer)
         deadline?.start(at: now)
     }

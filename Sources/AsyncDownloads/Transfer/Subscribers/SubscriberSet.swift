@@ -1,6 +1,6 @@
 /// The subscribers of one transfer, and what they demand together.
 ///
-/// Each change updates the demands. Its cost depends on the number of different limits and policies, which is small,
+/// The cost of combining their policies depends on the number of different limits and policies, which is small,
 /// and not on the number of subscribers. A subscriber that has its outcome is removed when its handles and its
 /// streams are released.
 struct SubscriberSet: Sendable {
@@ -11,9 +11,8 @@ struct SubscriberSet: Sendable {
     /// The subscribers with an outcome that something can still refer to.
     private var ended: [SubscriberID: Subscriber] = [:]
     private var pausedCount = 0
-    private var refreshableCount = 0
-    /// What the running subscribers demand, one by one.
-    private var tally = Tally<Demand>()
+    /// The policies of the running subscribers, each once.
+    private var policies = Tally<ResolvedPolicies>()
     /// The subscriber that detached last, for which the transfer may continue.
     private(set) var lastDetached: (id: SubscriberID, request: DownloadRequest)?
 
@@ -56,32 +55,20 @@ struct SubscriberSet: Sendable {
     var arePaused: Bool { activeCount > 0 && pausedCount == activeCount }
 
     /// The highest priority of the subscribers without an outcome.
-    var priority: DownloadRequest.Priority { tally.values.lazy.map(\.priority).max() ?? .low }
+    var priority: DownloadRequest.Priority { policies.values.lazy.map(\.priority).max() ?? .low }
 
-    /// Returns what the subscribers without an outcome demand; `last` if there are none.
-    func demands(after last: SubscriberDemands) -> SubscriberDemands {
-        guard activeCount > 0 else { return last }
-        return SubscriberDemands(
-            byteLimit: most(\.byteLimit), idleTimeout: most(\.idleTimeout),
-            retryPolicy: tally.values.reduce(into: .never) {
-                if $1.retryPolicy.isMorePatient(than: $0) { $0 = $1.retryPolicy }
-            },
-            isRefreshable: refreshableCount > 0, wantsFile: wantsFile)
-    }
-
-    /// Returns the largest value, where nil is larger than any other.
-    private func most<Value: Comparable>(_ value: (Demand) -> Value?) -> Value? {
-        var most: Value?
-        for demand in tally.values {
-            guard let value = value(demand) else { return nil }
-            if most.map({ value > $0 }) ?? true { most = value }
-        }
-        return most
+    /// The policies that the transfer respects for the subscribers without an outcome; nil if there are none.
+    var combinedPolicies: ResolvedPolicies? {
+        guard let first = policies.values.first else { return nil }
+        var all = policies.values.dropFirst().reduce(first) { $0.combined(with: $1) }
+        // A subscriber that has left may have wanted a file.
+        all.wantsFile = wantsFile
+        return all
     }
 
     /// Returns the subscribers that accept fewer than `count` bytes, if others accept more.
     func oversized(_ count: Int64) -> [(id: SubscriberID, limit: Int64)] {
-        let limits = tally.values.lazy.map(\.byteLimit)
+        let limits = policies.values.lazy.map(\.maximumByteCount)
         guard limits.contains(where: { $0.map { $0 < count } ?? false }), limits.contains(where: { $0 != limits.first })
         else { return [] }
         return active.compactMap { active in
@@ -142,8 +129,7 @@ struct SubscriberSet: Sendable {
     ///
     /// Its first buffer collects events from now on, and its time counts unless it is paused.
     mutating func add(
-        _ request: DownloadRequest, _ terms: SubscriberTerms = SubscriberTerms(), isPaused: Bool = false,
-        at now: Duration = .zero
+        _ request: DownloadRequest, _ policies: ResolvedPolicies, isPaused: Bool = false, at now: Duration
     ) -> SubscriberID {
         let id = subscriberNumbers.next()
         if request.destination != .memory { wantsFile = true }
@@ -152,9 +138,10 @@ struct SubscriberSet: Sendable {
         } else {
             isAnyUnchecked = true
         }
-        running.insert(Subscriber(request: request, terms: terms, firstBuffer: streamNumbers.next(), at: now), id: id)
-        if request.refreshURL != nil { refreshableCount += 1 }
-        tally.insert(Demand(request, terms))
+        let subscriber = Subscriber(
+            request: request, policies: policies, firstBuffer: streamNumbers.next(), at: now)
+        running.insert(subscriber, id: id)
+        self.policies.insert(policies)
         if isPaused { _ = setPaused(true, id, at: now) }
         return id
     }
@@ -177,8 +164,7 @@ struct SubscriberSet: Sendable {
         guard var subscriber = running.remove(id) else { return [] }
         changed.append(id)
         if subscriber.isPaused { pausedCount -= 1 }
-        if subscriber.request.refreshURL != nil { refreshableCount -= 1 }
-        tally.remove(Demand(subscriber.request, subscriber.terms))
+        policies.remove(subscriber.policies)
         lastDetached = (id, subscriber.request)
         let effects = subscriber.end(outcome)
         if !subscriber.isForgettable { ended[id] = subscriber }
@@ -241,22 +227,5 @@ struct SubscriberSet: Sendable {
             if let path = subscriber.takeReservedPath() { paths.append(path) }
         }
         return paths
-    }
-}
-
-extension SubscriberSet {
-    /// What one subscriber demands of the transfer.
-    private struct Demand: Equatable {
-        let priority: DownloadRequest.Priority
-        let byteLimit: Int64?
-        let idleTimeout: Duration?
-        let retryPolicy: RetryPolicy
-
-        init(_ request: DownloadRequest, _ terms: SubscriberTerms) {
-            priority = request.priority
-            byteLimit = request.maximumByteCount
-            idleTimeout = terms.idleTimeout
-            retryPolicy = terms.retryPolicy
-        }
     }
 }

@@ -128,7 +128,7 @@ extension ExchangeTable {
             let points = [segment.start, position, segment.claimed, segment.openRange.upperBound]
             if points != points.sorted() { found.append("\(segment) is out of order") }
             if let limit = segment.limit, limit > segment.responseEnd ?? .max { found.append("\(segment) is too long") }
-            if let length = plan.length, segment.responseEnd ?? 0 > length { found.append("\(segment) exceeds the length") }
+            if let length = plan.length, segment.responseEnd ?? 0 > length { found.append("\(segment) is too long") }
         }
         guard let length = plan.length else { return found }
         // Every missing byte is open in one segment, being written, or unassigned.

@@ -58,7 +58,8 @@ struct PlanRun {
             }
             now += .milliseconds(Int.random(in: 0...200, using: &generator))
             violations += table.violations(received)
-            check(hasFaults || table.segments.isEmpty || table.unassigned(received).isEmpty, "bytes without an exchange")
+            let isAssigned = table.segments.isEmpty || table.unassigned(received).isEmpty
+            check(hasFaults || isAssigned, "bytes without an exchange")
         }
         if violations.isEmpty { violations.append("no end") }
     }

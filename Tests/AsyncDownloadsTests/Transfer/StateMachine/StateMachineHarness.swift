@@ -224,7 +224,8 @@ extension StateMachineHarness {
         case .movePermit(_, let number):
             return isBelowLimit ? machine.permitGranted(number, at: now) : machine.moveRefused(number, at: now)
         case .openPartial: return machine.opened(finding, allowsGaps: allowsGaps, at: now)
-        case .startPartial(_, let id): return machine.partialStarted(beginning, allowsGaps: allowsGaps, exchange: id, at: now)
+        case .startPartial(_, let id):
+            return machine.partialStarted(beginning, allowsGaps: allowsGaps, exchange: id, at: now)
         case .recordPartial(_, let number): return machine.prepared(beginning, exchange: number, at: now)
         case .savePartial: return machine.saved()
         case .closePartial(let saved):
@@ -249,11 +250,18 @@ extension StateMachineHarness {
 }
 
 extension TransferStateMachine {
+    /// Sets the policies of the only subscriber.
+    mutating func setPolicies(idleTimeout: Duration?, _ retryPolicy: RetryPolicy) {
+        var policies = ResolvedPolicies()
+        (policies.idleTimeout, policies.retryPolicy) = (idleTimeout, retryPolicy)
+        setPolicies(policies)
+    }
+
     /// Sets whether a subscriber can supply a fresh URL.
     mutating func setRefreshable(_ isRefreshable: Bool) {
-        var demands = demands
-        demands.isRefreshable = isRefreshable
-        setDemands(demands)
+        var policies = policies
+        policies.isRefreshable = isRefreshable
+        setPolicies(policies)
     }
 }
 
@@ -293,20 +301,20 @@ extension Duration {
     var wholeSeconds: Int64 { components.seconds }
 }
 
-/// The demands of the only subscriber in these tests.
+/// The policies of the only subscriber in these tests.
 extension TransferSettings {
     var retryPolicy: RetryPolicy {
-        get { demands.retryPolicy }
-        set { demands.retryPolicy = newValue }
+        get { policies.retryPolicy }
+        set { policies.retryPolicy = newValue }
     }
 
     var idleTimeout: Duration? {
-        get { demands.idleTimeout }
-        set { demands.idleTimeout = newValue }
+        get { policies.idleTimeout }
+        set { policies.idleTimeout = newValue }
     }
 
     var maximumByteCount: Int64? {
-        get { demands.byteLimit }
-        set { demands.byteLimit = newValue }
+        get { policies.maximumByteCount }
+        set { policies.maximumByteCount = newValue }
     }
 }

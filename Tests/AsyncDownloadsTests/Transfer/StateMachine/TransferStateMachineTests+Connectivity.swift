@@ -77,7 +77,7 @@ struct TransferConnectivityTests {
         harness.bytes(1000)
         #expect(harness.machine.exchanges.setup == .zero && harness.running.count == 4)
         #expect(
-            harness.machine.extras.patience(harness.machine.exchanges) == .seconds(240), "the next ones may take as long")
+            harness.machine.extras.patience(harness.machine.exchanges) == .seconds(240), "the next may take as long")
     }
 
     @Test func `a report that repeats, or that comes after the head or the end, changes nothing`() {

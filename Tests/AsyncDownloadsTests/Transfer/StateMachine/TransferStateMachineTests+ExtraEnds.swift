@@ -76,7 +76,7 @@ struct TransferExtraEndTests {
 
     @Test func `an extra exchange without a head is no idle transfer`() {
         var harness = Self.waiting()
-        harness.machine.setDemands(.init(idleTimeout: .seconds(2), retryPolicy: .never))
+        harness.machine.setPolicies(idleTimeout: .seconds(2), .never)
         harness.pass(.seconds(3))
         #expect(harness.done == ["cancel 2", "exchange 3 bytes=4194304-8388607"])
         #expect(harness.failure == nil)

@@ -39,7 +39,7 @@ struct TransferExtrasTests {
             harness.bytes(1000)
             #expect(harness.running == [1])
         }
-        var harness = StateMachineHarness.connecting { ($0.connections, $0.demands.wantsFile) = (.fixed(4), false) }
+        var harness = StateMachineHarness.connecting { ($0.connections, $0.policies.wantsFile) = (.fixed(4), false) }
         harness.head(200, ["Content-Length": "\(16 * mebibyte)", "ETag": "\"v1\""])
         harness.bytes(1000)
         #expect(harness.running == [1])

@@ -42,7 +42,7 @@ extension TransferExtraEndTests {
         _ idleTimeout: Duration?, seconds: Int
     ) {
         var (harness, _) = Self.last()
-        harness.machine.setDemands(.init(idleTimeout: idleTimeout, retryPolicy: .never))
+        harness.machine.setPolicies(idleTimeout: idleTimeout, .never)
         harness.bytes(1000, of: 2)
         harness.pass(.seconds(seconds - 1))
         #expect(harness.running == [2] && harness.done.isEmpty)

@@ -4,6 +4,13 @@ internal import Testing
 
 @testable import AsyncDownloads
 
+extension SubscriberSet {
+    /// Adds a subscriber with the policies of its request.
+    fileprivate mutating func add(_ request: DownloadRequest) -> SubscriberID {
+        add(request, ResolvedPolicies(request, Downloader.Configuration()), at: .zero)
+    }
+}
+
 /// The set of subscribers of a transfer.
 @Suite(.endsWhenHung)
 struct SubscriberSetTests {

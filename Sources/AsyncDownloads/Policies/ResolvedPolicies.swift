@@ -1,0 +1,69 @@
+/// The settings of a request that its transfer respects, with those of the configuration where the request has none.
+///
+/// A transfer with several subscribers respects the most permissive combination (``combined(with:)``). A subscriber that
+/// accepts less than the others ends without them.
+struct ResolvedPolicies: Sendable, Hashable {
+    var priority = DownloadRequest.Priority.normal
+    /// The most bytes that are accepted; nil for any number.
+    var maximumByteCount: Int64?
+    /// The time for which the server may send nothing; nil for any time.
+    var idleTimeout: Duration?
+    /// The time for the whole download; nil for any time.
+    ///
+    /// It isn't combined, because a deadline ends only its own subscriber.
+    var deadline: Duration?
+    var retryPolicy = RetryPolicy.default
+    /// Whether the request can supply a fresh URL.
+    var isRefreshable = false
+    /// Whether a file is wanted, so that bytes are kept which nothing accepts in memory.
+    var wantsFile = true
+
+    init() {}
+
+    /// Resolves the settings of a request.
+    init(_ request: DownloadRequest, _ configuration: Downloader.Configuration) {
+        priority = request.priority
+        maximumByteCount = request.maximumByteCount
+        idleTimeout = request.idleTimeout ?? configuration.idleTimeout
+        deadline = request.deadline ?? configuration.deadline
+        retryPolicy = request.retryPolicy ?? configuration.retryPolicy
+        isRefreshable = request.refreshURL != nil
+        wantsFile = request.destination != .memory
+    }
+
+    /// Returns what two requests demand together: the longest timeout, and the largest limits.
+    func combined(with other: Self) -> Self {
+        var all = self
+        all.priority = max(priority, other.priority)
+        all.maximumByteCount = Self.larger(maximumByteCount, other.maximumByteCount)
+        all.idleTimeout = Self.larger(idleTimeout, other.idleTimeout)
+        all.deadline = nil
+        if other.retryPolicy.isMorePatient(than: retryPolicy) { all.retryPolicy = other.retryPolicy }
+        all.isRefreshable = isRefreshable || other.isRefreshable
+        all.wantsFile = wantsFile || other.wantsFile
+        return all
+    }
+
+    /// Returns the larger value, where nil is larger than any other.
+    private static func larger<Value: Comparable>(_ left: Value?, _ right: Value?) -> Value? {
+        guard let left, let right else { return nil }
+        return max(left, right)
+    }
+
+    /// The interval between checks of running exchanges, by which the idle timeout is exceeded by at most a quarter.
+    var tickInterval: Duration {
+        // A division of durations is slow.
+        guard let idleTimeout, idleTimeout < .seconds(4) else { return .seconds(1) }
+        return max(.milliseconds(10), idleTimeout / 4)
+    }
+}
+
+extension RetryPolicy {
+    /// Returns whether this policy permits more retries than `other`, or as many with longer delays.
+    fileprivate func isMorePatient(than other: Self) -> Bool {
+        if maximumRetries != other.maximumRetries { return maximumRetries > other.maximumRetries }
+        if maximumDelay != other.maximumDelay { return maximumDelay > other.maximumDelay }
+        if baseDelay != other.baseDelay { return baseDelay > other.baseDelay }
+        return maximumRetryAfter > other.maximumRetryAfter
+    }
+}
