@@ -1,31 +1,20 @@
 /// Calls to the scheduler, made while the transfer's lock is held.
 extension ActiveTransfer {
-    /// The transfer's request to the scheduler.
-    struct Permit {
-        var ticket: PermitQueue.Ticket?
-        /// The identifier that the state machine has given to the request of ``ticket``.
-        var request: PermitRequestID?
-        /// The first ticket, whose place in line all later ones keep.
-        var place: PermitQueue.Ticket?
-        /// The priority that was last passed to the scheduler.
-        var priority = DownloadRequest.Priority.normal
-    }
-
     func requestPermit(host: String, _ id: PermitRequestID, _ state: inout State) {
         let priority = state.subscribers.priority
         let ticket = environment.scheduler.request(
             host: host, priority: priority, place: state.permit.place, for: self)
-        state.permit = Permit(ticket: ticket, request: id, place: state.permit.place ?? ticket, priority: priority)
+        state.permit.requested(ticket, as: id, priority: priority)
     }
 
     /// Moves the permit to another host, and returns the actions that follow.
     func movePermit(to host: String, _ id: PermitRequestID, _ state: inout State) -> [TransferAction] {
         guard let ticket = state.permit.ticket else { preconditionFailure("a move without a permit") }
         if environment.scheduler.move(ticket, to: host) {
-            state.permit.request = id
+            state.permit.moved(as: id)
             return state.machine.permitGranted(id, at: now)
         }
-        state.permit.ticket = nil
+        state.permit.take()
         return state.machine.moveRefused(id, at: now)
     }
 
@@ -41,9 +30,8 @@ extension ActiveTransfer {
 
     /// Releases the permit, or withdraws the request for one, and returns whether there was one.
     func releasePermit(_ state: inout State) -> Bool {
-        guard let ticket = state.permit.ticket else { return false }
+        guard let ticket = state.permit.take() else { return false }
         environment.scheduler.release(ticket)
-        state.permit.ticket = nil
         return true
     }
 
@@ -61,7 +49,7 @@ extension ActiveTransfer {
                 preconditionFailure("a request without a permit")
             }
             begun = environment.scheduler.begin(ticket, host: host)
-            if begun == nil { state.permit.ticket = nil }
+            if begun == nil { state.permit.take() }
         }
         guard let begun else { return state.machine.requestHeld(id, at: now) }
         state.receivers.insert(ExchangeReceiver(transfer: self, exchange: id, request: begun), id: id)
@@ -90,11 +78,8 @@ extension ActiveTransfer {
     /// Passes the present priority of the subscribers to the scheduler.
     func updatePriority(_ state: inout State) {
         let priority = state.subscribers.priority
-        guard !state.subscribers.isEmpty, priority != state.permit.priority, let ticket = state.permit.ticket else {
-            return
-        }
+        guard !state.subscribers.isEmpty, let ticket = state.permit.setPriority(priority) else { return }
         environment.scheduler.setPriority(priority, of: ticket)
-        state.permit.priority = priority
     }
 
     /// An effect to be added after every call to the scheduler.
@@ -119,8 +104,8 @@ extension ActiveTransfer: PermitReceiver {
         let now = now
         update { state, decision in
             // The race of a grant with a release.
-            guard state.permit.ticket == ticket, let request = state.permit.request else { return }
-            decision.actions += state.machine.permitGranted(request, at: now)
+            guard let id = state.permit.id(of: ticket) else { return }
+            decision.actions += state.machine.permitGranted(id, at: now)
         }
     }
 }

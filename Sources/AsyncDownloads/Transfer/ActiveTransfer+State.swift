@@ -29,7 +29,7 @@ extension ActiveTransfer {
         var queuedPreparationCount = 0
         /// The receivers of the exchanges that have not ended.
         var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
-        var permit = Permit()
+        var permit = TransferPermit()
         /// The reserved paths of detached subscribers at which a file may still be placed.
         var heldPaths: [HeldPath] = []
         var scheduled = ScheduledWork()

@@ -148,13 +148,13 @@ extension QueuedTransfer {
         let now = environment.time.now
         let id = state.subscribers.add(request, environment.policies(of: request), at: now)
         state.attachedFirst(request, environment)
-        repeated(state.machine.run(at: now), &state)
+        var permitID = repeated(state.machine.run(at: now), &state)
         for number in 1..<pauseCount + 1 {
             _ = state.subscribers.setPaused(true, id, at: now)
-            repeated(state.machine.stop(.pause, at: now), &state)
+            _ = repeated(state.machine.stop(.pause, at: now), &state)
             if number == pauseCount, isPausedLast { break }
             _ = state.subscribers.setPaused(false, id, at: now)
-            repeated(state.machine.run(at: now), &state)
+            permitID = repeated(state.machine.run(at: now), &state)
         }
         state.subscribers.continueNumbers(of: waiterNumbers)
         _ = state.subscribers.update(id) { subscriber in
@@ -162,13 +162,15 @@ extension QueuedTransfer {
             if let waiter { subscriber.waiters.insert(waiter.resume, id: waiter.id) }
             if ending == nil { subscriber.reservedPath = request.destination.path }
         }
-        state.permit.ticket = ticket
-        state.permit.place = place
-        state.permit.priority = request.priority
+        state.permit = TransferPermit(place: place)
+        if let ticket {
+            guard let permitID else { preconditionFailure("a queued transfer waits without a request for a permit") }
+            state.permit.requested(ticket, as: permitID, priority: request.priority)
+        }
         guard let ending else { return }
         // The consumers have received the outcome.
         _ = state.subscribers.end(id, .failure(ending.error(of: request)))
-        repeated(state.machine.stop(.abandon, at: now), &state)
+        _ = repeated(state.machine.stop(.abandon, at: now), &state)
     }
 
     /// Whether the transfer is paused, or was paused when it ended.
@@ -180,15 +182,21 @@ extension QueuedTransfer {
     }
 
     /// Emits the events of actions that were performed while the transfer was queued.
-    private func repeated(_ actions: [TransferAction], _ state: inout ActiveTransfer.State) {
+    ///
+    /// - Returns: The identifier of the request for a permit, if the actions contain one.
+    private func repeated(
+        _ actions: [TransferAction], _ state: inout ActiveTransfer.State
+    ) -> PermitRequestID? {
+        var permitID: PermitRequestID?
         for action in actions {
             switch action {
             case .emit(let event): _ = state.subscribers.emit(event)
-            case .requestPermit(_, let id): state.permit.request = id
+            case .requestPermit(_, let id): permitID = id
             case .releasePermit, .end: break
             default: preconditionFailure("a queued transfer needs no \(action)")
             }
         }
+        return permitID
     }
 }
 

@@ -1,0 +1,55 @@
+/// The permit of a transfer, or its request for one, as the scheduler knows it.
+struct TransferPermit: Sendable {
+    private struct Request: Sendable {
+        let ticket: PermitQueue.Ticket
+        /// The identifier that the state machine has given to the request.
+        var id: PermitRequestID
+        /// The priority that was last passed to the scheduler.
+        var priority: DownloadRequest.Priority
+    }
+
+    /// The request, also after it was granted; nil without a permit or a request for one.
+    private var request: Request?
+    /// The first ticket, whose place in line all later ones keep.
+    private(set) var place: PermitQueue.Ticket?
+
+    /// - Parameter place: The first ticket of the transfer, if it has already requested a permit.
+    init(place: PermitQueue.Ticket? = nil) {
+        self.place = place
+    }
+
+    /// The ticket of the permit, or of the request for one.
+    var ticket: PermitQueue.Ticket? { request?.ticket }
+
+    /// Returns the identifier of the request with this ticket; nil if it was released or withdrawn.
+    func id(of ticket: PermitQueue.Ticket) -> PermitRequestID? {
+        request.flatMap { $0.ticket == ticket ? $0.id : nil }
+    }
+
+    /// Records a request for a permit.
+    mutating func requested(
+        _ ticket: PermitQueue.Ticket, as id: PermitRequestID, priority: DownloadRequest.Priority
+    ) {
+        request = Request(ticket: ticket, id: id, priority: priority)
+        if place == nil { place = ticket }
+    }
+
+    /// Records that the permit was moved to another host by the request with this identifier.
+    mutating func moved(as id: PermitRequestID) {
+        request?.id = id
+    }
+
+    /// Records a priority, and returns the ticket whose priority the scheduler has to change, if it does.
+    mutating func setPriority(_ priority: DownloadRequest.Priority) -> PermitQueue.Ticket? {
+        guard let ticket, request?.priority != priority else { return nil }
+        request?.priority = priority
+        return ticket
+    }
+
+    /// Records that there is no permit and no request any more, and returns the ticket if there was one.
+    @discardableResult
+    mutating func take() -> PermitQueue.Ticket? {
+        defer { request = nil }
+        return ticket
+    }
+}
