@@ -68,7 +68,7 @@ extension ActiveTransfer {
         update { state, _ in
             var recipients = state.subscribers.active.filter { delivery.results[$0.id] == nil }.map {
                 FileDelivery.Recipient(
-                    id: $0.id, request: $0.subscriber.request, formerFile: state.formerFiles[$0.id])
+                    id: $0.id, request: $0.subscriber.request, formerFile: state.examinedFiles.formerFile(of: $0.id))
             }
             // If the last subscriber discarded while the bytes were verified, no one wants a file of them.
             let isForNobody = state.subscribers.isEmpty && delivery.results.isEmpty && state.machine.intent != .discard
@@ -78,7 +78,7 @@ extension ActiveTransfer {
             if isForNobody, let last = state.subscribers.lastDetached {
                 recipients = [
                     FileDelivery.Recipient(
-                        id: last.id, request: last.request, formerFile: state.formerFiles[last.id])
+                        id: last.id, request: last.request, formerFile: state.examinedFiles.formerFile(of: last.id))
                 ]
             }
             guard !recipients.isEmpty else {

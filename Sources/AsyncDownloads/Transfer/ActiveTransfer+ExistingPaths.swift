@@ -79,12 +79,13 @@ extension ActiveTransfer {
     /// A file that appears there later is probably that of another process, even if it has no record (rule 46).
     func recordFormerFiles() {
         let disk = environment.store.disk
-        for (id, request) in withState(\.activeRequests) where withState({ $0.formerFiles[id] == nil }) {
+        for (id, request) in withState(\.activeRequests)
+        where withState({ $0.examinedFiles.formerFile(of: id) == nil }) {
             guard request.destination.choosesName, let path = expectedPath(of: request, nil) else { continue }
             let file = (try? disk.information(at: path)) ?? nil
             let own = file.flatMap { _ in firstFile(of: request, recordedFile) }
             let former = FormerFile(information: file, ownName: own.map { PartialNames.lastComponent(of: $0.path) })
-            updateQuietly { $0.formerFiles[id] = former }
+            updateQuietly { $0.examinedFiles.record(former, of: id) }
         }
     }
 }

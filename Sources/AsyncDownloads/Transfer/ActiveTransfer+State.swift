@@ -13,10 +13,7 @@ extension ActiveTransfer {
         var importedFile: ImportedFile?
         /// The digests of the bytes in ``partial``.
         var digests = TransferDigests()
-        /// The files at the destinations of subscribers that don't have the expected digest.
-        var rejectedFiles: [SubscriberID: [FileInformation]] = [:]
-        /// What had the default names of the subscribers in directories when the download began.
-        var formerFiles: [SubscriberID: FormerFile] = [:]
+        var examinedFiles = ExaminedFiles()
         /// Whether every subscriber has its result, so that no further one can attach.
         var isServed = false
         /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
