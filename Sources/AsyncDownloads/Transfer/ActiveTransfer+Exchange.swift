@@ -107,7 +107,7 @@ extension ActiveTransfer {
 
     func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
         update { state, decision in
-            if let receiver = state.receivers.remove(id) { answered(receiver, nil, state, &decision) }
+            if let receiver = state.connections.end(id) { answered(receiver, nil, state, &decision) }
             if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code) {
                 makeRoom(forRequestOf: id, isResponse: false, &state)
             }

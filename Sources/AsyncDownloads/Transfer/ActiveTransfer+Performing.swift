@@ -44,7 +44,7 @@ extension ActiveTransfer {
 
     private func startExchange(_ id: ExchangeID, _ request: ExchangeRequest) {
         let (receiver, all) = withState { state in
-            (state.receivers[id], state.receivers.count > 1 ? state.receivers.elements.map(\.element) : [])
+            (state.connections[id], state.connections.areSeveral ? state.connections.all.map(\.receiver) : [])
         }
         guard let receiver else { preconditionFailure("an exchange without a receiver") }
         // The receiver itself has no exchange yet, and one whose end is held back has none any more.
@@ -53,7 +53,7 @@ extension ActiveTransfer {
         receiver.started(exchange)
     }
 
-    private func receiver(of id: ExchangeID) -> ExchangeReceiver? { withState { $0.receivers[id] } }
+    private func receiver(of id: ExchangeID) -> ExchangeReceiver? { withState { $0.connections[id] } }
 
     // MARK: Time
 
@@ -66,12 +66,12 @@ extension ActiveTransfer {
 
     private func scheduleTick(after delay: Duration) {
         let action = environment.time.schedule(after: delay) { [self] in
-            let (receivers, report, host, volume) = updateQuietly { state in
+            let (connections, report, host, volume) = updateQuietly { state in
                 let report = state.machine.connectionReport(at: now)
-                return (state.receivers, report, state.machine.permitHost, state.partial?.volume)
+                return (state.connections.all, report, state.machine.permitHost, state.partial?.volume)
             }
             let budget = report.map { connectionBudget($0, host: host, volume: volume) }
-            let statuses = receivers.elements.map { ($0.id, $0.element.callbackStatus) }
+            let statuses = connections.map { ($0.id, $0.receiver.callbackStatus) }
             let (observation, hasLeft) = update { state, decision in
                 decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
                 return (state.machine.takeObservation(), !state.machine.isRunning)
@@ -108,8 +108,8 @@ extension ActiveTransfer {
 
     private func tearDown(_ ending: TransferEnding) {
         let timers = update { state, decision in
-            defer { state.receivers = SerialTable() }
             if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
+            state.connections.removeAll()
             return state.subscribers.takeDeadlineTimers() + state.scheduled.takeTimers()
         }
         for timer in timers { timer.cancel() }

@@ -52,7 +52,7 @@ extension ActiveTransfer {
             if begun == nil { state.permit.take() }
         }
         guard let begun else { return state.machine.requestHeld(id, at: now) }
-        state.receivers.insert(ExchangeReceiver(transfer: self, exchange: id, request: begun), id: id)
+        state.connections.begin(id, ExchangeReceiver(transfer: self, exchange: id, request: begun))
         return nil
     }
 

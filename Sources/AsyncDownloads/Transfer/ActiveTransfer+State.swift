@@ -24,8 +24,7 @@ extension ActiveTransfer {
         /// The exchange that has requested one may have ended. What a later exchange brings follows it in the queue, so
         /// that it isn't discarded, and isn't marked in an earlier checkpoint.
         var queuedPreparationCount = 0
-        /// The receivers of the exchanges that have not ended.
-        var receivers = SerialTable<ExchangeID, ExchangeReceiver>()
+        var connections = TransferConnections()
         var permit = TransferPermit()
         /// The reserved paths of detached subscribers at which a file may still be placed.
         var heldPaths: [HeldPath] = []

@@ -43,7 +43,7 @@ extension Download {
     /// Waits until no callback of an engine is in progress, so that the idle timeout counts the time from now on.
     func waitForCallbacks() async {
         guard let transfer = foregroundTransfer else { return }
-        while transfer.withState({ $0.receivers.elements.contains { $0.element.callbackStatus.isInCallback } }) {
+        while transfer.withState({ $0.connections.all.contains { $0.receiver.callbackStatus.isInCallback } }) {
             await Task.yield()
         }
     }
