@@ -32,44 +32,8 @@ public final class Download: Sendable {
         withTransfer { $0.handleReleased($1) }
     }
 
-    /// The events of the download, as an asynchronous stream.
-    ///
-    /// The first stream that is created delivers all events since the download started; later streams begin with the
-    /// current state. A stream stays open across pauses. It ends after ``DownloadEvent/finished(_:)``, or by throwing
-    /// the ``DownloadError`` that ended the download. Each stream has one consumer; create another stream for a second
-    /// one.
-    ///
-    /// Progress that a slow consumer hasn't read is replaced by later progress. Other events are kept until a hundred
-    /// are unread; ``DownloadEvent/omitted(count:)`` reports how many are omitted after that.
-    ///
-    /// Canceling the task that reads the stream cancels this download, unless something else reads or awaits this
-    /// handle. The loop then ends; if it was waiting for an event, it throws ``DownloadError/Code/cancelled``. Leaving
-    /// the loop without a cancellation has no effect on the download.
-    public var events: AsyncThrowingStream<DownloadEvent, any Error> {
-        switch source {
-        case .refused(let error):
-            return AsyncThrowingStream { throw error }
-        case .subscriber(let subscriber, let transfer): return Self.stream(transfer, subscriber)
-        }
-    }
-
-    /// The events from the current state on, for an observer.
-    ///
-    /// An observer doesn't keep the transfer running, and ending its stream doesn't affect the download.
-    var updates: AsyncThrowingStream<DownloadEvent, any Error> {
-        guard let (transfer, subscriber) = subscription else { return events }
-        return Self.stream(transfer, subscriber, isObserver: true)
-    }
-
-    private static func stream(
-        _ transfer: any SubscribedTransfer, _ subscriber: SubscriberID, isObserver: Bool = false
-    ) -> AsyncThrowingStream<DownloadEvent, any Error> {
-        let lease = EventStreamLease(transfer: transfer, subscriber: subscriber, isObserver: isObserver)
-        return AsyncThrowingStream { try await lease.next() }
-    }
-
     /// The transfer and the subscriber of the handle, or `nil` if the request was refused.
-    private var subscription: (transfer: any SubscribedTransfer, subscriber: SubscriberID)? {
+    var subscription: (transfer: any SubscribedTransfer, subscriber: SubscriberID)? {
         switch source {
         case .subscriber(let subscriber, let transfer): (transfer, subscriber)
         case .refused: nil
@@ -207,28 +171,4 @@ extension Download: CustomStringConvertible, CustomReflectable {
 
     /// A mirror without children, because the URL and the headers may contain secrets; see ``description``.
     public var customMirror: Mirror { .opaque(self) }
-}
-
-/// The right to read one event stream, which is closed when nothing can read it anymore.
-private final class EventStreamLease: Sendable {
-    private let transfer: any SubscribedTransfer
-    private let subscriber: SubscriberID
-    private let isObserver: Bool
-    private let stream: StreamID
-
-    init(transfer: any SubscribedTransfer, subscriber: SubscriberID, isObserver: Bool) {
-        self.transfer = transfer
-        self.subscriber = subscriber
-        self.isObserver = isObserver
-        stream = transfer.openStream(subscriber, isObserver: isObserver)
-    }
-
-    func next() async throws(DownloadError) -> DownloadEvent? {
-        try await transfer.nextEvent(subscriber, stream: stream, isObserver: isObserver)
-    }
-
-    deinit {
-        // A canceled task may release its stream without waiting for an event; this also counts as a cancellation.
-        transfer.closeStream(subscriber, stream: stream, cancelled: Task.isCancelled)
-    }
 }

@@ -15,6 +15,8 @@ public final class Downloader: Sendable {
     public let configuration: Configuration
 
     let environment: TransferEnvironment
+    /// The error of a configuration that no request can be carried out with.
+    private let configurationError: DownloadError?
     /// The background session that carries out the downloads, if the configuration chooses one.
     let background: BackgroundClient?
     private var registry: TransferRegistry { environment.registry }
@@ -39,6 +41,7 @@ public final class Downloader: Sendable {
     ) {
         let lifecycle = backgroundSessions.environment.lifecycle
         self.configuration = configuration
+        configurationError = configuration.validationError
         background = configuration.backgroundSession.map { BackgroundClient($0, configuration, in: backgroundSessions) }
         let spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
         var store = store
@@ -129,7 +132,7 @@ public final class Downloader: Sendable {
     func startDownload(
         _ request: DownloadRequest, isRunning: Bool = true, continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
-        if var error = configuration.validationError {
+        if var error = configurationError {
             error.url = request.url
             return Download(request: request, source: .refused(error))
         }

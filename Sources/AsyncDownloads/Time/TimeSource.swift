@@ -1,11 +1,3 @@
-internal import Dispatch
-
-#if canImport(FoundationEssentials)
-internal import struct FoundationEssentials.Date
-#else
-internal import struct Foundation.Date
-#endif
-
 /// The port to a clock with timers, so that no test has to wait.
 package protocol TimeSource: Sendable {
     /// The time since a fixed origin; it never goes backward.
@@ -23,26 +15,6 @@ package protocol TimeSource: Sendable {
 package protocol ScheduledAction: Sendable {
     /// Prevents the action if it hasn't started.
     func cancel()
-}
-
-/// The system's clock, with timers that share one timer of Dispatch.
-package struct SystemTimeSource: TimeSource {
-    private static let origin = ContinuousClock.now
-    private static let timers = TimerQueue()
-
-    package init() {
-        _ = Self.origin
-    }
-
-    package var now: Duration { ContinuousClock.now - Self.origin }
-
-    package var date: HTTPDate {
-        HTTPDate(Date())
-    }
-
-    package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
-        Self.timers.schedule(at: now + delay.clampedForTimers, action)
-    }
 }
 
 extension Duration {

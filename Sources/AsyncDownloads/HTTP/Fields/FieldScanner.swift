@@ -60,3 +60,67 @@ struct FieldScanner {
         !take(while: \.isFieldWhitespace).isEmpty
     }
 }
+
+// Field names and the keywords of HTTP are ASCII. Swift compares strings by canonical equivalence and lowercases all of
+// Unicode; both would treat U+212A (the Kelvin sign) as a `k`.
+
+extension UInt8 {
+    /// Whether the byte is an ASCII digit, 0 to 9.
+    var isASCIIDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+
+    /// Whether the byte is an ASCII letter of either case.
+    var isASCIILetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= asciiLowercased }
+
+    /// Whether the byte is a `tchar`, a character that a token may contain (RFC 9110, 5.6.2).
+    var isTokenCharacter: Bool {
+        isASCIIDigit || isASCIILetter || "!#$%&'*+-.^_`|~".utf8.contains(self)
+    }
+
+    /// Whether the byte is white space in a field value: `SP` or `HTAB` (RFC 9110, 5.6.3).
+    var isFieldWhitespace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+    /// Whether a field value may not contain the byte: a control character other than `HTAB` (RFC 9110, 5.5).
+    var isForbiddenInFieldValue: Bool { (self < 0x20 && self != UInt8(ascii: "\t")) || self == 0x7F }
+
+    /// The byte in lower case if it is an ASCII letter; otherwise the byte itself.
+    var asciiLowercased: UInt8 {
+        UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self ? self | 0x20 : self
+    }
+
+    /// The value of the byte as a hexadecimal digit; `nil` for any other byte.
+    var hexDigitValue: UInt8? {
+        switch asciiLowercased {
+        case let byte where byte.isASCIIDigit: byte - UInt8(ascii: "0")
+        case let byte where UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte: byte - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}
+
+extension StringProtocol {
+    /// Returns the text with its ASCII letters in lower case and all other characters unchanged.
+    func asciiLowercased() -> String {
+        String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
+    }
+
+    /// Returns whether the texts have the same bytes, apart from the case of ASCII letters.
+    func equalsIgnoringASCIICase(_ other: some StringProtocol) -> Bool {
+        // Most names differ in their lengths, which are known.
+        utf8.count == other.utf8.count
+            && utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+    }
+
+    /// Returns whether the texts have the same UTF-8 bytes, a stricter comparison than `==`.
+    func hasSameBytes(as other: some StringProtocol) -> Bool {
+        utf8.elementsEqual(other.utf8)
+    }
+
+    /// Returns the text without surrounding white space, which isn't part of a field value (RFC 9110, 5.5).
+    func trimmingFieldWhitespace() -> Substring {
+        let text = Substring(self).utf8
+        guard let first = text.firstIndex(where: { !$0.isFieldWhitespace }),
+            let last = text.lastIndex(where: { !$0.isFieldWhitespace })
+        else { return "" }
+        return Substring(text[first...last])
+    }
+}

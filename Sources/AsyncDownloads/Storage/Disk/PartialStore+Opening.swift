@@ -1,4 +1,9 @@
 extension PartialStore {
+    /// Returns whether a partial file may exist at `location` on disk, without opening it.
+    package func holds(_ location: PartialLocation) -> Bool {
+        (try? disk.information(at: names(of: location).checkpoint)) != nil
+    }
+
     /// Opens the partial file at `location`, or creates a new one, and becomes its only owner across all processes.
     ///
     /// A request continues from wherever most bytes of the resource are: at the location, in memory, or on disk at
@@ -90,11 +95,14 @@ extension PartialStore {
         let names = names(of: location)
         do {
             let lock = try PartialLock.acquire(names, on: disk)
-            guard lock.isNew else {
-                lock.release(removing: false)
+            // A new lock file without a checkpoint means that no files exist. A failure is reported by ``open(_:)``.
+            guard lock.isNew, (try? disk.information(at: names.checkpoint) == nil) ?? false else {
+                lock.release(removing: lock.isNew)
                 return nil
             }
-            return partial(location, try examine(names, lock, location, sparing: nil))
+            let volume = lock.handle.map { disk.volumeKind(of: $0) }
+            let opened = PartialOpener.Opened(finding: .nothing)
+            return partial(location, Opening(names: names, lock: lock, volume: volume, opened: opened))
         } catch let error where error.kind == .missing {
             // A directory may have to be created, and the one above it synced.
             return nil

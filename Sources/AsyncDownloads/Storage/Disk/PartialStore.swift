@@ -49,11 +49,6 @@ package struct PartialStore: Sendable {
         }
     }
 
-    /// Returns whether a partial file may exist at `location` on disk, without opening it.
-    package func holds(_ location: PartialLocation) -> Bool {
-        (try? disk.information(at: names(of: location).checkpoint)) != nil
-    }
-
     /// Returns the names of the hidden files of `location`.
     func names(of location: PartialLocation) -> PartialNames { PartialNames(location, user: disk.user) }
 

@@ -153,19 +153,6 @@ extension PartialFile.State {
         return old
     }
 
-    /// Returns whether a mark is newer than those before it, and enters its epoch.
-    ///
-    /// The threads that deliver bytes write their marks without the lock under which these were decided.
-    fileprivate mutating func admitsMark(_ received: IntervalSet, _ markEpoch: Int?) -> Bool {
-        if let markEpoch {
-            // Its bytes may have been rolled back.
-            guard markEpoch >= epoch else { return false }
-            if markEpoch > epoch { (epoch, marked) = (markEpoch, received) }
-        }
-        // Within an epoch bytes are only added, so that the larger mark is the later one.
-        return received.count >= marked?.count ?? 0
-    }
-
     /// Writes the mark after the checkpoint; a failure costs bytes only after a crash.
     ///
     /// A checkpoint that says that no secret headers were sent must not claim bytes of a user. They are claimed by the

@@ -82,6 +82,19 @@ extension PartialFile {
 }
 
 extension PartialFile.State {
+    /// Returns whether a mark is newer than those before it, and enters its epoch.
+    ///
+    /// The threads that deliver bytes write their marks without the lock under which these were decided.
+    mutating func admitsMark(_ received: IntervalSet, _ markEpoch: Int?) -> Bool {
+        if let markEpoch {
+            // Its bytes may have been rolled back.
+            guard markEpoch >= epoch else { return false }
+            if markEpoch > epoch { (epoch, marked) = (markEpoch, received) }
+        }
+        // Within an epoch bytes are only added, so that the larger mark is the later one.
+        return received.count >= marked?.count ?? 0
+    }
+
     /// The file, if it accepts bytes.
     var usableFile: ClaimedFile {
         get throws(FileFailure) {

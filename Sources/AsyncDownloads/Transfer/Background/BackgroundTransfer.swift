@@ -80,7 +80,7 @@ final class BackgroundTransfer: Sendable {
                     effects += state.subscribers.end(id, .failure(DownloadError(.superseded, url: request.url)))
                 }
             }
-            let id = state.subscribers.add(request, isPaused: !isRunning)
+            let id = state.subscribers.add(request, ResolvedPolicies(), isPaused: !isRunning, at: .zero)
             _ = state.subscribers.update(id) { $0.isCoalesced = isCoalesced }
             if state.state == .ready { state.state = .waiting }
             for event in state.presentation(isPaused: !isRunning, outcome: nil) {

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The subscribers of one transfer, and what they demand together.
 ///
 /// The cost of combining their policies depends on the number of different limits and policies, which is small,
@@ -227,5 +229,58 @@ struct SubscriberSet: Sendable {
             if let path = subscriber.takeReservedPath() { paths.append(path) }
         }
         return paths
+    }
+}
+
+// MARK: - Consumers and ends
+
+extension SubscriberSet {
+    /// Returns the next delivery of a stream, or `nil` if `continuation` is resumed with it later.
+    mutating func nextDelivery(
+        of id: SubscriberID, _ stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>,
+        _ effects: inout [DeferredEffect]
+    ) -> EventBuffer.Delivery? {
+        // An unknown subscriber and an unknown stream are at their end.
+        update(id) { $0.nextDelivery(of: stream, continuation, &effects) } ?? .some(.success(nil))
+    }
+
+    /// Adds a consumer that awaits the outcome of a subscriber.
+    ///
+    /// - Returns: The answer; nil if the task of the consumer is canceled, also if there is an outcome. Its cancellation
+    ///   handler was called already, and has found no consumer.
+    mutating func wait(
+        _ waiter: WaiterID, of id: SubscriberID, resume: @escaping @Sendable (Outcome) -> Void
+    ) -> WaitAnswer? {
+        if Task.isCancelled { return nil }
+        if let outcome = self[id]?.outcome { return .now(outcome) }
+        _ = update(id) { $0.waiters.insert(resume, id: waiter) }
+        return .later
+    }
+}
+
+extension SubscriberSet {
+    /// Ends every subscriber without an outcome.
+    mutating func end(_ ending: TransferEnding) -> [DeferredEffect] {
+        var effects: [DeferredEffect] = []
+        for (id, subscriber) in Array(active) {
+            let outcome: Outcome
+            switch ending {
+            case .finished(let results):
+                outcome = results[id] ?? .failure(DownloadError(.storageFailure, "the file was not placed"))
+            case .failed(let error):
+                outcome = .failure(error)
+            case .abandoned, .discarded:
+                outcome = .failure(DownloadError(.cancelled))
+            }
+            effects += end(id, outcome.concerning(subscriber.request.url))
+        }
+        return effects
+    }
+}
+
+extension Result where Failure == DownloadError {
+    /// Returns the same result, with the requested URL in the error.
+    func concerning(_ url: URL) -> Self {
+        mapError { $0.concerning(url) }
     }
 }

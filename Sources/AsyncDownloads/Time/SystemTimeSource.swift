@@ -1,5 +1,31 @@
 internal import Dispatch
 
+#if canImport(FoundationEssentials)
+internal import struct FoundationEssentials.Date
+#else
+internal import struct Foundation.Date
+#endif
+
+/// The system's clock, with timers that share one timer of Dispatch.
+package struct SystemTimeSource: TimeSource {
+    private static let origin = ContinuousClock.now
+    private static let timers = TimerQueue()
+
+    package init() {
+        _ = Self.origin
+    }
+
+    package var now: Duration { ContinuousClock.now - Self.origin }
+
+    package var date: HTTPDate {
+        HTTPDate(Date())
+    }
+
+    package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any ScheduledAction {
+        Self.timers.schedule(at: now + delay.clampedForTimers, action)
+    }
+}
+
 /// Timers that share one dispatch source: a source for each download took a noticeable part of the time of small files.
 ///
 /// A canceled timer releases its action, with everything the action holds, at once. A block that is passed to
@@ -85,4 +111,19 @@ final class TimerQueue: @unchecked Sendable {  // Dispatch sources are thread-sa
 
         func cancel() { queue.cancel(number) }
     }
+}
+
+extension HTTPDate {
+    /// Creates an instant in whole seconds; an infinite date, or one outside the range, is clamped.
+    ///
+    /// A date that is not a number counts as the end of the range.
+    init(_ date: Date, rounding: FloatingPointRoundingRule = .down) {
+        let seconds = date.timeIntervalSince1970.rounded(rounding)
+        // Beyond the range of HTTPDate, and within that of Int64.
+        let bound = 1e12
+        self.init(secondsSinceEpoch: Int64(seconds.isNaN ? bound : min(max(seconds, -bound), bound)))
+    }
+
+    /// Returns the time from this instant to `date`, which is negative if `date` is earlier.
+    func duration(to date: Date) -> Duration { .seconds(HTTPDate(date).seconds(since: self)) }
 }
