@@ -82,7 +82,7 @@ extension ActiveTransfer {
                 ]
             }
             guard !recipients.isEmpty else {
-                state.isServed = true
+                state.delivery.serve()
                 return nil
             }
             return (recipients, state.serverDigest(of: representation))
@@ -99,7 +99,7 @@ extension ActiveTransfer {
             // The transfer restarts: nothing is placed now, and deadlines that passed in the meantime apply again.
             guard state.machine.phase != .ended else { return }
             releaseClosingPaths(&state, except: nil)
-            state.isServed = false
+            state.delivery.restart()
             for (id, subscriber) in state.subscribers.active where subscriber.deadline != nil {
                 decision.effects.append(DeferredEffect { [self] in watchDeadline(of: id) })
             }

@@ -14,8 +14,7 @@ extension ActiveTransfer {
         /// The digests of the bytes in ``partial``.
         var digests = TransferDigests()
         var examinedFiles = ExaminedFiles()
-        /// Whether every subscriber has its result, so that no further one can attach.
-        var isServed = false
+        var delivery = DeliveryState()
         /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
         var isMovingToDisk = false
         /// The number of preparations of the partial file for a body, starts and records, that the transfer's queue has
@@ -26,8 +25,6 @@ extension ActiveTransfer {
         var queuedPreparationCount = 0
         var connections = TransferConnections()
         var permit = TransferPermit()
-        /// The reserved paths of detached subscribers at which a file may still be placed.
-        var heldPaths: [HeldPath] = []
         var scheduled = ScheduledWork()
         /// The state of the machine for which observers were last notified.
         private var lastObservedState: ObservedState?

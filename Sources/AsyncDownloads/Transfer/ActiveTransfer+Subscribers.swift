@@ -122,10 +122,10 @@ extension ActiveTransfer {
         }
         if let path = state.subscribers.update(id, { $0.takeReservedPath() }) ?? nil {
             if keepingPath {
-                state.heldPaths.append(HeldPath(path: path, isClosing: false))
+                state.delivery.hold(path, isClosing: false)
             } else if state.machine.phase == .finishing {
                 // The file may be placed there right now.
-                state.heldPaths.append(HeldPath(path: path, isClosing: true))
+                state.delivery.hold(path, isClosing: true)
                 environment.destinations.close(path, for: keyDigest)
             } else {
                 environment.destinations.release(path, for: keyDigest, wasClosing: false)
@@ -138,8 +138,7 @@ extension ActiveTransfer {
     /// Releases the paths of all subscribers, when nothing can be placed any more.
     func releasePaths() {
         let (held, reserved) = update { state, _ in
-            defer { state.heldPaths = [] }
-            return (state.heldPaths, state.subscribers.takeReservedPaths())
+            (state.delivery.takeHeld(), state.subscribers.takeReservedPaths())
         }
         for held in held {
             environment.destinations.release(held.path, for: keyDigest, wasClosing: held.isClosing)
@@ -152,11 +151,9 @@ extension ActiveTransfer {
     /// This is done between two rounds of the delivery, because another transfer may wait for one of these paths while
     /// this transfer waits for one of its paths.
     func releaseClosingPaths(_ state: inout State, except kept: String?) {
-        let kept = kept.map(ByteText.init)
-        let closing = state.heldPaths.filter { $0.isClosing && ByteText($0.path) != kept }
-        guard !closing.isEmpty else { return }
-        for held in closing { environment.destinations.release(held.path, for: keyDigest, wasClosing: true) }
-        state.heldPaths.removeAll { $0.isClosing && ByteText($0.path) != kept }
+        for path in state.delivery.takeClosing(except: kept) {
+            environment.destinations.release(path, for: keyDigest, wasClosing: true)
+        }
     }
 
     /// Ends the subscribers whose destination is `path` if no one can resume them.
@@ -171,7 +168,7 @@ extension ActiveTransfer {
             let holders = state.subscribers.active.filter {
                 $0.subscriber.reservedPath?.hasSameBytes(as: path) == true
             }
-            guard !holders.isEmpty, state.heldPaths.allSatisfy({ !$0.path.hasSameBytes(as: path) }),
+            guard !holders.isEmpty, !state.delivery.holds(path),
                 holders.allSatisfy({ $0.subscriber.isUnreachable })
             else { return nil }
             for (id, _) in holders { detach(id, .failure(DownloadError(.cancelled)), &state, &decision, at: now) }
@@ -228,7 +225,7 @@ extension ActiveTransfer {
 
 extension ActiveTransfer.State {
     /// Whether a new subscriber can still receive this transfer's file.
-    var isJoinable: Bool { !isServed && machine.isJoinable }
+    var isJoinable: Bool { !delivery.isServed && machine.isJoinable }
 
     /// Passes the policies of the first subscriber to the state machine.
     mutating func attachedFirst(_ request: DownloadRequest, _ environment: TransferEnvironment) {
@@ -241,14 +238,5 @@ extension ActiveTransfer.State {
     fileprivate mutating func emitCanceledPause() -> [DeferredEffect] {
         guard machine.intent == .pause, machine.phase != .paused else { return [] }
         return subscribers.emitToPaused(.paused(receivedByteCount: machine.bytes.count))
-    }
-}
-
-extension ActiveTransfer {
-    /// The reserved path of a detached subscriber.
-    struct HeldPath {
-        let path: String
-        /// Whether the file may be placed in the current round of the delivery, but not in a later one.
-        let isClosing: Bool
     }
 }

@@ -1,0 +1,54 @@
+/// What the delivery of a transfer's file still has to respect.
+struct DeliveryState: Sendable {
+    /// The reserved path of a detached subscriber.
+    struct HeldPath: Sendable {
+        let path: String
+        /// Whether the file may be placed there in the current round of the delivery, but not in a later one.
+        let isClosing: Bool
+    }
+
+    /// Whether every subscriber has its result, so that no further one can attach.
+    private(set) var isServed = false
+    /// The reserved paths of detached subscribers at which a file may still be placed.
+    private var held: [HeldPath] = []
+
+    /// Records that every subscriber has its result.
+    mutating func serve() {
+        isServed = true
+    }
+
+    /// Records that the transfer restarts, so that its subscribers need other results.
+    mutating func restart() {
+        isServed = false
+    }
+
+    /// Keeps the reserved path of a subscriber that is detached.
+    mutating func hold(_ path: String, isClosing: Bool) {
+        held.append(HeldPath(path: path, isClosing: isClosing))
+    }
+
+    /// Returns whether the path is kept.
+    func holds(_ path: String) -> Bool {
+        // Bytes are compared, because two names of equivalent characters may be those of two files.
+        held.contains { $0.path.hasSameBytes(as: path) }
+    }
+
+    /// Removes and returns the paths at which nothing is placed after the current round.
+    ///
+    /// - Parameter kept: The path that is kept nevertheless.
+    mutating func takeClosing(except kept: String?) -> [String] {
+        var closing: [String] = []
+        held.removeAll { path in
+            guard path.isClosing, kept.map({ !path.path.hasSameBytes(as: $0) }) ?? true else { return false }
+            closing.append(path.path)
+            return true
+        }
+        return closing
+    }
+
+    /// Removes and returns all paths.
+    mutating func takeHeld() -> [HeldPath] {
+        defer { held = [] }
+        return held
+    }
+}
