@@ -100,7 +100,7 @@ extension TransferStateMachine {
         case .finishing: return [.verifying]
         case .ready, .waiting: return [.waiting(reason: .turn)]
         default:
-            guard hasEmittedStart else { return [.progress(progress)] }
+            guard meter.hasEmittedStart else { return [.progress(progress)] }
             let start = DownloadEvent.started(
                 expectedByteCount: bytes.representation?.length, isResumable: bytes.isResumable)
             return [start, .progress(progress)]

@@ -32,14 +32,14 @@ extension ActiveTransfer {
     }
 
     /// Ends the subscribers whose deadlines pass before the next attempt would start (rule 37).
-    func detachLate(_ state: inout State, _ decision: inout Decision) {
-        for case .emit(.retrying(_, let delay, let error)) in decision.actions {
-            let now = now
-            for (id, clock) in state.subscribers.late(after: delay, at: now) {
-                var late = clock.error
-                late.underlyingError = error
-                endAtDeadline(id, late, &state, &decision, at: now)
-            }
+    func detachLate(
+        after delay: Duration, _ error: DownloadError, _ state: inout State, _ decision: inout Decision
+    ) {
+        let now = now
+        for (id, clock) in state.subscribers.late(after: delay, at: now) {
+            var late = clock.error
+            late.underlyingError = error
+            endAtDeadline(id, late, &state, &decision, at: now)
         }
     }
 

@@ -100,7 +100,6 @@ final class ActiveTransfer: Sendable {
     }
 
     private func enqueue(_ decision: inout Decision, in state: inout State) -> Turn {
-        detachLate(&state, &decision)
         // The actions that are left to perform are moved to the front.
         var (next, left) = (0, 0)
         // The scheduler may answer at once, which adds actions.
@@ -108,6 +107,9 @@ final class ActiveTransfer: Sendable {
             defer { next += 1 }
             switch decision.actions[next] {
             case .emit(let event):
+                if case .retrying(_, let delay, let error) = event {
+                    detachLate(after: delay, error, &state, &decision)
+                }
                 // Logged when no lock is held, because a log handler may read the state of the download.
                 if let entry = logEntry(event) {
                     decision.effects.append(DeferredEffect { [environment] in entry(environment.log) })

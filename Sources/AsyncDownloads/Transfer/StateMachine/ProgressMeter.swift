@@ -8,6 +8,9 @@ struct ProgressMeter: Sendable {
     /// The number of body bytes that were received from the network.
     private(set) var fetched: Int64 = 0
 
+    /// Whether the start of the download was emitted, on which later progress depends.
+    private(set) var hasEmittedStart = false
+
     private let interval: Duration
     private let timeConstant = Duration.seconds(3)
     private var lastEmission: Duration?
@@ -30,6 +33,12 @@ struct ProgressMeter: Sendable {
     mutating func stop() {
         sampleStart = nil
         speed = nil
+    }
+
+    /// Returns whether the start of the download is to be emitted, which is so once.
+    mutating func emitStart() -> Bool {
+        defer { hasEmittedStart = true }
+        return !hasEmittedStart
     }
 
     /// Counts `count` bytes.

@@ -36,15 +36,6 @@ extension TransferStateMachine {
             && !bytes.isComplete && run.exchanges.all.contains { $0.exchange.isReceiving && !$0.exchange.isCanceled }
     }
 
-    /// Sends the request of an exchange.
-    mutating func send(_ exchange: ExchangeProgress) -> [TransferAction] {
-        let id = identifiers.exchanges.next()
-        run.exchanges.insert(exchange, id: id)
-        let redirects = exchange.isExtra ? run.extraAddress.redirects(address.redirects) : address.redirects
-        let fields = redirects.headers(address.headers, adding: exchange.request.fields)
-        return [.startExchange(id, ExchangeRequest(url: redirects.current, headers: fields))]
-    }
-
     /// Cancels the exchanges that are not worth their connection any more.
     mutating func cancelUseless(at now: Duration) -> [TransferAction] {
         guard isExchanging else { return [] }

@@ -106,4 +106,21 @@ extension TransferStateMachine {
 
     /// Returns whether bytes of the exchange are being written.
     func isWriting(_ id: ExchangeID) -> Bool { isRunning && run.exchanges[id]?.isWriting == true }
+
+    /// Whether an exchange without a head is the only one of the transfer, whose refusal is a failure.
+    func isOnlyRequest(_ id: ExchangeID) -> Bool {
+        guard let exchange = liveExchange(id), case .connecting = exchange.phase else { return false }
+        return !exchange.isExtra && !exchange.isCanceled && !run.othersReceive(besides: id)
+    }
+
+    /// The error of a body of this length if no subscriber accepts it.
+    func tooLarge(_ length: Int64?) -> DownloadError? {
+        guard let limit = policies.maximumByteCount, let length, length > limit else { return nil }
+        return DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
+    }
+
+    /// Whether the device has no network connection, and the engine waits for one.
+    var isWaitingForConnectivity: Bool {
+        isExchanging && run.exchanges.all.contains { $0.exchange.isWaitingForConnectivity }
+    }
 }

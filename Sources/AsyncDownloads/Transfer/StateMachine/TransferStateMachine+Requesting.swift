@@ -47,6 +47,23 @@ extension TransferStateMachine {
         return actions
     }
 
+    /// Sends the request of an exchange.
+    mutating func send(_ exchange: ExchangeProgress) -> [TransferAction] {
+        let id = identifiers.exchanges.next()
+        run.exchanges.insert(exchange, id: id)
+        let redirects = exchange.isExtra ? run.extraAddress.redirects(address.redirects) : address.redirects
+        let fields = redirects.headers(address.headers, adding: exchange.request.fields)
+        return [.startExchange(id, ExchangeRequest(url: redirects.current, headers: fields))]
+    }
+
+    /// Schedules the next periodic check, unless one is scheduled.
+    mutating func keepTicking(at now: Duration) -> [TransferAction] {
+        guard !isTicking else { return [] }
+        isTicking = true
+        let interval = policies.tickInterval
+        return [.scheduleTick(run.extras.tickInterval(run.exchanges, at: now).map { min(interval, $0) } ?? interval)]
+    }
+
     /// Handles the head of an exchange, after which its body may flow as the reply says.
     mutating func headArrived(
         _ head: ResponseHead, exchange id: ExchangeID, at now: Duration, date: HTTPDate
@@ -74,12 +91,6 @@ extension TransferStateMachine {
             ? handleComparison(interpreter.decideComparison(head), head, id, at: now)
             : handle(interpreter.decide(head), head, id, at: now)
         return (reply(to: id), actions)
-    }
-
-    /// Whether an exchange without a head is the only one of the transfer, whose refusal is a failure.
-    func isOnlyRequest(_ id: ExchangeID) -> Bool {
-        guard let exchange = liveExchange(id), case .connecting = exchange.phase else { return false }
-        return !exchange.isExtra && !exchange.isCanceled && !run.othersReceive(besides: id)
     }
 
     /// Handles that the other files of the host give connections up after a refusal, which follows.
@@ -218,8 +229,7 @@ extension TransferStateMachine {
     }
 
     private mutating func emitStart() -> [TransferAction] {
-        guard !hasEmittedStart else { return [] }
-        hasEmittedStart = true
+        guard meter.emitStart() else { return [] }
         return [
             .emit(
                 .started(expectedByteCount: bytes.representation?.length, isResumable: bytes.isResumable))
@@ -279,11 +289,5 @@ extension TransferStateMachine {
     private func hasShortBody(_ head: ResponseHead) -> Bool {
         guard case .value(let length) = ContentLength(head.headers) else { return false }
         return length <= 16 << 10
-    }
-
-    /// The error of a body of this length if no subscriber accepts it.
-    func tooLarge(_ length: Int64?) -> DownloadError? {
-        guard let limit = policies.maximumByteCount, let length, length > limit else { return nil }
-        return DownloadError(.bodyTooLarge, "\(length) bytes, \(limit) allowed")
     }
 }

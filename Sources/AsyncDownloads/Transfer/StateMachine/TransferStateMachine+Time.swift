@@ -65,11 +65,4 @@ extension TransferStateMachine {
         else { return [] }
         return run.othersReceive(besides: id) ? run.cancelExchange(id, at: now) : drain(.advance, at: now)
     }
-
-    mutating func keepTicking(at now: Duration) -> [TransferAction] {
-        guard !isTicking else { return [] }
-        isTicking = true
-        let interval = policies.tickInterval
-        return [.scheduleTick(run.extras.tickInterval(run.exchanges, at: now).map { min(interval, $0) } ?? interval)]
-    }
 }

@@ -214,9 +214,4 @@ extension TransferStateMachine {
         }
         return isChange == true && isWaiting ? [.emit(.waiting(reason: .connectivity))] : []
     }
-
-    /// Whether the device has no network connection, and the engine waits for one.
-    var isWaitingForConnectivity: Bool {
-        isExchanging && run.exchanges.all.contains { $0.exchange.isWaitingForConnectivity }
-    }
 }

@@ -99,7 +99,6 @@ struct TransferStateMachine: Sendable {
     var extraPermission: ExtraPermission
     /// The identifiers that were used.
     var identifiers = TransferIdentifiers()
-    var hasEmittedStart = false
     var isTicking = false
 
     init(settings: TransferSettings, seed: UInt64) {

@@ -42,6 +42,10 @@ struct TransitionTests {
         }
     }
 
+    @Test func `a state machine takes less than 1,100 bytes, because many transfers are paused`() {
+        #expect(MemoryLayout<TransferStateMachine>.size < 1100)
+    }
+
     /// The exits of every reachable state by every input, by its delay, and by another URL.
     private static func exitsOfStates() -> [Phase: Set<Phase>] {
         var exits: [Phase: Set<Phase>] = [:]
