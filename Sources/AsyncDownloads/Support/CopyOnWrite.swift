@@ -16,7 +16,7 @@ struct CopyOnWrite<Value: Sendable>: Sendable {
 
     /// The value.
     ///
-    /// It is read and changed in place, without a copy, while no other value shares the allocation.
+    /// It is changed in place, without a copy, while no other value shares the allocation.
     var value: Value {
         get { storage.value }
         _modify {

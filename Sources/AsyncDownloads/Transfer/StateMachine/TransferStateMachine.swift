@@ -122,6 +122,7 @@ extension TransferStateMachine {
 extension TransferStateMachine {
     /// The run; the transfer has to be running.
     var run: Run {
+        // Not `_read`: in debug builds (Swift 6.3), a value that it yielded was released twice.
         get {
             guard case .running(let run) = state else { preconditionFailure("no run in \(phase)") }
             return run.value
