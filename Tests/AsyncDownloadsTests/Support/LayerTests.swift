@@ -71,6 +71,8 @@ struct LayerTests {
         }
         #expect(layers.count > 150, "the pattern has to find the declarations")
         for (path, text) in code.sorted(by: { $0.key < $1.key }) {
+            // A configuration is a value that users create, although its name is nested in a type of the facade.
+            let text = text.replacing("Downloader.Configuration", with: "")
             let used = Set(text.matches(of: /(?:^|[^.\w])([A-Z]\w*)/).map(\.1))
             let wrong = used.filter { name in layers[name].map { $0 > Layer(path) } ?? false }
             #expect(wrong.sorted() == [], "\(path)")
