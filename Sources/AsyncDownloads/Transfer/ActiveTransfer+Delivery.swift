@@ -11,7 +11,7 @@ extension ActiveTransfer {
         if isLong, checksum == nil { yieldPermit() }
         onPartial { [self] partial in
             let (fetched, digests, location) = withState { state in
-                (state.machine.progress.fetchedByteCount, state.digests, state.location)
+                (state.machine.progress.fetchedByteCount, state.storage.digests, state.storage.location)
             }
             var delivery = FileDelivery(
                 partial, length: length, of: representation, key: key, at: location, fetched: fetched,
@@ -91,10 +91,10 @@ extension ActiveTransfer {
 
     private func finished(_ result: Result<[SubscriberID: Subscriber.Outcome], DownloadError>) {
         update { state, decision in
+            let location = state.storage.closed()
             if case .success(let results) = result, results.values.contains(where: \.keepsBytes) {
-                environment.keptLocations.insert(state.partial?.location)
+                environment.keptLocations.insert(location)
             }
-            state.partial = nil
             decision.actions += state.machine.finished(result, at: now)
             // The transfer restarts: nothing is placed now, and deadlines that passed in the meantime apply again.
             guard state.machine.phase != .ended else { return }

@@ -4,11 +4,11 @@ extension ActiveTransfer {
     func digestOnQueue() {
         onPartial { [self] partial in
             var (digests, wanted, available) = withState { state in
-                (state.digests, state.wantedDigests, state.machine.bytes.intervals.prefixEnd)
+                (state.storage.digests, state.wantedDigests, state.machine.bytes.intervals.prefixEnd)
             }
             digests.advance(wanted, available: available, in: partial)
             let isDue = update { [digests] state, _ in
-                state.digests = digests
+                state.storage.digested(digests)
                 return state.beginDigesting()
             }
             if isDue { digestOnQueue() }
@@ -19,7 +19,7 @@ extension ActiveTransfer {
 extension ActiveTransfer.State {
     /// Returns whether a turn is due, and counts it as started in that case.
     mutating func beginDigesting() -> Bool {
-        digests.begin(wantedDigests, available: machine.bytes.intervals.prefixEnd)
+        storage.beginDigesting(wantedDigests, available: machine.bytes.intervals.prefixEnd)
     }
 
     /// The algorithms whose digests will be needed at the end, as far as is known now.

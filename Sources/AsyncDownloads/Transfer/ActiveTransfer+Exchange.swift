@@ -18,7 +18,7 @@ extension ActiveTransfer {
                 decision.actions.append(.startPartial(representation, exchange: id))
             }
             // The gate is set under the lock, before an action may open it.
-            return (reply, isAside ? receiver.shutGate() : nil, state.partial, state.machine.credentials)
+            return (reply, isAside ? receiver.shutGate() : nil, state.storage.partial, state.machine.credentials)
         }
         if let gate { return .notYet(gate) }
         if case .start(let representation) = reply, let partial {
@@ -51,7 +51,7 @@ extension ActiveTransfer {
     ) -> Readiness {
         let (decision, partial, isAside) = updateQuietly { state in
             let isAside = writesAside(state, exchange: id)
-            return (state.machine.bytesArrived(bytes.count, exchange: id, at: now), state.partial, isAside)
+            return (state.machine.bytesArrived(bytes.count, exchange: id, at: now), state.storage.partial, isAside)
         }
         guard let partial else { return .ready }
         if case .ignore = decision { return .ready }
@@ -163,8 +163,8 @@ extension ActiveTransfer {
     ///
     /// If an engine delivers bytes although it was asked to wait, they are written after the earlier ones.
     private func writesAside(_ state: State, exchange id: ExchangeID) -> Bool {
-        state.isMovingToDisk || state.queuedPreparationCount > 0 || state.machine.isWriting(id)
-            || environment.slowDisks.contains(state.partial?.volume, at: now)
+        state.storage.usesQueue || state.machine.isWriting(id)
+            || environment.slowDisks.contains(state.storage.partial?.volume, at: now)
     }
 
     /// Runs a call that waits for a disk, and records its duration.

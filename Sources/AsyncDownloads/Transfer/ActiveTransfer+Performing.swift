@@ -68,7 +68,7 @@ extension ActiveTransfer {
         let action = environment.time.schedule(after: delay) { [self] in
             let (connections, report, host, volume) = updateQuietly { state in
                 let report = state.machine.connectionReport(at: now)
-                return (state.connections.all, report, state.machine.permitHost, state.partial?.volume)
+                return (state.connections.all, report, state.machine.permitHost, state.storage.partial?.volume)
             }
             let budget = report.map { connectionBudget($0, host: host, volume: volume) }
             let statuses = connections.map { ($0.id, $0.receiver.callbackStatus) }

@@ -5,16 +5,11 @@ extension ActiveTransfer {
     /// Determines where the bytes are to be when the partial file is opened.
     func locateBytes(_ state: inout State) {
         // The bytes of a file are at the location of a subscriber that wants one.
-        if state.location.medium == .memory, let file = fileLocation(state) {
-            state.location = file.withURLAndChecksum(of: state.location)
-        }
-        guard state.formerLocation == nil, let kept = environment.keptLocations.take(state.location) else { return }
-        if state.location.medium == .disk {
-            state.formerLocation = kept
-        } else {
-            // The bytes of a file stay where they are, because they may be too many for memory.
-            state.location = kept.withURLAndChecksum(of: state.location)
-        }
+        if state.storage.location.medium == .memory, let file = fileLocation(state) { state.storage.locate(at: file) }
+        guard state.storage.formerLocation == nil,
+            let kept = environment.keptLocations.take(state.storage.location)
+        else { return }
+        state.storage.locate(continuing: kept)
     }
 
     /// Returns the location of a file that a subscriber wants; nil if none does.
@@ -33,16 +28,14 @@ extension ActiveTransfer {
         after result: Result<Void, DownloadError>, _ state: inout State, _ decision: inout Decision
     ) -> Bool {
         guard case .failure(let error) = result, error.isOfLocation, state.machine.intent == .run else { return false }
-        let directory = ByteText(state.location.directory)
+        let directory = ByteText(state.storage.location.directory)
         // A late failure of the former location says nothing about the present one.
-        if let partial = state.partial, ByteText(partial.location.directory) != directory { return false }
+        if let partial = state.storage.partial, ByteText(partial.location.directory) != directory { return false }
         let next = state.subscribers.active.lazy.map { self.location(of: $0.subscriber) }
             .first { ByteText($0.directory) != directory }
         guard let next else { return false }
         detach(from: directory, error, &state, &decision)
-        // The first failure of several leads to the location with the bytes.
-        if state.formerLocation == nil { state.formerLocation = state.location }
-        state.location = next.withURLAndChecksum(of: state.location)
+        state.storage.relocate(to: next)
         return true
     }
 
@@ -66,10 +59,7 @@ extension ActiveTransfer {
     /// The size of a body in memory is limited by what its subscribers accept; that of a file is not. A move includes a
     /// sync, so it is performed on the transfer's queue, and so are the writes that arrive in the meantime.
     func moveToDiskIfWanted(_ state: inout State, _ decision: inout Decision) {
-        guard fileLocation(state) != nil, !state.isMovingToDisk, state.partial?.isInMemory == true,
-            state.machine.phase != .finishing
-        else { return }
-        state.isMovingToDisk = true
+        guard state.machine.phase != .finishing, fileLocation(state) != nil, state.storage.beginMove() else { return }
         decision.effects.append(
             DeferredEffect { [self] in
                 queue.async { [self] in moveToDisk() }
@@ -77,23 +67,25 @@ extension ActiveTransfer {
     }
 
     private func moveToDisk() {
-        let (partial, location) = withState { ($0.partial, fileLocation($0)?.withURLAndChecksum(of: $0.location)) }
-        guard let partial, var location else { return updateQuietly { $0.isMovingToDisk = false } }
+        let (partial, location) = withState { state in
+            (state.storage.partial, fileLocation(state)?.withURLAndChecksum(of: state.storage.location))
+        }
+        guard let partial, var location else { return updateQuietly { $0.storage.endMove(at: nil) } }
         location.secretHeaders = partial.location.secretHeaders
         let result = Result { () throws(DownloadError) in try partial.move(to: location) }
         let allowsGaps = partial.allowsGaps
         update { state, decision in
-            state.isMovingToDisk = false
             state.machine.setAllowsGaps(allowsGaps)
             switch result {
-            case .success(true): state.location = location
+            case .success(true): state.storage.endMove(at: location)
             case .failure(let error) where error.isOfLocation:
+                state.storage.endMove(at: nil)
                 environment.log.notice("a body stays in memory: \(error)")
                 detach(from: ByteText(location.directory), error, &state, &decision)
                 moveToDiskIfWanted(&state, &decision)
             case .success(false), .failure:
                 // More bytes are there, or another owner: opening the location continues from them, or waits.
-                state.location = location
+                state.storage.endMove(at: location)
                 decision.actions += state.machine.relocate(at: now)
             }
         }
@@ -104,14 +96,5 @@ extension DownloadError {
     /// Whether it says that no file can be written at a location.
     fileprivate var isOfLocation: Bool {
         [.diskFull, .destinationUnusable, .permissionDenied, .storageFailure].contains(code)
-    }
-}
-
-extension PartialLocation {
-    /// Returns this location for bytes that were requested with the URL and the checksum of `other`.
-    fileprivate func withURLAndChecksum(of other: PartialLocation) -> Self {
-        var location = self
-        (location.request.url, location.request.checksum) = (other.request.url, other.request.checksum)
-        return location
     }
 }

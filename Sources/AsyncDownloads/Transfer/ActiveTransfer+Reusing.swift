@@ -24,7 +24,7 @@ extension ActiveTransfer {
     /// Removes the hidden files that an earlier process has left without bytes, because it was killed after the rename.
     private func removeLeftovers(_ credentials: HeaderFields) {
         let store = environment.store
-        var location = withState(\.location.onDisk)
+        var location = withState(\.storage.location.onDisk)
         location.secretHeaders = credentials
         // The lock file is the last one that is removed. Bytes may be those of another object or for another destination.
         guard ((try? store.disk.information(at: store.names(of: location).lock)) ?? nil) != nil,
@@ -174,7 +174,7 @@ extension ActiveTransfer {
             guard state.machine.mayReuse else { return false }
             let ids = state.subscribers.activeIDs
             if !ids.isEmpty, ids.allSatisfy({ results[$0] != nil }) {
-                state.partial = nil
+                state.storage.closed()
                 decision.actions += state.machine.reused(results.mapValues { .success($0) })
                 return true
             }
@@ -201,7 +201,7 @@ extension ActiveTransfer {
 
     /// The digest that the records of the resource's files have.
     private var resource: ResourceDigest? {
-        let (record, hasSecrets) = withState { ($0.location.request, !$0.machine.credentials.isEmpty) }
+        let (record, hasSecrets) = withState { ($0.storage.location.request, !$0.machine.credentials.isEmpty) }
         return hasSecrets && record.account == nil ? nil : ResourceDigest(record)
     }
 }

@@ -4,25 +4,9 @@ extension ActiveTransfer {
         var machine: TransferStateMachine
         var subscribers = SubscriberSet()
         var actions = ActionQueue()
-        /// Where the bytes are, or will be when the partial file is opened.
-        var location: PartialLocation
-        /// Where the bytes were before they had to continue at ``location``; nil if the partial file was opened there.
-        var formerLocation: PartialLocation?
-        var partial: PartialFile?
-        /// The file from which bytes were imported, until a server has confirmed them.
-        var importedFile: ImportedFile?
-        /// The digests of the bytes in ``partial``.
-        var digests = TransferDigests()
+        var storage: TransferStorage
         var examinedFiles = ExaminedFiles()
         var delivery = DeliveryState()
-        /// Whether the bytes are being moved to disk on the transfer's queue, which all writes then use.
-        var isMovingToDisk = false
-        /// The number of preparations of the partial file for a body, starts and records, that the transfer's queue has
-        /// not performed.
-        ///
-        /// The exchange that has requested one may have ended. What a later exchange brings follows it in the queue, so
-        /// that it isn't discarded, and isn't marked in an earlier checkpoint.
-        var queuedPreparationCount = 0
         var connections = TransferConnections()
         var permit = TransferPermit()
         var scheduled = ScheduledWork()
@@ -33,7 +17,7 @@ extension ActiveTransfer {
 
         init(machine: TransferStateMachine, location: PartialLocation) {
             self.machine = machine
-            self.location = location
+            storage = TransferStorage(location: location)
         }
     }
 }

@@ -5,17 +5,17 @@ internal import Foundation
 extension ActiveTransfer {
     func onPartial(_ body: @escaping @Sendable (PartialFile) -> Void) {
         queue.async { [self] in
-            if let partial = withState({ $0.partial }) { body(partial) }
+            if let partial = withState({ $0.storage.partial }) { body(partial) }
         }
     }
 
     /// The location of the partial file.
-    var location: PartialLocation { withState(\.location) }
+    var location: PartialLocation { withState(\.storage.location) }
 
     /// The location of the partial file, with the secret headers to which its bytes belong.
     var locationOfBytes: PartialLocation {
         withState { state in
-            var location = state.location
+            var location = state.storage.location
             location.secretHeaders = state.machine.bytes.credentials
             return location
         }
@@ -37,10 +37,10 @@ extension ActiveTransfer {
             let (location, former, isDiscarded) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
                 let isDiscarded = state.machine.opensToDiscard
                 if !isDiscarded { locateBytes(&state) }
-                var location = state.location
+                var location = state.storage.location
                 location.secretHeaders = credentials
                 location.medium = location.isSpilled && !state.subscribers.wantsFile ? .memory : .disk
-                return (location, state.formerLocation, isDiscarded)
+                return (location, state.storage.formerLocation, isDiscarded)
             }
             let (store, start) = (environment.store, now)
             let result = Result { () throws(DownloadError) -> PartialFile in
@@ -67,14 +67,12 @@ extension ActiveTransfer {
 
     private func opened(_ result: Result<PartialFile, DownloadError>, existing: ExistingRepresentation?) {
         let isDigestDue = update { state, decision in
-            state.partial = try? result.get()
-            state.digests = TransferDigests()
-            if state.partial != nil { state.formerLocation = nil }
+            state.storage.opened(try? result.get())
             // A subscriber that attached in the meantime and wants a file found no partial file to move.
             moveToDiskIfWanted(&state, &decision)
             let relocates = relocates(after: result.map { _ in }, &state, &decision)
             decision.actions += state.machine.opened(
-                result.map(\.finding), allowsGaps: state.partial?.allowsGaps ?? true, relocates: relocates,
+                result.map(\.finding), allowsGaps: state.storage.partial?.allowsGaps ?? true, relocates: relocates,
                 existing: existing, at: now)
             return state.beginDigesting()
         }
@@ -140,19 +138,19 @@ extension ActiveTransfer {
     }
 
     func startPartial(_ representation: Representation, exchange id: ExchangeID) {
-        updateQuietly { $0.queuedPreparationCount += 1 }
+        updateQuietly { $0.storage.preparationRequested() }
         onPartial { [self] partial in
             guard refuseDestinations(suggestedName: representation.suggestedName) == nil else {
                 return update { state, _ in
-                    state.queuedPreparationCount -= 1
+                    state.storage.preparationPerformed()
                     state.machine.startRefused()
                 }
             }
             let result = Result { () throws(DownloadError) in try partial.begin(representation) }
             let allowsGaps = partial.allowsGaps
             update { state, decision in
-                state.queuedPreparationCount -= 1
-                state.digests = TransferDigests()
+                state.storage.preparationPerformed()
+                state.storage.resetDigests()
                 let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
                 decision.actions += state.machine.partialStarted(
                     result, allowsGaps: allowsGaps, relocates: relocates, exchange: id, at: now)
@@ -201,8 +199,8 @@ extension ActiveTransfer {
     private func closed(keeping kept: IntervalSet? = nil) {
         environment.pressureResponder.start()
         update { state, decision in
-            if kept?.isEmpty == false { environment.keptLocations.insert(state.partial?.location) }
-            state.partial = nil
+            let location = state.storage.closed()
+            if kept?.isEmpty == false { environment.keptLocations.insert(location) }
             decision.actions += state.machine.closed(keeping: kept, at: now)
         }
     }
@@ -210,13 +208,13 @@ extension ActiveTransfer {
     /// Keeps the file from which bytes were imported until a server has confirmed them.
     func awaitConfirmation(of file: ImportedFile) {
         updateQuietly { state in
-            state.importedFile = file
+            state.storage.keep(file)
             state.machine.awaitImportConfirmation()
         }
     }
 
     func removeImportedFile() {
-        guard let file = update({ state, _ in state.importedFile.take() }) else { return }
+        guard let file = update({ state, _ in state.storage.takeImportedFile() }) else { return }
         queue.async { [self] in environment.store.removeImported(file) }
     }
 }
@@ -224,11 +222,11 @@ extension ActiveTransfer {
 /// The recording and the rollback of unverified bytes.
 extension ActiveTransfer {
     func recordPartial(_ received: IntervalSet, exchange id: ExchangeID) {
-        updateQuietly { $0.queuedPreparationCount += 1 }
+        updateQuietly { $0.storage.preparationRequested() }
         onPartial { [self] partial in
             let result = Result { () throws(DownloadError) in try partial.save(received) }
             update { state, decision in
-                state.queuedPreparationCount -= 1
+                state.storage.preparationPerformed()
                 let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
                 decision.actions += state.machine.prepared(result, relocates: relocates, exchange: id, at: now)
             }
@@ -238,7 +236,7 @@ extension ActiveTransfer {
     func rollBackPartial(to received: IntervalSet, epoch: Int) {
         onPartial { [self] partial in
             // Bytes cannot be removed from a digest.
-            update { state, _ in state.digests = TransferDigests() }
+            update { state, _ in state.storage.resetDigests() }
             do throws(DownloadError) {
                 try partial.rollBack(to: received, epoch: epoch)
             } catch {

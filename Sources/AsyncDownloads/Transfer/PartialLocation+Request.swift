@@ -121,3 +121,12 @@ extension DownloadRequest {
         return path.hasSameBytes(as: directory) || path.utf8.starts(with: prefix.utf8) ? directory : nil
     }
 }
+
+extension PartialLocation {
+    /// Returns this location for bytes that were requested with the URL and the checksum of `other`.
+    func withURLAndChecksum(of other: PartialLocation) -> Self {
+        var location = self
+        (location.request.url, location.request.checksum) = (other.request.url, other.request.checksum)
+        return location
+    }
+}

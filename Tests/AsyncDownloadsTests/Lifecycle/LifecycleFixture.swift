@@ -133,7 +133,7 @@ extension TransferSlot {
 extension ActiveTransfer {
     fileprivate var isIdle: Bool {
         withState { state in
-            guard state.actions.isIdle, !state.isMovingToDisk,
+            guard state.actions.isIdle, !state.storage.isMovingToDisk,
                 !state.machine.exchanges.all.contains(where: { $0.exchange.isWriting })
             else { return false }
             switch state.machine.phase {

@@ -75,7 +75,7 @@ struct QueuedPreparationTests {
         let transfer = try #require(waiting.downloader.liveTransfers.first).activate()
         transfer.queue.suspend()
         waiting.disk.pace.open()
-        while transfer.withState({ $0.isMovingToDisk }) { await Task.yield() }
+        while transfer.withState({ $0.storage.isMovingToDisk }) { await Task.yield() }
         exchange.answer(Self.object)
         #expect(exchange.isHeldBack)
         exchange.deliver(2500)

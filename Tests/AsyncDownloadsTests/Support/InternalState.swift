@@ -25,7 +25,7 @@ extension Download {
     /// The number of bytes that the running digests have processed.
     var digestedByteCount: Int64 {
         guard let transfer = foregroundTransfer else { return 0 }
-        return transfer.withState { $0.digests.position(of: $0.wantedDigests) }
+        return transfer.withState { $0.storage.digests.position(of: $0.wantedDigests) }
     }
 }
 
