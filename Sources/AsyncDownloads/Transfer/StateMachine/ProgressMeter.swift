@@ -12,7 +12,7 @@ struct ProgressMeter: Sendable {
     private(set) var hasEmittedStart = false
 
     private let interval: Duration
-    private let timeConstant = Duration.seconds(3)
+    private static let timeConstant = Duration.seconds(3)
     private var lastEmission: Duration?
     private var isDirty = false
     private var sampleStart: Duration?
@@ -75,7 +75,7 @@ struct ProgressMeter: Sendable {
         // A shorter sample would measure the size of the engine's parts instead of the network.
         guard elapsed >= .milliseconds(50) else { return }
         let rate = Double(sampleBytes) / (elapsed / .seconds(1))
-        let weight = 1 - exp(-(elapsed / timeConstant))
+        let weight = 1 - exp(-(elapsed / Self.timeConstant))
         speed = speed.map { $0 + weight * (rate - $0) } ?? rate
         sampleStart = now
         sampleBytes = 0

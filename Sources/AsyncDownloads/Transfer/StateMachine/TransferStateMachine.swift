@@ -58,7 +58,8 @@ struct TransferStateMachine: Sendable {
         case keeping
         /// The bytes are removed, with a permit or without one.
         case discarding(holdsPermit: Bool)
-        case failing(DownloadError)
+        /// The error is in an allocation of its own, because it would be most of the state of every transfer.
+        indirect case failing(DownloadError)
         /// The bytes are removed, and the pause continues.
         case purging
         /// The next attempt follows at this time.
