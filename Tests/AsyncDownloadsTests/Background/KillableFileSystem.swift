@@ -84,6 +84,12 @@ final class KillableFileSystem: FileSystem {
         try run { _ throws(FileFailure) in try base.lock(file) }
     }
 
+    func unlock(_ file: OpenFile) {
+        state.withLock { state in
+            if state.openFiles.contains(file) { base.unlock(file) }
+        }
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileFailure) {
         try run { state throws(FileFailure) in
             if let fault = state.fault {

@@ -67,6 +67,7 @@ final class PartialLock: Sendable {
         guard let file else { return }
         // Removed while the lock is held: a process that opened the file meanwhile detects that the name is gone.
         if removing, (try? disk.information(at: path))?.isSameFile(as: information) == true { try? disk.remove(path) }
+        disk.unlock(file)
         disk.close(file)
     }
 

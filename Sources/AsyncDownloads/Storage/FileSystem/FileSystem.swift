@@ -14,6 +14,11 @@ package protocol FileSystem: Sendable {
     /// - Throws: ``FileFailure/Kind/unsupported`` if the file system does not support locks.
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool
 
+    /// Releases the file's lock, also if another process has inherited the open file.
+    ///
+    /// A program that the process starts has it for a moment, until it closes what it does not inherit.
+    func unlock(_ file: OpenFile)
+
     /// Writes all of `bytes` at `offset`.
     func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileFailure)
 

@@ -49,6 +49,10 @@ package struct POSIXFileSystem: FileSystem {
         return true
     }
 
+    package func unlock(_ file: OpenFile) {
+        _ = flock(file.number, LOCK_UN)
+    }
+
     package func write(
         _ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64
     ) throws(FileFailure) {

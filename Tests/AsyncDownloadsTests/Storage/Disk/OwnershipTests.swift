@@ -22,6 +22,16 @@ struct OwnershipTests {
         #expect(second.finding == .nothing)
     }
 
+    @Test func `rule 50: a released lock has no owner, although a child process has inherited the open file`() throws {
+        let names = PartialStore().names(of: directory.location)
+        let lock = try PartialLock.acquire(names, on: POSIXFileSystem())
+        let inherited = dup(try #require(lock.handle).number)
+        defer { _ = close(inherited) }
+        lock.release(removing: false)
+        let next = try PartialLock.acquire(names, on: POSIXFileSystem())
+        next.release(removing: true)
+    }
+
     @Test func `a partial that is released without a close has no owner`() throws {
         do {
             let partial = try PartialStore().open(directory.location)

@@ -46,6 +46,8 @@ extension ForwardingFileSystem {
 
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool { try base.lock(file) }
 
+    func unlock(_ file: OpenFile) { base.unlock(file) }
+
     func availableSpace(in directory: String) throws(FileFailure) -> Int64? {
         try base.availableSpace(in: directory)
     }

@@ -94,6 +94,13 @@ final class SimulatedFileSystem: FileSystem {
         }
     }
 
+    func unlock(_ file: OpenFile) {
+        state.withLock { state in
+            guard let node = state.disk.openFiles[file.number] else { return }
+            if state.disk.locks[node] == file.number { state.disk.locks[node] = nil }
+        }
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(FileFailure) {
         let half = bytes.count / 2
         for part in [0..<half, half..<bytes.count] {
