@@ -24,9 +24,8 @@ extension ActiveTransfer {
         case .openGate(let id): receiver(of: id)?.openGate(isPaced: false)
         case .refreshURL(let context, let id): refreshURL(context, id)
         case .cancelRefresh: update { state, _ in state.scheduled.takeRefresh() }?.cancel()
-        case .leaveConnections(let found):
-            record(found)
-            environment.connections.remove(number)
+        case .recordHost(let found): record(found)
+        case .leaveConnections: environment.connections.remove(number)
         case .scheduleRetry(let delay, let timer): scheduleRetry(after: delay, timer)
         case .scheduleTick(let delay): scheduleTick(after: delay)
         case .scheduleMark(let delay): scheduleMark(after: delay)
@@ -74,9 +73,9 @@ extension ActiveTransfer {
             let statuses = connections.map { ($0.id, $0.receiver.callbackStatus) }
             let (observation, hasLeft) = update { state, decision in
                 decision.actions += state.machine.tick(at: now, Dictionary(uniqueKeysWithValues: statuses), budget)
-                return (state.machine.takeObservation(), !state.machine.isRunning)
+                return (state.machine.takeObservation(), [.finishing, .ended].contains(state.machine.phase))
             }
-            // The race of the report with the end of the run, which has removed the transfer before.
+            // The race of the report with the end of the exchanges, after which the transfer may have been removed.
             if hasLeft, budget != nil { environment.connections.remove(number) }
             record(observation)
         }

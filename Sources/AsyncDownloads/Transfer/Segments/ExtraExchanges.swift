@@ -40,10 +40,9 @@ struct ExtraExchanges: Sendable {
     /// Whether the body that flows is long enough for an automatic number.
     private var isLong = false
     private var findings = HostFindings()
-    /// What the server has shown, which is kept when a run ends.
-    private(set) var permission: ExtraPermission
+    private var permission: ExtraPermission
     /// Whether the downloader knows of the connections.
-    private(set) var isReported = false
+    private var isReported = false
     private var history = SampleHistory()
     /// The most exchanges that have had a segment at the same time, as far as the present origin is concerned.
     private var acceptedCount = 1
@@ -52,9 +51,9 @@ struct ExtraExchanges: Sendable {
     /// When bytes of bodies arrive.
     private(set) var flow = ByteFlow()
 
-    /// - Parameter permission: What the server has shown in earlier runs of the transfer.
-    init(_ mode: ConnectionController.Mode, _ limits: Limits, _ permission: ExtraPermission) {
-        (self.mode, self.limits, self.permission) = (mode, limits, permission)
+    init(_ mode: ConnectionController.Mode, _ limits: Limits = Limits()) {
+        (self.mode, self.limits) = (mode, limits)
+        permission = ExtraPermission(mode)
     }
 
     /// Whether no further extra exchange is started in this transfer.
@@ -159,6 +158,12 @@ extension ExtraExchanges {
         report.isFlowing = flow.hasArrived(since: now - .seconds(1))
         isReported = true
         return report
+    }
+
+    /// Records that the downloader is to forget the connections, and returns whether it knows of them.
+    mutating func takeReport() -> Bool {
+        defer { isReported = false }
+        return isReported
     }
 
     /// Records that bytes of a body have arrived.

@@ -48,7 +48,12 @@ struct ProgressMeter: Sendable {
         isDirty = true
     }
 
-    /// Returns whether progress is to be emitted: once for each interval in which bytes arrived.
+    /// Records that bytes were stored, which may be after those of another exchange were emitted.
+    mutating func stored() {
+        isDirty = true
+    }
+
+    /// Returns whether progress is to be emitted: once for each interval in which bytes arrived or were stored.
     mutating func shouldEmit(at now: Duration) -> Bool {
         guard isDirty || speed != nil else { return false }
         if let lastEmission, now - lastEmission < interval { return false }

@@ -1,7 +1,8 @@
 /// What is true of a transfer only while it has a permit and an open partial file, which go together.
 ///
 /// A run begins when the store has opened the partial file. It ends when the store is asked to close the file, or to
-/// verify and place it; every exchange has ended before.
+/// verify and place it; every exchange has ended before. The next run of the transfer continues with what this one has
+/// found out about the server.
 struct Run: Sendable {
     /// The step of a run.
     enum Step: Sendable {
@@ -39,7 +40,7 @@ struct Run: Sendable {
     }
 
     /// The host that the permit is for, or is being moved to.
-    private(set) var host: String
+    private(set) var host = ""
     var step = Step.exchanging
     var exchanges = ExchangeTable()
     var extras: ExtraExchanges
@@ -48,21 +49,30 @@ struct Run: Sendable {
     /// What the files at the destinations are, which the body of another representation may replace.
     var existing: ExistingRepresentation?
     /// Whether bytes may be written far behind the others.
-    var allowsGaps: Bool
+    var allowsGaps = true
     /// The secret headers that the partial file knows to be sent; nil if its checkpoint may say that there are none.
     private var recordedCredentials: HeaderFields?
     private var checkpoints = CheckpointSchedule()
     private var marks = MarkSchedule()
     private var slowness = SlowConnectionPatience()
 
+    /// Creates the first run of a transfer, which begins with ``begin(host:allowsGaps:recordedCredentials:)``.
+    init(_ extras: ExtraExchanges) {
+        self.extras = extras
+    }
+
+    /// Begins a run with another permit and another opening; what earlier ones have measured is kept.
+    ///
     /// - Parameters:
     ///   - host: The host that the permit is for.
     ///   - recordedCredentials: The secret headers that the partial file knows to be sent.
-    init(host: String, extras: ExtraExchanges, allowsGaps: Bool, recordedCredentials: HeaderFields?) {
+    mutating func begin(host: String, allowsGaps: Bool, recordedCredentials: HeaderFields?) {
         self.host = host
-        self.extras = extras
         self.allowsGaps = allowsGaps
         self.recordedCredentials = recordedCredentials
+        step = .exchanging
+        existing = nil
+        checkpoints = CheckpointSchedule()
     }
 
     /// Moves the permit to another host, as the identified request asks.

@@ -10,8 +10,10 @@ enum TransferAction: Sendable {
     case movePermit(host: String, PermitRequestID)
     /// Release the permit, or withdraw the request for one, if there is either.
     case releasePermit
-    /// Leave the connections of the host to the other transfers, and record what was found out about the host.
-    case leaveConnections((origin: Origin, observation: HostObservation)?)
+    /// Record what was found out about the connections of a host.
+    case recordHost((origin: Origin, observation: HostObservation))
+    /// Leave the connections of the host to the other transfers.
+    case leaveConnections
 
     // The store, on a thread that may block.
 

@@ -163,7 +163,10 @@ extension TransferStateMachine {
     /// Ends the run, if there is one, and has the store save and close the partial file; without one, the step that
     /// follows is taken at once.
     mutating func close(_ reason: CloseReason, at now: Duration) -> [TransferAction] {
-        if isRunning { return endRun(.closing(reason)) + closeFile(reason) }
+        if isRunning {
+            meter.stop()
+            return endRun(.closing(reason)) + closeFile(reason)
+        }
         let released = releasePermit()
         state = .closing(reason)
         return released + left(reason, losing: 0, wasOpen: false, at: now)
@@ -260,6 +263,6 @@ extension TransferStateMachine {
 
     mutating func end(_ ending: TransferEnding) -> [TransferAction] {
         state = .ended
-        return [.end(ending)]
+        return leaveConnections() + [.end(ending)]
     }
 }

@@ -119,6 +119,7 @@ extension TransferStateMachine {
         if bytes.isResumable, run.isCheckpointDue(after: count, at: now) {
             actions.append(.savePartial(bytes.intervals))
         }
+        meter.stored()
         let emitsProgress = meter.shouldEmit(at: now)
         // Bytes that are reported to a subscriber survive a kill, if the partial file has a checkpoint.
         switch run.mark(after: count, isReported: emitsProgress, at: now) {

@@ -9,13 +9,14 @@ extension TransferStateMachine {
     mutating func finish(_ representation: Representation, at now: Duration) -> [TransferAction] {
         guard let length = representation.length else { preconditionFailure("complete without a length") }
         if let error = tooLarge(length) { return fail(error, at: now) }
-        // Rule 57: the last progress is emitted even if earlier ones were coalesced.
-        let last = TransferAction.emit(.progress(progress))
         // Rule 12: a complete body isn't requested again.
-        return endRun(.finishing(host: run.host)) + [
-            last, .emit(.verifying),
+        var actions = endRun(.finishing(host: run.host)) + leaveConnections()
+        // Rule 57: the last progress is emitted even if earlier ones were coalesced.
+        actions += [
+            .emit(.progress(progress)), .emit(.verifying),
             .finishPartial(length: length, representation, verifying: bytes.reliesOnDigest ? settings.checksum : nil),
         ]
+        return actions
     }
 
     /// Handles that the file is verified and placed, or could not be.
@@ -23,6 +24,7 @@ extension TransferStateMachine {
         _ result: Result<[SubscriberID: Result<DownloadedFile, DownloadError>], DownloadError>, at now: Duration
     ) -> [TransferAction] {
         guard case .finishing(let host) = state else { preconditionFailure("finished in \(phase)") }
+        meter.stop()
         switch result {
         case .failure(let error) where error.code == .checksumMismatch && bytes.mayRestartUnverified:
             return restartUnverified(host: host)

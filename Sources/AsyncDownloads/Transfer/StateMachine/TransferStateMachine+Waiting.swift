@@ -124,9 +124,7 @@ extension TransferStateMachine {
         let hostBefore = RedirectChain.host(of: address.origin)
         address.replace(by: replacement)
         strategy.addressChanged()
-        if RedirectChain.host(of: address.origin) != hostBefore {
-            if isRunning { run.extras.hostChanged() } else { extraPermission.hostChanged() }
-        }
+        if RedirectChain.host(of: address.origin) != hostBefore { hostChanged() }
         if credentials != credentialsBefore, bytes.comparison != nil {
             // What was compared is proven for the earlier credentials only.
             bytes.credentialsChanged(isChecksumExpected: settings.checksum != nil)

@@ -96,8 +96,8 @@ struct TransferStateMachine: Sendable {
     var strategy: RequestStrategy
     var budget: RetryBudget
     var meter: ProgressMeter
-    /// Whether extra requests may be sent, as far as the server has shown it before the next run.
-    var extraPermission: ExtraPermission
+    /// The last run, whose findings about the server the next one uses; nil during a run and before the first one.
+    private(set) var formerRun: CopyOnWrite<Run>?
     /// The identifiers that were used.
     var identifiers = TransferIdentifiers()
     var isTicking = false
@@ -106,7 +106,6 @@ struct TransferStateMachine: Sendable {
         sharedSettings = CopyOnWrite(settings)
         policies = settings.policies
         address = SourceAddress(url: settings.url, headers: settings.headers)
-        extraPermission = ExtraPermission(settings.connections)
         strategy = RequestStrategy(windowLength: settings.windowLength)
         budget = RetryBudget(seed: seed)
         meter = ProgressMeter(interval: settings.progressInterval)
@@ -151,20 +150,30 @@ extension TransferStateMachine {
 
     /// Begins a run with the permit for `host` and the partial file that the store has opened.
     mutating func beginRun(host: String, allowsGaps: Bool, recordedCredentials: HeaderFields?) {
-        let extras = ExtraExchanges(settings.connections, settings.segmentLimits, extraPermission)
-        state = .running(
-            CopyOnWrite(
-                Run(host: host, extras: extras, allowsGaps: allowsGaps, recordedCredentials: recordedCredentials)))
+        let former = formerRun.take()
+        state = .running(former ?? CopyOnWrite(Run(ExtraExchanges(settings.connections, settings.segmentLimits))))
+        run.begin(host: host, allowsGaps: allowsGaps, recordedCredentials: recordedCredentials)
     }
 
     /// Ends the run before the partial file is closed or placed, and keeps what the server has shown.
     mutating func endRun(_ next: State) -> [TransferAction] {
         precondition(run.exchanges.isEmpty, "a run ends with an exchange")
-        meter.stop()
-        extraPermission = run.extras.permission
-        let (isReported, observation) = (run.extras.isReported, run.extras.takeObservation())
+        let observation = run.extras.takeObservation()
+        if case .running(let ended) = state { formerRun = ended }
         state = next
-        return isReported || observation != nil ? [.leaveConnections(observation)] : []
+        return observation.map { [.recordHost($0)] } ?? []
+    }
+
+    /// Leaves the connections of the host to other transfers, if the downloader knows of those of this transfer.
+    ///
+    /// A transfer that is paused, or waits for a retry, keeps its place.
+    mutating func leaveConnections() -> [TransferAction] {
+        formerRun?.value.extras.takeReport() == true ? [.leaveConnections] : []
+    }
+
+    /// Forgets what a server has shown, because another one is asked from now on.
+    mutating func hostChanged() {
+        if isRunning { run.extras.hostChanged() } else { formerRun?.value.extras.hostChanged() }
     }
 }
 

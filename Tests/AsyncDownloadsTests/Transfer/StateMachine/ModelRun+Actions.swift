@@ -32,7 +32,7 @@ extension ModelRun {
                 break
             }
             exchanges.append(Exchange(number: number, request: request))
-        case .leaveConnections:
+        case .recordHost, .leaveConnections:
             check(exchanges.isEmpty, "the connections were left before the end of the exchanges")
         case .cancelExchange(let number):
             updateExchange(number) { $0.isCancelled = true }

@@ -191,7 +191,7 @@ extension StateMachineHarness {
         case .scheduleTick(let delay): tick = now + delay
         case .scheduleRetry(let delay, let timer): retry = (now + delay, timer)
         case .scheduleMark(let delay): mark = now + delay
-        case .leaveConnections(let found): if let found { observations.append(found.observation) }
+        case .recordHost(let found): observations.append(found.observation)
         case .markPartial(let received, _): marked = received
         case .startExchange(let number, let request):
             running.insert(number)
@@ -281,7 +281,9 @@ extension TransferStateMachine {
 
     /// The decisions about extra exchanges, in this run or for the next one.
     var extras: ExtraExchanges {
-        isRunning ? run.extras : ExtraExchanges(settings.connections, settings.segmentLimits, extraPermission)
+        isRunning
+            ? run.extras
+            : formerRun?.value.extras ?? ExtraExchanges(settings.connections, settings.segmentLimits)
     }
 }
 

@@ -7,6 +7,7 @@ extension TransferAction {
         case .requestPermit: "request a permit"
         case .movePermit(let host, _): "move to \(host)"
         case .releasePermit: "release the permit"
+        case .recordHost: "record the host"
         case .leaveConnections: "leave the connections"
         case .openPartial: "open"
         case .startPartial(let representation, let number):
