@@ -38,7 +38,7 @@ extension ActiveTransfer {
 }
 
 extension ActiveTransfer.State {
-    /// Returns the error for a consumer of subscriber `number` whose task was canceled.
+    /// Returns the error for a consumer whose task was canceled.
     func cancellation(of id: SubscriberID) -> DownloadError {
         if case .failure(let error)? = subscribers[id]?.outcome, error.code == .cancelled { return error }
         return DownloadError(.cancelled, retainedByteCount: machine.bytes.count)

@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// A transfer as the registry, the scheduler, and the handles of its subscribers know it, whatever its stage.
+/// One transfer, to which the registry, the scheduler, and the handles of its subscribers refer in every stage.
 ///
 /// A transfer is the work of fetching one resource once, on behalf of any number of subscribers. While it waits for its
 /// first permit, it consists only of a ``QueuedTransfer``. As soon as an input needs more, it becomes an
@@ -8,8 +8,8 @@ internal import Dispatch
 ///
 /// Each input is passed to the present stage. A queued transfer decides under the slot's lock, and the effects are
 /// performed after the lock is released. An active transfer has its own lock, and receives the input after the slot's
-/// lock is released. The engine, the clock, and the store refer to the active transfer directly; it doesn't refer to
-/// its slot.
+/// lock is released. The engine, the clock, and the store refer to the active transfer directly. An active transfer
+/// doesn't refer to its slot.
 final class TransferSlot: Sendable {
     /// The stage of a transfer.
     enum Stage: Sendable {
