@@ -4,7 +4,7 @@ internal import Foundation
 
 /// A run of one state machine against a model of its environment, in an order and with faults drawn from a seed.
 ///
-/// As in ``Transfer``, decisions are made at once and performed later, one action after another. Anything else may
+/// As in ``ActiveTransfer``, decisions are made at once and performed later, one action after another. Anything else may
 /// happen in between: commands, callbacks of the engine, timers, and results of the store.
 struct ModelRun {
     enum Permit { case none, requested, held }
