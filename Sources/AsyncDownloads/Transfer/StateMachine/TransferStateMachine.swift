@@ -150,8 +150,8 @@ extension TransferStateMachine {
 
     /// Begins a run with the permit for `host` and the partial file that the store has opened.
     mutating func beginRun(host: String, allowsGaps: Bool, recordedCredentials: HeaderFields?) {
-        let former = formerRun.take()
-        state = .running(former ?? CopyOnWrite(Run(ExtraExchanges(settings.connections, settings.segmentLimits))))
+        state = .running(
+            formerRun.take() ?? CopyOnWrite(Run(ExtraExchanges(settings.connections, settings.segmentLimits))))
         run.begin(host: host, allowsGaps: allowsGaps, recordedCredentials: recordedCredentials)
     }
 
