@@ -74,10 +74,8 @@ final class SimulatedFileSystem: FileSystem {
     }
 
     func close(_ file: OpenFile) {
-        state.withLock { state in
-            guard let node = state.disk.openFiles.removeValue(forKey: file.number) else { return }
-            if state.disk.locks[node] == file.number { state.disk.locks[node] = nil }
-        }
+        unlock(file)
+        state.withLock { _ = $0.disk.openFiles.removeValue(forKey: file.number) }
     }
 
     func lock(_ file: OpenFile) throws(FileFailure) -> Bool {
