@@ -58,6 +58,46 @@ struct ResolvedPolicies: Sendable, Hashable {
     }
 }
 
+extension ResolvedPolicies {
+    /// The policies of several subscribers, each once, with the number of subscribers that have them.
+    ///
+    /// There are few different ones, so that comparing them costs less than hashing them.
+    struct Tally: Sendable {
+        private struct Entry: Sendable {
+            let policies: ResolvedPolicies
+            var count = 1
+        }
+
+        private var entries: [Entry] = []
+
+        /// The policies that occur, each once.
+        var values: some Collection<ResolvedPolicies> { entries.lazy.map(\.policies) }
+
+        /// What the subscribers demand together; nil without any.
+        var combined: ResolvedPolicies? {
+            guard let first = values.first else { return nil }
+            return values.dropFirst().reduce(first) { $0.combined(with: $1) }
+        }
+
+        mutating func insert(_ policies: ResolvedPolicies) {
+            if let index = entries.firstIndex(where: { $0.policies == policies }) {
+                entries[index].count += 1
+            } else {
+                entries.append(Entry(policies: policies))
+            }
+        }
+
+        /// Removes the policies of one subscriber.
+        mutating func remove(_ policies: ResolvedPolicies) {
+            guard let index = entries.firstIndex(where: { $0.policies == policies }) else {
+                preconditionFailure("removed policies that no subscriber has")
+            }
+            entries[index].count -= 1
+            if entries[index].count == 0 { entries.remove(at: index) }
+        }
+    }
+}
+
 extension RetryPolicy {
     /// Returns whether this policy permits more retries than `other`, or as many with longer delays.
     fileprivate func isMorePatient(than other: Self) -> Bool {

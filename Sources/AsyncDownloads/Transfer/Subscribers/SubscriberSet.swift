@@ -14,7 +14,7 @@ struct SubscriberSet: Sendable {
     private var ended: [SubscriberID: Subscriber] = [:]
     private var pausedCount = 0
     /// The policies of the running subscribers, each once.
-    private var policies = Tally<ResolvedPolicies>()
+    private var policies = ResolvedPolicies.Tally()
     /// The subscriber that detached last, for which the transfer may continue.
     private(set) var lastDetached: (id: SubscriberID, request: DownloadRequest)?
 
@@ -61,10 +61,9 @@ struct SubscriberSet: Sendable {
 
     /// The policies that the transfer respects for the subscribers without an outcome; nil if there are none.
     var combinedPolicies: ResolvedPolicies? {
-        guard let first = policies.values.first else { return nil }
-        var all = policies.values.dropFirst().reduce(first) { $0.combined(with: $1) }
+        var all = policies.combined
         // A subscriber that has left may have wanted a file.
-        all.wantsFile = wantsFile
+        all?.wantsFile = wantsFile
         return all
     }
 
