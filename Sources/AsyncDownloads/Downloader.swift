@@ -63,7 +63,8 @@ public final class Downloader: Sendable {
             time: time,
             destinations: destinations,
             log: log,
-            suspensionGuard: SuspensionGuard(lifecycle: lifecycle, registry: registry),
+            suspensionGuard: lifecycle.needsActivities
+                ? SuspensionGuard(lifecycle: lifecycle, registry: registry) : nil,
             pressureResponder: MemoryPressureResponder(
                 monitor: configuration.memoryPressure.makeMonitor(time: time),
                 policy: configuration.memoryPressurePolicy, store: store, registry: registry, log: log,
@@ -154,7 +155,7 @@ public final class Downloader: Sendable {
         }
         switch joined.concerning(request.url) {
         case .success(let joined):
-            if isRunning { environment.suspensionGuard.transferStarted() }
+            if isRunning { environment.suspensionGuard?.transferStarted() }
             return Download(
                 request: request, source: .subscriber(joined.subscriber, of: joined.transfer),
                 isCoalesced: joined.isCoalesced)

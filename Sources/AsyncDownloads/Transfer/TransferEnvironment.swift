@@ -15,7 +15,8 @@ final class TransferEnvironment: Sendable {
     let slowDisks: SlowDisks
     let keptLocations = KeptLocations()
     let log: Log
-    let suspensionGuard: SuspensionGuard
+    /// nil where the system never suspends the process.
+    let suspensionGuard: SuspensionGuard?
     let pressureResponder: MemoryPressureResponder
     /// The settings of the downloader, for requests that don't specify their own.
     let configuration: Downloader.Configuration
@@ -31,7 +32,7 @@ final class TransferEnvironment: Sendable {
         transport: any Transport, store: PartialStore, bandwidth: BandwidthLimiter, scheduler: TransferScheduler,
         connections: ConnectionCoordinator,
         registry: TransferRegistry, time: any TimeSource, destinations: DestinationReservations, log: Log,
-        suspensionGuard: SuspensionGuard, pressureResponder: MemoryPressureResponder,
+        suspensionGuard: SuspensionGuard?, pressureResponder: MemoryPressureResponder,
         configuration: Downloader.Configuration,
         containers: AppContainers?, partialsDirectory: URL?, spillDirectory: URL
     ) {
@@ -64,7 +65,7 @@ final class TransferEnvironment: Sendable {
     /// Removes a transfer, whose subscribers have their outcomes, from the registry.
     func transferFinished(_ number: Int) {
         // The activity ends before a shutdown can return.
-        registry.remove(number, suspensionGuard.transferEnded)
+        registry.remove(number) { suspensionGuard?.transferEnded() }
     }
 
     var abandonment: AbandonmentPolicy { configuration.abandonmentPolicy }

@@ -271,7 +271,7 @@ extension TransferSlot: SubscribedTransfer {
 
     func resume(_ id: SubscriberID) {
         input(queued: { $0.resume() }, active: { $0.resume(id) })
-        environment.suspensionGuard.transferStarted()
+        environment.suspensionGuard?.transferStarted()
     }
 
     func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool) {

@@ -18,6 +18,8 @@ final class ManualLifecycle: AppLifecycle {
         set { state.withLock { $0.expiresAtOnce = newValue } }
     }
 
+    let needsActivities = true
+
     var isInForeground: Bool { state.withLock { $0.isInForeground } }
 
     /// The number of activities that have neither ended nor expired.

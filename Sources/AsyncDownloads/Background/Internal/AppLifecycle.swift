@@ -3,6 +3,9 @@ package protocol AppLifecycle: Sendable {
     /// Whether the app is in the foreground, or is a program that has no background.
     var isInForeground: Bool { get }
 
+    /// Whether the system suspends or slows down a process without an activity (``beginActivity(_:expired:)``).
+    var needsActivities: Bool { get }
+
     /// Calls `body` with each later change, on any thread, until the result is released or canceled.
     func observe(_ body: @escaping @Sendable (LifecycleChange) -> Void) -> any ScheduledAction
 
@@ -29,6 +32,7 @@ package struct UninterruptedLifecycle: AppLifecycle {
     package init() {}
 
     package var isInForeground: Bool { true }
+    package var needsActivities: Bool { false }
 
     package func observe(_ body: @escaping @Sendable (LifecycleChange) -> Void) -> any ScheduledAction { Nothing() }
 

@@ -16,6 +16,8 @@ final class SystemLifecycle: AppLifecycle {
 
     private let state: Mutex<State>
 
+    let needsActivities = true
+
     private init() {
         #if os(macOS)
         let canBeSuspended = false
