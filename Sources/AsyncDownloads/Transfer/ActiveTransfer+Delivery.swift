@@ -107,6 +107,14 @@ extension ActiveTransfer {
     }
 }
 
+extension ActiveTransfer.State {
+    /// Returns the digest from the server that costs least to check (RFC 9530 leaves the choice to the recipient).
+    func serverDigest(of representation: Representation) -> Checksum? {
+        guard RunningDigest.isAvailable, let offered = representation.digests else { return nil }
+        return offered.first { subscribers.algorithms.contains($0.algorithm) } ?? offered.first
+    }
+}
+
 extension Subscriber.Outcome {
     /// Whether the bytes are kept because the file could not be placed.
     fileprivate var keepsBytes: Bool {

@@ -19,7 +19,8 @@ extension ActiveTransfer {
 extension ActiveTransfer.State {
     /// Returns whether a turn is due, and counts it as started in that case.
     mutating func beginDigesting() -> Bool {
-        storage.beginDigesting(wantedDigests, available: machine.bytes.intervals.prefixEnd)
+        let wanted = wantedDigests
+        return !wanted.isEmpty && storage.beginDigesting(wanted, available: machine.bytes.intervals.prefixEnd)
     }
 
     /// The algorithms whose digests will be needed at the end, as far as is known now.
@@ -28,11 +29,5 @@ extension ActiveTransfer.State {
             let checksum = serverDigest(of: representation)
         else { return subscribers.algorithms }
         return subscribers.algorithms.union([checksum.algorithm])
-    }
-
-    /// Returns the digest from the server that costs least to check (RFC 9530 leaves the choice to the recipient).
-    func serverDigest(of representation: Representation) -> Checksum? {
-        guard RunningDigest.isAvailable, let offered = representation.digests else { return nil }
-        return offered.first { subscribers.algorithms.contains($0.algorithm) } ?? offered.first
     }
 }
