@@ -68,10 +68,13 @@ extension PartialFile {
     ///
     /// Throws if there is not enough free space, if the bytes are written to a file as they arrive and the length is
     /// known.
-    package func begin(_ representation: Representation) throws(DownloadError) {
+    ///
+    /// - Parameter credentials: The secret headers with which the bytes are received; nil for those that were set last
+    ///   (``useCredentials(_:)``).
+    package func begin(_ representation: Representation, with credentials: HeaderFields? = nil) throws(DownloadError) {
         do throws(FileFailure) {
             try whileOpen { () throws(FileFailure) in
-                if try !beginInMemory(representation) { try replaceFile(representation) }
+                if try !beginInMemory(representation, credentials) { try replaceFile(representation, credentials) }
             }
         } catch {
             // The old file may still exist, and must not receive bytes of another representation.
@@ -80,7 +83,9 @@ extension PartialFile {
         }
     }
 
-    private func replaceFile(_ representation: Representation) throws(FileFailure) {
+    private func replaceFile(
+        _ representation: Representation, _ credentials: HeaderFields?
+    ) throws(FileFailure) {
         try removeCheckpointAndFile()
         let file = try ClaimedFile.make(names, isExclusive: lock?.isExclusive == true, on: store.disk)
         do throws(FileFailure) {
@@ -88,11 +93,11 @@ extension PartialFile {
             try withState { state throws(FileFailure) in
                 // Closing waits for this call to return, but has already marked the partial as closed.
                 if state.isClosed { throw state.notBegun }
-                let isSecret = !state.secretHeaders.isEmpty || representation.hasUnverifiedCredentials
+                let headers = credentials ?? state.secretHeaders
                 state = State(
-                    file: file, representation: representation, epoch: state.epoch,
-                    secretHeaders: state.secretHeaders, provenHeaders: state.secretHeaders, hasSecretBytes: isSecret,
-                    hasSpace: true)
+                    file: file, representation: representation, epoch: state.epoch, secretHeaders: headers,
+                    provenHeaders: headers,
+                    hasSecretBytes: !headers.isEmpty || representation.hasUnverifiedCredentials, hasSpace: true)
                 moved { $0.volume = file.volume }
             }
         } catch {

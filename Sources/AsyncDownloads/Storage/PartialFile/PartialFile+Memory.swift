@@ -84,7 +84,9 @@ extension PartialFile {
     }
 
     /// Begins the representation in memory, or returns false if its bytes belong in a file.
-    func beginInMemory(_ representation: Representation) throws(FileFailure) -> Bool {
+    func beginInMemory(
+        _ representation: Representation, _ credentials: HeaderFields?
+    ) throws(FileFailure) -> Bool {
         try withState { state throws(FileFailure) in
             switch medium {
             case .file: return false
@@ -100,6 +102,7 @@ extension PartialFile {
             state.body = MemoryBody(representation)
             state.bodyNumber += 1
             state.marked = nil
+            if let credentials { state.secretHeaders = credentials }
             (state.provenHeaders, state.isMixed) = (state.secretHeaders, false)
             return true
         }
