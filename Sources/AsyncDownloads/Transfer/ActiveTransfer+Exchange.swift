@@ -28,13 +28,13 @@ extension ActiveTransfer {
                 return .ready
             }
             // The operation of the queue that sets the headers may not have run yet.
-            partial.useCredentials(credentials)
             let result = timed(partial) {
-                Result { () throws(DownloadError) in try partial.begin(representation) }
+                Result { () throws(DownloadError) in try partial.begin(representation, with: credentials) }
             }
             let allowsGaps = partial.allowsGaps
             update { state, decision in
-                let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
+                let failure = state.machine.isHeldBack(id) ? result.failure : nil
+                let relocates = failure.map { relocate(after: $0, &state, &decision) } ?? false
                 decision.actions += state.machine.partialStarted(
                     result, allowsGaps: allowsGaps, relocates: relocates, exchange: id, at: now)
             }
@@ -154,7 +154,7 @@ extension ActiveTransfer {
     private func writeFailed(_ error: DownloadError, _ id: ExchangeID) {
         update { state, decision in
             let isAccepted = state.machine.isReceiving(id)
-            let relocates = isAccepted && relocates(after: .failure(error), &state, &decision)
+            let relocates = isAccepted && relocate(after: error, &state, &decision)
             decision.actions += state.machine.writeFailed(error, relocates: relocates, exchange: id, at: now)
         }
     }

@@ -25,6 +25,37 @@ extension ActiveTransfer {
         }
     }
 
+    /// Whether a file can be used without a request to the server: because of a checksum, or of a subscriber's policy.
+    var needsNoServer: Bool {
+        withState { state in
+            state.machine.intent == .run
+                && state.subscribers.active.contains { _, subscriber in
+                    switch environment.existingFilePolicy(of: subscriber.request).kind {
+                    case .keep: true
+                    case .reuse: subscriber.request.checksum != nil
+                    case .replace, .fail: false
+                    }
+                }
+        }
+    }
+
+    /// Whether anything is at a path at which the file of a subscriber is looked for first.
+    var hasExistingFile: Bool {
+        withState(\.activeRequests).contains { _, request in
+            [expectedPath(of: request, nil), unnamedPath(of: request)].contains { path in
+                path.map { ((try? environment.store.disk.information(at: $0)) ?? nil) != nil } ?? false
+            }
+        }
+    }
+
+    /// Returns the path of a file whose default name was taken from the URL, if the caller has set another name.
+    private func unnamedPath(of request: DownloadRequest) -> String? {
+        guard request.givenFileName != nil else { return nil }
+        var unnamed = request
+        unnamed.givenFileName = nil
+        return expectedPath(of: unnamed, nil)
+    }
+
     /// Returns the first file that `body` returns for the paths at which the file of a request may be: the named one, or
     /// the default name and its numbered variants up to the first that doesn't exist.
     ///
@@ -36,12 +67,8 @@ extension ActiveTransfer {
         let hasName =
             request.givenFileName != nil || FileName.fromURLPath(request.url.path(percentEncoded: true)) != nil
         if let file = firstVariant(of: first, hasName: hasName, body) { return file }
-        guard request.givenFileName != nil, ((try? environment.store.disk.information(at: first)) ?? nil) != nil else {
-            return nil
-        }
-        var unnamed = request
-        unnamed.givenFileName = nil
-        guard let other = expectedPath(of: unnamed, nil) else { return nil }
+        guard let other = unnamedPath(of: request), ((try? environment.store.disk.information(at: first)) ?? nil) != nil
+        else { return nil }
         return firstVariant(of: other, hasName: false, body)
     }
 
@@ -80,8 +107,8 @@ extension ActiveTransfer {
     func recordFormerFiles() {
         let disk = environment.store.disk
         for (id, request) in withState(\.activeRequests)
-        where withState({ $0.examinedFiles.formerFile(of: id) == nil }) {
-            guard request.destination.choosesName, let path = expectedPath(of: request, nil) else { continue }
+        where request.destination.choosesName && withState({ $0.examinedFiles.formerFile(of: id) == nil }) {
+            guard let path = expectedPath(of: request, nil) else { continue }
             let file = (try? disk.information(at: path)) ?? nil
             let own = file.flatMap { _ in firstFile(of: request, recordedFile) }
             let former = FormerFile(information: file, ownName: own.map { PartialNames.lastComponent(of: $0.path) })

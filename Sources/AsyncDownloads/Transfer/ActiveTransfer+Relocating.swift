@@ -2,32 +2,21 @@ internal import Dispatch
 
 /// The location of the bytes, which is in memory or at the location of a subscriber that wants a file.
 extension ActiveTransfer {
-    /// Determines where the bytes are to be when the partial file is opened.
-    func locateBytes(_ state: inout State) {
-        // The bytes of a file are at the location of a subscriber that wants one.
-        if state.storage.location.medium == .memory, let file = fileLocation(state) { state.storage.locate(at: file) }
-        guard state.storage.formerLocation == nil,
-            let kept = environment.keptLocations.take(state.storage.location)
-        else { return }
-        state.storage.locate(continuing: kept)
-    }
-
     /// Returns the location of a file that a subscriber wants; nil if none does.
-    private func fileLocation(_ state: State) -> PartialLocation? {
+    func fileLocation(_ state: State) -> PartialLocation? {
         let requests = state.subscribers.active.map(\.subscriber.request)
         let last = state.subscribers.lastDetached.map { [$0.request] } ?? []
         let request = (requests.isEmpty ? last : requests).first { $0.destination != .memory }
         return request.map { environment.location(of: $0, TransferKey($0)) }
     }
 
-    /// Whether the transfer can continue at another location after a failure of the disk.
+    /// Continues at the location of another subscriber after a failure of the disk.
     ///
-    /// The subscribers whose file was to be at the present location end with the error. The bytes continue at the
-    /// location of another subscriber.
-    func relocates(
-        after result: Result<Void, DownloadError>, _ state: inout State, _ decision: inout Decision
-    ) -> Bool {
-        guard case .failure(let error) = result, error.isOfLocation, state.machine.intent == .run else { return false }
+    /// The subscribers whose file was to be at the present location end with the error.
+    ///
+    /// - Returns: Whether there is another location.
+    func relocate(after error: DownloadError, _ state: inout State, _ decision: inout Decision) -> Bool {
+        guard error.isOfLocation, state.machine.intent == .run else { return false }
         let directory = ByteText(state.storage.location.directory)
         // A late failure of the former location says nothing about the present one.
         if let partial = state.storage.partial, ByteText(partial.location.directory) != directory { return false }

@@ -32,7 +32,7 @@ extension ActiveTransfer {
             if let error = refuseDestinations(suggestedName: nil) {
                 return input { $0.opened(.failure(error), at: now) }
             }
-            if withState({ $0.machine.mayReuse }), reuseWithoutRequest(credentials) { return }
+            if needsNoServer, withState({ $0.machine.mayReuse }), reuseWithoutRequest(credentials) { return }
             recordFormerFiles()
             let (location, former, isDiscarded) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
                 let isDiscarded = state.machine.opensToDiscard
@@ -55,22 +55,32 @@ extension ActiveTransfer {
                 environment.slowDisks.record(volume, from: start, to: now)
             }
             // Again, because another process may have placed the file before it released the partial file (rule 63).
-            if case .success(let partial) = result, !isDiscarded, let files = allFilesWithoutRequest() {
+            if case .success(let partial) = result, !isDiscarded, needsNoServer, let files = allFilesWithoutRequest() {
                 partial.close()
                 // Unless a subscriber has attached meanwhile.
                 if !serve(files) { openPartial(credentials) }
                 return
             }
-            opened(result, existing: isDiscarded ? nil : existingRepresentation())
+            opened(result, existing: isDiscarded || !hasExistingFile ? nil : existingRepresentation())
         }
+    }
+
+    /// Determines where the bytes are to be when the partial file is opened.
+    func locateBytes(_ state: inout State) {
+        // The bytes of a file are at the location of a subscriber that wants one.
+        if state.storage.location.medium == .memory, let file = fileLocation(state) { state.storage.locate(at: file) }
+        guard state.storage.formerLocation == nil,
+            let kept = environment.keptLocations.take(state.storage.location)
+        else { return }
+        state.storage.locate(continuing: kept)
     }
 
     private func opened(_ result: Result<PartialFile, DownloadError>, existing: ExistingRepresentation?) {
         let isDigestDue = update { state, decision in
             state.storage.opened(try? result.get())
             // A subscriber that attached in the meantime and wants a file found no partial file to move.
-            moveToDiskIfWanted(&state, &decision)
-            let relocates = relocates(after: result.map { _ in }, &state, &decision)
+            if state.storage.isInMemory { moveToDiskIfWanted(&state, &decision) }
+            let relocates = result.failure.map { relocate(after: $0, &state, &decision) } ?? false
             decision.actions += state.machine.opened(
                 result.map(\.finding), allowsGaps: state.storage.partial?.allowsGaps ?? true, relocates: relocates,
                 existing: existing, at: now)
@@ -151,7 +161,8 @@ extension ActiveTransfer {
             update { state, decision in
                 state.storage.preparationPerformed()
                 state.storage.resetDigests()
-                let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
+                let failure = state.machine.isHeldBack(id) ? result.failure : nil
+                let relocates = failure.map { relocate(after: $0, &state, &decision) } ?? false
                 decision.actions += state.machine.partialStarted(
                     result, allowsGaps: allowsGaps, relocates: relocates, exchange: id, at: now)
             }
@@ -227,7 +238,8 @@ extension ActiveTransfer {
             let result = Result { () throws(DownloadError) in try partial.save(received) }
             update { state, decision in
                 state.storage.preparationPerformed()
-                let relocates = state.machine.isHeldBack(id) && relocates(after: result, &state, &decision)
+                let failure = state.machine.isHeldBack(id) ? result.failure : nil
+                let relocates = failure.map { relocate(after: $0, &state, &decision) } ?? false
                 decision.actions += state.machine.prepared(result, relocates: relocates, exchange: id, at: now)
             }
         }

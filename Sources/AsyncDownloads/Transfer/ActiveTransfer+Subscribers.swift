@@ -29,7 +29,7 @@ extension ActiveTransfer {
                 policiesChanged(&state)
                 if let address = address(of: request, at: now) { state.machine.offer(address) }
             }
-            moveToDiskIfWanted(&state, &decision)
+            if state.storage.isInMemory { moveToDiskIfWanted(&state, &decision) }
             if isJoining, request.destination.choosesName {
                 decision.effects.append(DeferredEffect { [self] in queue.async { self.recordFormerFiles() } })
             }

@@ -155,7 +155,7 @@ struct FileDelivery {
     /// Keeps the bytes for a later request if a target has no file; this is added to its error.
     private mutating func keepUnplaced(_ outcomes: [PlacementOutcome]) -> [PlacementOutcome] {
         placedPath = outcomes.lazy.compactMap { try? $0.get() }.first
-        guard outcomes.contains(where: { $0.code != nil }) else { return outcomes }
+        guard outcomes.contains(where: { $0.failure != nil }) else { return outcomes }
         let kept = keep()
         let results = outcomes.map { outcome in outcome.mapError { $0.keeping(kept) } }
         if placedPath == nil, case .failure(let error)? = results.first { failure = error }
@@ -168,7 +168,9 @@ struct FileDelivery {
     func finish(isDiscarded: Bool) {
         guard placedPath == nil, failure == nil else { return }
         // Bytes that are no longer needed are kept only if they may be correct, that is, if reading them failed.
-        let isOver = isDiscarded || results.values.contains { (try? $0.get()) != nil || $0.code == .checksumMismatch }
+        let isOver =
+            isDiscarded
+            || results.values.contains { $0.failure == nil || $0.failure?.code == .checksumMismatch }
         if isOver { partial.discard() } else { _ = keep() }
     }
 
@@ -240,12 +242,5 @@ extension DownloadError {
         var error = self
         error.retainedByteCount = count
         return error
-    }
-}
-
-extension Result where Failure == DownloadError {
-    fileprivate var code: DownloadError.Code? {
-        guard case .failure(let error) = self else { return nil }
-        return error.code
     }
 }

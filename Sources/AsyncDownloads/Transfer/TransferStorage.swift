@@ -70,9 +70,12 @@ extension TransferStorage {
         return partial?.location
     }
 
+    /// Whether the partial file is open, and its bytes are in memory.
+    var isInMemory: Bool { partial?.isInMemory == true }
+
     /// Starts a move of the bytes from memory to disk, and returns whether there is anything to move.
     mutating func beginMove() -> Bool {
-        guard !isMovingToDisk, partial?.isInMemory == true else { return false }
+        guard !isMovingToDisk, isInMemory else { return false }
         isMovingToDisk = true
         return true
     }
