@@ -244,15 +244,4 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         loop.clock.measure { handler.exchangeEnded(end) }
     }
 }
-
-extension ByteBuffer: BodyPart {
-    var length: Int { readableBytes }
-
-    mutating func removeFirst(_ length: Int) -> ByteBuffer { readSlice(length: length) ?? ByteBuffer() }
-
-    mutating func append(_ part: ByteBuffer) { writeImmutableBuffer(part) }
-
-    // A slice keeps the whole buffer into which it was read.
-    func compacted() -> ByteBuffer { ByteBuffer(bytes: readableBytesView) }
-}
 #endif

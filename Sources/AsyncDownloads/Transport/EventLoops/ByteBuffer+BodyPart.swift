@@ -1,0 +1,14 @@
+#if ServerStack
+internal import NIOCore
+
+extension ByteBuffer: BodyPart {
+    var length: Int { readableBytes }
+
+    mutating func removeFirst(_ length: Int) -> ByteBuffer { readSlice(length: length) ?? ByteBuffer() }
+
+    mutating func append(_ part: ByteBuffer) { writeImmutableBuffer(part) }
+
+    // A slice keeps the whole buffer into which it was read.
+    func compacted() -> ByteBuffer { ByteBuffer(bytes: readableBytesView) }
+}
+#endif

@@ -1,0 +1,58 @@
+#if ServerStack
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+extension DownloadError {
+    /// Creates an error from one that NIO reported; a download error is used unchanged.
+    ///
+    /// - Parameters:
+    ///   - error: The reported error.
+    ///   - hasHead: Whether the exchange received a response head before the error.
+    init(nio error: any Error, hasHead: Bool) {
+        switch error {
+        case let error as DownloadError:
+            self = error
+        case let error as NIOConnectionError:
+            self = Self.connectionFailure(error)
+        case let error as IOError where Self.exhaustions.contains(error.errnoCode):
+            self.init(.tooManyOpenFiles, SystemErrorText.text(error.errnoCode), underlyingError: error)
+        case let error as IOError where Self.refusals.contains(error.errnoCode):
+            self.init(.cannotConnect, SystemErrorText.text(error.errnoCode), underlyingError: error)
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            // After the head, such an error means that the connection ended without a closing alert.
+            self.init(hasHead ? .connectionLost : .secureConnectionFailed, underlyingError: error)
+        case let error as HTTPParserError:
+            // The parser reports a connection that is closed inside a message as an invalid state at the end of input.
+            let isTruncation = error == .invalidEOFState
+            self.init(
+                isTruncation ? .connectionLost : .malformedResponse, "\(error)", underlyingError: error,
+                isRetryable: isTruncation)
+        default:
+            self.init(.connectionLost, "\(error)", underlyingError: error)
+        }
+    }
+
+    /// The codes of a failed connection to a literal address, which needs no name resolution.
+    private static let refusals = Set(
+        [
+            POSIXErrorCode.ECONNREFUSED, .EHOSTUNREACH, .ENETUNREACH, .EHOSTDOWN, .ENETDOWN, .EADDRNOTAVAIL,
+        ].map(\.rawValue))
+
+    /// The codes that report that no descriptor was available for a socket.
+    private static let exhaustions = Set([POSIXErrorCode.EMFILE, .ENFILE].map(\.rawValue))
+
+    private static func connectionFailure(_ error: NIOConnectionError) -> DownloadError {
+        if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
+            return DownloadError(.hostNotFound, error.host, underlyingError: error)
+        }
+        let failures = error.connectionErrors.compactMap { $0.error as? IOError }
+        if let failure = failures.first(where: { exhaustions.contains($0.errnoCode) }) {
+            return DownloadError(nio: failure, hasHead: false)
+        }
+        let reason = error.connectionErrors.first.map { "\($0.error)" } ?? "the host has no address"
+        return DownloadError(.cannotConnect, reason, underlyingError: error)
+    }
+}
+#endif
