@@ -30,7 +30,7 @@ let package = Package(
     traits: [
         .trait(
             name: "ServerStack",
-            description: "The AsyncHTTPClient engine, SHA-2 from swift-crypto and logging through swift-log."),
+            description: "The engines over NIO, SHA-2 from swift-crypto and logging through swift-log."),
         .default(enabledTraits: defaultTraits),
     ],
     dependencies: [
@@ -52,6 +52,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: serverStack),
+                .product(name: "NIOTLS", package: "swift-nio", condition: serverStack),
             ],
             // The catalog Documentation.docc is at the top level, and tools find a catalog only below the path of its
             // target.

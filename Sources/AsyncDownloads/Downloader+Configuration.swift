@@ -10,7 +10,7 @@ extension Downloader {
 
         /// The root certificates that are trusted in addition to those of the system.
         ///
-        /// Only ``TransportChoice/httpClient`` supports them. With URLSession or a background session, every request of
+        /// Only ``TransportChoice/httpClient`` and ``TransportChoice/nio`` support them. With URLSession or a background session, every request of
         /// a downloader with additional trust roots fails with ``DownloadError/Code/unsupported``.
         ///
         /// Default: none.
@@ -169,7 +169,7 @@ extension Downloader {
     public struct TransportChoice: Sendable, Hashable {
         let kind: Kind
 
-        enum Kind { case automatic, urlSession, httpClient }
+        enum Kind { case automatic, urlSession, httpClient, nio }
 
         /// URLSession on Apple platforms; elsewhere, AsyncHTTPClient.
         ///
@@ -190,5 +190,14 @@ extension Downloader {
         ///
         /// Without the trait `ServerStack`, every request fails with ``DownloadError/Code/unsupported``.
         public static let httpClient = Self(kind: .httpClient)
+        /// The package's own HTTP/1.1 engine over SwiftNIO.
+        ///
+        /// Idle connections are bounded over all hosts: at most 256, and at most an eighth of the number of files that the
+        /// process may open. If no descriptor is available for a connection, idle ones are closed, and the request waits for
+        /// up to 30 seconds. A request is sent again, once, if a kept connection turns out to be closed. A cancellation or a
+        /// shutdown takes effect at once, also while a connection is being established. TLS 1.2 is the oldest version.
+        ///
+        /// Without the trait `ServerStack`, every request fails with ``DownloadError/Code/unsupported``.
+        public static let nio = Self(kind: .nio)
     }
 }

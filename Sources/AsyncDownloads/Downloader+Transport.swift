@@ -14,7 +14,13 @@ extension Downloader.Configuration {
             return HTTPClientTransport(
                 maximumConnectionsPerHost: maximumConnectionsPerHost, additionalTrustRoots: additionalTrustRoots)
             #else
-            return MissingTransport()
+            return MissingTransport(name: "AsyncHTTPClient")
+            #endif
+        case .nio:
+            #if ServerStack
+            return NIOTransport(additionalTrustRoots: additionalTrustRoots)
+            #else
+            return MissingTransport(name: "SwiftNIO")
             #endif
         case .automatic:
             #if canImport(Darwin)
@@ -34,13 +40,13 @@ extension Downloader.Configuration {
     /// URLSession would need a delegate that evaluates the server's trust on Apple platforms, and cannot be given
     /// certificates on Linux. A background session continues while no delegate can be asked.
     var validationError: DownloadError? {
-        guard additionalTrustRoots != nil, backgroundSession != nil || !usesHTTPClient else { return nil }
-        return DownloadError(.unsupported, "additional trust roots require the transport .httpClient")
+        guard additionalTrustRoots != nil, backgroundSession != nil || !acceptsTrustRoots else { return nil }
+        return DownloadError(.unsupported, "additional trust roots require the transport .httpClient or .nio")
     }
 
-    private var usesHTTPClient: Bool {
+    private var acceptsTrustRoots: Bool {
         switch transport.kind {
-        case .httpClient: return true
+        case .httpClient, .nio: return true
         case .urlSession: return false
         case .automatic:
             #if ServerStack && !canImport(Darwin)
@@ -76,13 +82,16 @@ private struct MissingTransport: Transport {
         func cancel() {}
     }
 
+    /// The name of the engine.
+    let name: String
+
     var windowLength: Int64? { nil }
     var decodesContent: Bool { false }
 
     func start(
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
     ) -> any Exchange {
-        handler.exchangeEnded(.failed(DownloadError(.unsupported, "AsyncHTTPClient requires the trait ServerStack")))
+        handler.exchangeEnded(.failed(DownloadError(.unsupported, "\(name) requires the trait ServerStack")))
         return NoExchange()
     }
 

@@ -16,7 +16,7 @@ internal import NIOSSL
 /// Use them for servers of a private certification authority, or for a server with a self-signed certificate. Host
 /// names and validity periods are checked as usual. The certificates are read once, when the value is created.
 ///
-/// Only ``Downloader/TransportChoice/httpClient`` supports additional trust roots.
+/// Only ``Downloader/TransportChoice/httpClient`` and ``Downloader/TransportChoice/nio`` support additional trust roots.
 public struct TrustRoots: Sendable, Hashable {
     #if ServerStack
     /// The certificates, at least one.

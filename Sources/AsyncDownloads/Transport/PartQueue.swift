@@ -110,6 +110,12 @@ struct PartQueue<Part: BodyPart>: Sendable {
         return (false, end)
     }
 
+    /// Removes the parts that wait, because the exchange was canceled.
+    mutating func removeWaiting() {
+        waiting = []
+        byteCount = passing ?? 0
+    }
+
     /// Returns the end if it is to be reported now; keeps it if it has to wait for parts; ignores a second end.
     mutating func ended(_ end: ExchangeEnd) -> ExchangeEnd? {
         guard !hasEnded else { return nil }

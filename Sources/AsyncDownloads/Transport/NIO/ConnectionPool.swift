@@ -1,0 +1,191 @@
+#if ServerStack
+internal import NIOCore
+
+/// The connections and the exchanges of one event loop; used on that loop only.
+///
+/// An exchange takes the idle connection to its origin that was used last, or opens a new one. The number of idle
+/// connections is bounded over all origins (``DescriptorBudget``); those that were idle for the longest time are closed.
+/// When descriptors run short, idle connections are closed, and exchanges wait until a connection is closed.
+final class ConnectionPool {
+    private struct IdleConnection {
+        let connection: HTTPConnection
+        let since: NIODeadline
+    }
+
+    /// An exchange that waits for a descriptor.
+    private struct Waiter {
+        let exchange: NIOExchange
+        let deadline: NIODeadline
+    }
+
+    /// The time after which an idle connection is closed.
+    private static let idleTimeout = TimeAmount.seconds(60)
+    /// The time after which waiting exchanges are tried again, because others may have closed descriptors.
+    private static let retryInterval = TimeAmount.milliseconds(100)
+
+    let loop: DeliveryLoop
+    private let connector: any Connector
+    private let budget: DescriptorBudget
+    private let longestWait: TimeAmount
+    /// The idle connections; the one that was used last is the last one.
+    private var idle: [IdleConnection] = []
+    private var running: [ObjectIdentifier: NIOExchange] = [:]
+    private var waiting: [Waiter] = []
+    private var sweep: Scheduled<Void>?
+    private var retry: Scheduled<Void>?
+    private var isShutDown = false
+
+    /// Creates an empty pool.
+    ///
+    /// - Parameters:
+    ///   - loop: The event loop, on which all functions have to be called.
+    ///   - connector: The source of new connections.
+    ///   - budget: The descriptors that all pools of the transport may use.
+    ///   - longestWait: The time for which an exchange waits at most for a descriptor.
+    init(loop: DeliveryLoop, connector: any Connector, budget: DescriptorBudget, longestWait: TimeAmount) {
+        self.loop = loop
+        self.connector = connector
+        self.budget = budget
+        self.longestWait = longestWait
+    }
+
+    /// Starts an exchange.
+    func start(_ exchange: NIOExchange) {
+        loop.eventLoop.preconditionInEventLoop()
+        running[ObjectIdentifier(exchange)] = exchange
+        if isShutDown { return stop(exchange, .failed(DownloadError(.shutDown))) }
+        if let index = idle.lastIndex(where: { $0.connection.origin == exchange.request.origin }) {
+            run(exchange, on: idle.remove(at: index).connection)
+        } else {
+            connect(exchange, deadline: loop.eventLoop.now + longestWait)
+        }
+    }
+
+    /// Starts an exchange again, on a new connection, because a kept one was closed before its response.
+    func restart(_ exchange: NIOExchange) {
+        connect(exchange, deadline: loop.eventLoop.now + longestWait)
+    }
+
+    /// Ends an exchange, whatever its progress; does nothing if it has ended.
+    func stop(_ exchange: NIOExchange, _ end: ExchangeEnd) {
+        loop.eventLoop.preconditionInEventLoop()
+        let phase = exchange.phase
+        exchange.phase = .ended
+        switch phase {
+        case .waiting: waiting.removeAll { $0.exchange === exchange }
+        case .connecting(let attempt):
+            attempt.cancel()
+            budget.close()
+        case .running(let connection): connection.drop(exchange)
+        case .ended: return
+        }
+        running[ObjectIdentifier(exchange)] = nil
+        exchange.delivery.ended(end)
+    }
+
+    /// Ends all exchanges and closes all connections; none can be started afterward.
+    func shutDown() {
+        loop.eventLoop.preconditionInEventLoop()
+        isShutDown = true
+        for exchange in running.values { stop(exchange, .cancelled) }
+        closeOldest(idle.count)
+        sweep?.cancel()
+        retry?.cancel()
+    }
+
+    /// Takes back a connection whose response is complete.
+    func release(_ connection: HTTPConnection) {
+        if isShutDown { return connection.close() }
+        if let index = waiting.firstIndex(where: { $0.exchange.request.origin == connection.origin }) {
+            return run(waiting.remove(at: index).exchange, on: connection)
+        }
+        // Its descriptor is needed.
+        if !waiting.isEmpty { return connection.close() }
+        idle.append(IdleConnection(connection: connection, since: loop.eventLoop.now))
+        closeOldest(max(0, idle.count - budget.idleCount))
+        scheduleSweep()
+    }
+
+    /// Handles that a connection that was opened is closed.
+    func connectionClosed(_ connection: HTTPConnection) {
+        idle.removeAll { $0.connection === connection }
+        budget.close()
+        startWaiting()
+    }
+
+    private func run(_ exchange: NIOExchange, on connection: HTTPConnection) {
+        exchange.phase = .running(connection)
+        connection.send(exchange)
+    }
+
+    /// Opens a connection for an exchange, which waits if no descriptor is available.
+    private func connect(_ exchange: NIOExchange, deadline: NIODeadline) {
+        if budget.isExhausted { return wait(exchange, until: deadline) }
+        budget.open()
+        let attempt = connector.makeAttempt(for: exchange, in: self)
+        exchange.phase = .connecting(attempt)
+        attempt.start { [self] result in
+            switch result {
+            case .success(let connection): run(exchange, on: connection)
+            case .failure(let error): connectingFailed(exchange, DownloadError(nio: error, hasHead: false), deadline)
+            }
+        }
+    }
+
+    private func connectingFailed(_ exchange: NIOExchange, _ error: DownloadError, _ deadline: NIODeadline) {
+        guard error.code == .tooManyOpenFiles, budget.hasOthers else {
+            return stop(exchange, .failed(error))
+        }
+        budget.close()
+        wait(exchange, until: deadline)
+    }
+
+    // MARK: - Waiting for descriptors
+
+    private func wait(_ exchange: NIOExchange, until deadline: NIODeadline) {
+        exchange.phase = .waiting
+        waiting.append(Waiter(exchange: exchange, deadline: deadline))
+        scheduleRetry()
+        closeOldest(min(idle.count, DescriptorBudget.reserve))
+    }
+
+    private func scheduleRetry() {
+        guard retry == nil, !waiting.isEmpty, !isShutDown else { return }
+        retry = loop.eventLoop.assumeIsolated().scheduleTask(in: Self.retryInterval) { [self] in
+            retry = nil
+            for waiter in waiting where waiter.deadline <= loop.eventLoop.now {
+                stop(waiter.exchange, .failed(DownloadError(.tooManyOpenFiles, "no descriptor for a connection")))
+            }
+            startWaiting()
+            scheduleRetry()
+        }
+    }
+
+    /// Tries the exchanges that wait, each once, as long as descriptors are available.
+    private func startWaiting() {
+        for _ in waiting.indices {
+            guard let waiter = waiting.first, !isShutDown, !budget.isExhausted else { return }
+            waiting.removeFirst()
+            connect(waiter.exchange, deadline: waiter.deadline)
+        }
+    }
+
+    // MARK: - Idle connections
+
+    private func closeOldest(_ count: Int) {
+        let oldest = idle.prefix(count)
+        idle.removeFirst(count)
+        for idle in oldest { idle.connection.close() }
+    }
+
+    private func scheduleSweep() {
+        guard sweep == nil, let oldest = idle.first else { return }
+        sweep = loop.eventLoop.assumeIsolated().scheduleTask(deadline: oldest.since + Self.idleTimeout) { [self] in
+            sweep = nil
+            let now = loop.eventLoop.now
+            closeOldest(idle.prefix { $0.since + Self.idleTimeout <= now }.count)
+            scheduleSweep()
+        }
+    }
+}
+#endif

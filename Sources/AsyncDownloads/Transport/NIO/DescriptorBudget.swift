@@ -1,0 +1,37 @@
+#if ServerStack
+/// The descriptors that the pools of one transport may use.
+///
+/// libdispatch ends the process when it needs a descriptor and none is left, and partial files need some, too. Therefore a
+/// few stay free, and the number of idle connections is bounded over all origins.
+final class DescriptorBudget: Sendable {
+    /// The number of descriptors that have to be free before a connection is opened.
+    static let reserve = 8
+    /// The largest number of idle connections, on all loops.
+    private static let mostIdle = 256
+
+    /// The largest number of idle connections in each pool.
+    let idleCount: Int
+    private let openCount = Mutex(0)
+
+    /// Creates a budget for this number of pools, with an eighth of the descriptors for idle connections.
+    init(loopCount: Int, descriptorLimit: Int? = DescriptorLimit.current) {
+        idleCount = max(1, min(Self.mostIdle, (descriptorLimit ?? .max) / 8) / loopCount)
+    }
+
+    /// Whether no connection can be opened before another one of the transport is closed.
+    ///
+    /// Without other connections, waiting would not help.
+    var isExhausted: Bool {
+        openCount.withLock { $0 } > 0 && DescriptorShortage.error(opening: Self.reserve) != nil
+    }
+
+    /// Whether the transport has open connections besides one that could not be opened.
+    var hasOthers: Bool { openCount.withLock { $0 } > 1 }
+
+    /// Counts a connection that is being opened.
+    func open() { openCount.withLock { $0 += 1 } }
+
+    /// Counts a connection as closed.
+    func close() { openCount.withLock { $0 -= 1 } }
+}
+#endif

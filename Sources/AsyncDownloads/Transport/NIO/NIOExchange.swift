@@ -1,0 +1,51 @@
+#if ServerStack
+internal import NIOCore
+internal import NIOSSL
+
+/// An exchange of the transport on SwiftNIO.
+final class NIOExchange: Exchange {
+    /// The progress of the exchange, which is used on its event loop only.
+    enum Phase {
+        /// The exchange has not reached its pool, or waits there for a descriptor.
+        case waiting
+        /// A connection is being established for the exchange.
+        case connecting(any ConnectionAttempt)
+        /// The request was passed to a connection.
+        case running(HTTPConnection)
+        /// The end was passed to the delivery.
+        case ended
+    }
+
+    let request: WireRequest
+    /// The TLS context of the exchange's connection; nil for http.
+    let security: NIOSSLContext?
+    /// The position of the exchange's pool, which further exchanges of the file use as well.
+    let poolIndex: Int
+    let delivery: ExchangeDelivery
+    private let pool: ConnectionPoolHandle
+    private let currentPhase: NIOLoopBoundBox<Phase>
+
+    init(
+        _ request: WireRequest, security: NIOSSLContext?, pool: ConnectionPoolHandle, poolIndex: Int,
+        handler: any ExchangeHandler, whenEnded: @escaping @Sendable () -> Void
+    ) {
+        self.request = request
+        self.security = security
+        self.pool = pool
+        self.poolIndex = poolIndex
+        delivery = ExchangeDelivery(
+            handler: handler, isSecure: security != nil, loop: pool.loop, whenEnded: whenEnded)
+        currentPhase = .makeBoxSendingValue(.waiting, eventLoop: pool.loop.eventLoop)
+    }
+
+    /// The phase; only on the event loop.
+    var phase: Phase {
+        get { currentPhase.value }
+        set { currentPhase.value = newValue }
+    }
+
+    var callbackTime: Duration { delivery.callbackTime }
+
+    func cancel() { pool.execute { [self] in $0.stop(self, .cancelled) } }
+}
+#endif

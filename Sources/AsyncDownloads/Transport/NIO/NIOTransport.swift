@@ -1,0 +1,102 @@
+#if ServerStack
+internal import NIOCore
+
+/// The transport that speaks HTTP/1.1 over SwiftNIO.
+///
+/// Each event loop has a pool of connections (``ConnectionPool``). An exchange stays on the loop that was chosen for it:
+/// its connection, its timers, and its state are used on that loop only. Its events are delivered by an
+/// ``ExchangeDelivery``, which holds back the reads of the connection while the handler isn't ready.
+package final class NIOTransport: Transport {
+    private struct State {
+        /// The pools, one for each event loop; empty until the first exchange.
+        var pools: [ConnectionPoolHandle] = []
+        var choice = LoopChoice()
+        var isShutDown = false
+    }
+
+    private let connectTimeout: Duration
+    private let security: ClientSecurity
+    private let state = Mutex(State())
+
+    /// Creates a transport; nothing is opened before the first exchange.
+    ///
+    /// - Parameters:
+    ///   - connectTimeout: The time limit for establishing a connection, from resolving the name to the end of the
+    ///     handshake of TLS.
+    ///   - additionalTrustRoots: The root certificates that are trusted in addition to those of the system.
+    package init(connectTimeout: Duration = .seconds(30), additionalTrustRoots: TrustRoots? = nil) {
+        self.connectTimeout = connectTimeout
+        security = ClientSecurity(additionalTrustRoots: additionalTrustRoots)
+    }
+
+    deinit {
+        // No exchange is running, because every exchange retains its transport.
+        for pool in state.withLock(\.pools) { pool.execute { $0.shutDown() } }
+    }
+
+    package var windowLength: Int64? { nil }
+    package var decodesContent: Bool { false }
+
+    package func start(
+        _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
+    ) -> any Exchange {
+        do {
+            let request = try WireRequest(request)
+            let isSecure = request.origin.scheme == "https"
+            let context = isSecure ? try security.context() : nil
+            // Threads that write to one file wait for each other. With TLS, several threads lose less by that than they
+            // gain by decrypting at the same time.
+            let neighborIndex = isSecure ? nil : (neighbor as? NIOExchange)?.poolIndex
+            let (pool, index) = try pool(for: request.origin, beside: neighborIndex)
+            let origin = request.origin
+            let exchange = NIOExchange(request, security: context, pool: pool, poolIndex: index, handler: handler) {
+                [self] in
+                state.withLock { $0.choice.end(with: origin, at: index) }
+            }
+            pool.execute { $0.start(exchange) }
+            return exchange
+        } catch {
+            handler.exchangeEnded(.failed(DownloadError(nio: error, hasHead: false)))
+            return FailedExchange()
+        }
+    }
+
+    package func shutdown() async {
+        let pools = state.withLock { state in
+            defer { state = State(isShutDown: true) }
+            return state.pools
+        }
+        // Without waiting, because a loop may be busy with a callback for as long as a disk is.
+        for pool in pools { pool.execute { $0.shutDown() } }
+    }
+
+    /// Returns the pool of an exchange with `origin`, and creates the pools if they don't exist.
+    ///
+    /// - Parameter neighbor: The position of the pool of the exchange's neighbor; nil for no neighbor.
+    private func pool(
+        for origin: Origin, beside neighbor: Int?
+    ) throws -> (pool: ConnectionPoolHandle, index: Int) {
+        try state.withLock { state in
+            if state.isShutDown { throw DownloadError(.shutDown) }
+            if state.pools.isEmpty { state.pools = try makePools() }
+            let index = state.choice.begin(with: origin, beside: neighbor, of: state.pools.count)
+            return (state.pools[index], index)
+        }
+    }
+
+    private func makePools() throws -> [ConnectionPoolHandle] {
+        if let shortage = DescriptorShortage.error(opening: EventLoops.descriptorCount + 1) { throw shortage }
+        let budget = DescriptorBudget(loopCount: EventLoops.all.count)
+        let timeout = TimeAmount(connectTimeout)
+        return EventLoops.all.map {
+            ConnectionPoolHandle(
+                loop: $0, connector: SystemConnector(timeout: timeout), budget: budget, longestWait: timeout)
+        }
+    }
+}
+
+/// An exchange that failed before it was started.
+private struct FailedExchange: Exchange {
+    func cancel() {}
+}
+#endif

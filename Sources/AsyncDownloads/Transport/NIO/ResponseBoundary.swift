@@ -1,0 +1,36 @@
+#if ServerStack
+internal import NIOCore
+
+/// Evidence that a read ended exactly where a response ended, so that its connection can be used again.
+///
+/// The parser consumes bytes behind a response without reporting them: a partial head behind one response would become
+/// the beginning of the next response. There are two proofs that nothing follows: the last part of the body ends with the
+/// read, or the read ends with an empty line. In the latter case the response either ended with that line, or a whole head
+/// follows it, which the parser rejects, because no request is outstanding. Without a proof, the connection is closed.
+struct ResponseBoundary {
+    /// The last four bytes of the input so far.
+    private var tail: UInt32 = 0
+    /// The end of the last part of a body in the present read.
+    private var bodyEnd: UnsafeRawPointer?
+
+    private static let emptyLine: UInt32 = 0x0D0A_0D0A
+
+    /// Begins a read with these bytes.
+    mutating func begin(_ bytes: ByteBuffer) {
+        bodyEnd = nil
+        for byte in bytes.readableBytesView.suffix(4) { tail = tail << 8 | UInt32(byte) }
+    }
+
+    /// Records a part of a body, which may be a slice of the bytes that were read.
+    mutating func foundBody(_ part: ByteBuffer) { bodyEnd = Self.end(of: part) }
+
+    /// Returns whether nothing follows a response that ended in the read of these bytes.
+    func isAtEnd(of bytes: ByteBuffer) -> Bool {
+        tail == Self.emptyLine || bodyEnd == Self.end(of: bytes)
+    }
+
+    private static func end(of bytes: ByteBuffer) -> UnsafeRawPointer? {
+        bytes.withUnsafeReadableBytes { $0.baseAddress.map { $0 + bytes.readableBytes } }
+    }
+}
+#endif

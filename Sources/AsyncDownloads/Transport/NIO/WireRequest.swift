@@ -1,0 +1,45 @@
+#if ServerStack
+internal import Foundation
+internal import NIOHTTP1
+
+/// A request as it is sent, and the origin that it is sent to.
+struct WireRequest: Sendable {
+    let origin: Origin
+    let head: HTTPRequestHead
+
+    /// Creates the GET request in origin form (RFC 9112, 3.2.1), with a Host field (RFC 9112, 3.2).
+    ///
+    /// - Throws: ``DownloadError/Code/invalidRequest`` if the URL isn't an http or https URL, or contains bytes that
+    ///   would end the request line.
+    init(_ request: ExchangeRequest) throws(DownloadError) {
+        guard let origin = Origin(request.url), let target = Self.target(of: request.url) else {
+            throw DownloadError(.invalidRequest, "not a valid URL")
+        }
+        self.origin = origin
+        var headers = HTTPHeaders()
+        headers.reserveCapacity(request.headers.count + 1)
+        headers.add(name: "Host", value: origin.authority)
+        for (name, value) in request.headers { headers.add(name: name, value: value) }
+        head = HTTPRequestHead(version: .http1_1, method: .GET, uri: target, headers: headers)
+    }
+
+    /// Returns the path and the query of an absolute URL, as they are written in it.
+    private static func target(of url: URL) -> String? {
+        var text = url.absoluteString
+        return text.withUTF8 { bytes in
+            guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            let rest = bytes[colon...].dropFirst("://".utf8.count)
+            let start = rest.firstIndex { "/?#".utf8.contains($0) }
+            let target = rest[(start ?? rest.endIndex)...].prefix { $0 != UInt8(ascii: "#") }
+            guard target.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
+            let path = String(decoding: target, as: UTF8.self)
+            return target.first == UInt8(ascii: "/") ? path : "/" + path
+        }
+    }
+}
+
+extension Origin {
+    /// The host, and the port unless it is the default port of the scheme.
+    var authority: String { port == Self.defaultPorts[scheme] ? host : "\(host):\(port)" }
+}
+#endif
