@@ -5,6 +5,7 @@ internal import AsyncDownloads
 enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     #if ServerStack
     case httpClient = "http-client"
+    case nio
     #endif
     case urlSession = "urlsession"
 
@@ -28,6 +29,7 @@ enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         switch self {
         #if ServerStack
         case .httpClient: HTTPClientTransport()
+        case .nio: NIOTransport()
         #endif
         case .urlSession: URLSessionTransport()
         }

@@ -58,6 +58,7 @@ extension Scenario {
         change(&scenario)
         let reason = "The engine requests all remaining bytes at once and does not use segments."
         scenario.impossible[.httpClient] = reason
+        scenario.impossible[.nio] = reason
         #if !canImport(FoundationNetworking)
         scenario.impossible[.urlSession] = reason
         #endif

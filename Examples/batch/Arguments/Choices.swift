@@ -5,6 +5,7 @@ internal import AsyncDownloads
 enum Engine: String, CaseIterable, Sendable, ExpressibleByArgument {
     #if ServerStack
     case httpClient = "http-client"
+    case nio
     #endif
     case urlSession = "urlsession"
 
@@ -21,6 +22,7 @@ enum Engine: String, CaseIterable, Sendable, ExpressibleByArgument {
         switch self {
         #if ServerStack
         case .httpClient: .httpClient
+        case .nio: .nio
         #endif
         case .urlSession: .urlSession
         }

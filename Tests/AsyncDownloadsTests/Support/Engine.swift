@@ -5,7 +5,7 @@ import Testing
 /// The HTTP engines of this platform, which all have to behave the same way.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     #if ServerStack
-    case httpClient
+    case httpClient, nio
     #endif
     case urlSession
 
@@ -18,6 +18,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
         switch self {
         #if ServerStack
         case .httpClient: .httpClient
+        case .nio: .nio
         #endif
         case .urlSession: .urlSession
         }
@@ -39,6 +40,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
         switch self {
         #if ServerStack
         case .httpClient: HTTPClientTransport(connectTimeout: .seconds(900), longestBlock: longestBlock)
+        case .nio: NIOTransport(connectTimeout: .seconds(900))
         #endif
         case .urlSession: URLSessionTransport()
         }
