@@ -10,8 +10,9 @@ extension Downloader {
 
         /// The root certificates that are trusted in addition to those of the system.
         ///
-        /// Only ``TransportChoice/httpClient`` and ``TransportChoice/nio`` support them. With URLSession or a background session, every request of
-        /// a downloader with additional trust roots fails with ``DownloadError/Code/unsupported``.
+        /// Only ``TransportChoice/httpClient`` and ``TransportChoice/nio`` support them. With URLSession or a background
+        /// session, every request of a downloader with additional trust roots fails with
+        /// ``DownloadError/Code/unsupported``.
         ///
         /// Default: none.
         public var additionalTrustRoots: TrustRoots?

@@ -107,8 +107,8 @@ package enum Readiness: Sendable {
     /// The handler can receive the next event when the gate opens.
     ///
     /// Until then, AsyncHTTPClient and the engine over SwiftNIO read at most two mebibytes, and URLSession on Linux at most
-    /// one window, unless the server ignores ranges; the engine keeps these bytes in memory. For URLSession on Apple platforms, no bound has been
-    /// measured (``Transport/windowLength``).
+    /// one window, unless the server ignores ranges; the engine keeps these bytes in memory. For URLSession on Apple
+    /// platforms, no bound has been measured (``Transport/windowLength``).
     case notYet(Gate)
 }
 
