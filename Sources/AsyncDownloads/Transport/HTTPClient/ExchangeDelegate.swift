@@ -15,9 +15,6 @@ internal import NIOHTTP1
 final class ExchangeDelegate: HTTPClientResponseDelegate {
     private struct State {
         var hasHead = false
-        /// Whether the exchange counts as one with a large body.
-        var isLarge = false
-        var speed = HandlerSpeed()
         var parts: PartQueue<ByteBuffer>
         /// Whether the event loop waits for room in the queue.
         var isWaiting = false
@@ -29,21 +26,10 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
 
     /// The number of bytes that are read from a connection with TLS, where each read takes more time.
     static let secureReadLength = 1 << 20
-    /// The number of bytes from which a part is large.
-    private static let largeLength = 128 << 10
-    /// The number of bytes that a slow handler takes at once.
-    private static let slowLength = 128 << 10
-    /// The number of queued bytes at which a connection isn't read.
-    private static let capacity = 768 << 10
-    /// The same with a bandwidth limit, with which the queue is always full.
-    private static let limitedCapacity = 256 << 10
 
-    private let handler: any ExchangeHandler
-    /// The buffers that parts are read into; nil with TLS, because NIOSSL uses the buffers of its parts again.
-    private let buffers: ReadBuffers?
+    private let calls: HandlerCalls
     private let loop: DeliveryLoop
     private let longestBlock: Duration
-    private let whenEnded: @Sendable () -> Void
     private let state: Mutex<State>
     /// Measures the time in which parts of this exchange are queued.
     private let queueClock = CallbackClock()
@@ -60,16 +46,10 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         handler: any ExchangeHandler, isSecure: Bool, loop: DeliveryLoop, longestBlock: Duration,
         whenEnded: @escaping @Sendable () -> Void
     ) {
-        state = Mutex(
-            State(
-                parts: PartQueue(
-                    leastLength: isSecure ? .max : Self.largeLength, joinedLength: ReadBuffers.length,
-                    capacity: Self.capacity)))
-        self.handler = handler
-        buffers = isSecure ? nil : loop.buffers
+        calls = HandlerCalls(handler: handler, isSecure: isSecure, loop: loop, whenEnded: whenEnded)
+        state = Mutex(State(parts: HandlerCalls.makeQueue(isSecure: isSecure)))
         self.loop = loop
         self.longestBlock = longestBlock
-        self.whenEnded = whenEnded
     }
 
     /// The time in which the exchange could not receive anything because its thread or its handler was busy.
@@ -79,12 +59,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         state.withLock { $0.hasHead = true }
-        let headers = HeaderFields(head.headers.map { (name: $0.name, value: $0.value) })
-        let readiness = loop.clock.measure {
-            handler.exchangeReceivedHead(
-                ResponseHead(status: StatusCode(Int(head.status.code)), headers: headers))
-        }
-        switch readiness {
+        switch calls.pass(head) {
         case .ready:
             return loop.eventLoop.makeSucceededVoidFuture()
         case .notYet(let gate):
@@ -95,17 +70,11 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        let longest = handler.longestPart
-        let isLarge = buffer.readableBytes >= Self.largeLength
-        if isLarge { countLargeBody() }
-        let decision = state.withLock { state in
-            state.parts.capacity = longest == nil ? Self.capacity : Self.limitedCapacity
-            let passesLarge = !state.speed.isSlow && loop.largeBodyCount <= 1
-            return state.parts.arrived(buffer, longest: longest, passesLarge: passesLarge)
-        }
-        switch decision {
+        let longest = calls.longestPart
+        calls.countIfLarge(buffer)
+        switch state.withLock({ calls.arrived(buffer, longest: longest, in: &$0.parts) }) {
         case .pass:
-            let readiness = loop.clock.measure { pass(buffer) }
+            let readiness = loop.clock.measure { calls.pass(buffer) }
             guard case .notYet(let gate) = readiness else { break }
             state.withLock { $0.parts.heldBack(buffer) }
             queueClock.begin()
@@ -136,40 +105,16 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     /// Each part is enqueued separately, so that the exchanges of one queue take turns.
     private func passNextOnQueue() {
         loop.queue.async { [self] in
-            let limit = handler.longestPart
-            let part = state.withLock { state in
-                // The event loop waits for a slow handler as long as it takes parts.
-                state.parts.next(longest: state.speed.isSlow ? min(limit ?? .max, Self.slowLength) : limit)
-            }
-            guard let part else { return }
-            switch pass(part) {
+            // The event loop waits for a slow handler as long as it takes parts.
+            let longest = calls.longestQueuedPart(calls.longestPart)
+            guard let part = state.withLock({ $0.parts.next(longest: longest) }) else { return }
+            switch calls.pass(part) {
             case .ready: passed()
             case .notYet(let gate):
                 endWait { $0.parts.isHeldBack = true }
                 gate.onOpen { [self] in passed() }
             }
         }
-    }
-
-    /// Passes a part to the handler, and keeps its memory for another read.
-    private func pass(_ part: ByteBuffer) -> Readiness {
-        let start = part.readableBytes >= Self.largeLength ? ContinuousClock.now : nil
-        let readiness = part.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
-        buffers?.recycle(part)
-        if let start {
-            let time = ContinuousClock.now - start
-            state.withLock { $0.speed.took(time, for: part.readableBytes) }
-        }
-        return readiness
-    }
-
-    /// Counts this exchange as one with a large body, once.
-    private func countLargeBody() {
-        let isFirst = state.withLock { state in
-            defer { state.isLarge = true }
-            return !state.isLarge
-        }
-        if isFirst { loop.beginLargeBody() }
     }
 
     /// Continues when the handler is ready for another part.
@@ -180,7 +125,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
         }
         if hasNext { passNextOnQueue() } else { queueClock.end() }
         // The end is reported where the parts before it were, whatever thread has opened a gate.
-        if let end { loop.queue.async { [self] in report(end) } }
+        if let end { loop.queue.async { [calls] in calls.report(end) } }
         // On the event loop, this may deliver the next part, which then waits for those that are enqueued.
         promise?.succeed()
     }
@@ -235,13 +180,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     }
 
     private func ended(_ end: ExchangeEnd) {
-        if let end = state.withLock({ $0.parts.ended(end) }) { report(end) }
-    }
-
-    private func report(_ end: ExchangeEnd) {
-        whenEnded()
-        if state.withLock(\.isLarge) { loop.endLargeBody() }
-        loop.clock.measure { handler.exchangeEnded(end) }
+        if let end = state.withLock({ $0.parts.ended(end) }) { calls.report(end) }
     }
 }
 #endif

@@ -93,7 +93,7 @@ final class ConnectionPool {
         retry?.cancel()
     }
 
-    /// Takes back a connection whose response is complete.
+    /// Handles that the response on a connection is complete, so that the connection can be used again.
     func release(_ connection: HTTPConnection) {
         if isShutDown { return connection.close() }
         if let index = waiting.firstIndex(where: { $0.exchange.request.origin == connection.origin }) {

@@ -11,10 +11,17 @@ final class DescriptorBudget: Sendable {
 
     /// The largest number of idle connections in each pool.
     let idleCount: Int
+    private let isShort: @Sendable () -> Bool
     private let openCount = Mutex(0)
 
     /// Creates a budget for this number of pools, with an eighth of the descriptors for idle connections.
-    init(loopCount: Int, descriptorLimit: Int? = DescriptorLimit.current) {
+    ///
+    /// - Parameter isShort: Returns whether fewer descriptors than the reserve are free.
+    init(
+        loopCount: Int, descriptorLimit: Int? = DescriptorLimit.current,
+        isShort: @escaping @Sendable () -> Bool = { DescriptorShortage.error(opening: reserve) != nil }
+    ) {
+        self.isShort = isShort
         idleCount = max(1, min(Self.mostIdle, (descriptorLimit ?? .max) / 8) / loopCount)
     }
 
@@ -22,8 +29,11 @@ final class DescriptorBudget: Sendable {
     ///
     /// Without other connections, waiting would not help.
     var isExhausted: Bool {
-        openCount.withLock { $0 } > 0 && DescriptorShortage.error(opening: Self.reserve) != nil
+        hasOpen && isShort()
     }
+
+    /// Whether the transport has a connection that is open or being opened.
+    var hasOpen: Bool { openCount.withLock { $0 } > 0 }
 
     /// Whether the transport has open connections besides one that could not be opened.
     var hasOthers: Bool { openCount.withLock { $0 } > 1 }

@@ -1,6 +1,7 @@
 #if ServerStack
 internal import Dispatch
 internal import NIOCore
+internal import NIOHTTP1
 
 /// The delivery of one exchange's events to its handler.
 ///
@@ -14,27 +15,12 @@ internal import NIOCore
 final class ExchangeDelivery: Sendable {
     private struct State {
         var parts: PartQueue<ByteBuffer>
-        var speed = HandlerSpeed()
-        /// Whether the exchange counts as one with a large body.
-        var isLarge = false
         /// What lets the connection be read again; nil unless its reads are held back.
         var resumption: (@Sendable () -> Void)?
     }
 
-    /// The number of bytes from which a part is large.
-    private static let largeLength = 128 << 10
-    /// The number of bytes that a slow handler takes at once.
-    private static let slowLength = 128 << 10
-    /// The number of queued bytes at which a connection isn't read.
-    private static let capacity = 768 << 10
-    /// The same with a bandwidth limit, with which the queue is always full.
-    private static let limitedCapacity = 256 << 10
-
-    private let handler: any ExchangeHandler
-    /// The buffers that parts are read into; nil with TLS, because NIOSSL uses the buffers of its parts again.
-    private let buffers: ReadBuffers?
+    private let calls: HandlerCalls
     private let loop: DeliveryLoop
-    private let whenEnded: @Sendable () -> Void
     private let state: Mutex<State>
     /// Measures the time in which parts of this exchange are queued.
     private let queueClock = CallbackClock()
@@ -49,15 +35,9 @@ final class ExchangeDelivery: Sendable {
     init(
         handler: any ExchangeHandler, isSecure: Bool, loop: DeliveryLoop, whenEnded: @escaping @Sendable () -> Void
     ) {
-        state = Mutex(
-            State(
-                parts: PartQueue(
-                    leastLength: isSecure ? .max : Self.largeLength, joinedLength: ReadBuffers.length,
-                    capacity: Self.capacity)))
-        self.handler = handler
-        buffers = isSecure ? nil : loop.buffers
+        calls = HandlerCalls(handler: handler, isSecure: isSecure, loop: loop, whenEnded: whenEnded)
+        state = Mutex(State(parts: HandlerCalls.makeQueue(isSecure: isSecure)))
         self.loop = loop
-        self.whenEnded = whenEnded
     }
 
     /// The time in which the exchange could not receive anything because its thread or its handler was busy.
@@ -66,22 +46,18 @@ final class ExchangeDelivery: Sendable {
     var callbackTime: Duration { loop.clock.time + queueClock.time }
 
     /// Delivers the head; called on the event loop.
-    func receivedHead(_ head: ResponseHead) {
-        guard case .notYet(let gate) = loop.clock.measure({ handler.exchangeReceivedHead(head) }) else { return }
+    func receivedHead(_ head: HTTPResponseHead) {
+        guard case .notYet(let gate) = calls.pass(head) else { return }
         hold(ByteBuffer(), until: gate)
     }
 
     /// Delivers or queues a part; called on the event loop.
     func receivedPart(_ part: ByteBuffer) {
-        let longest = handler.longestPart
-        if part.readableBytes >= Self.largeLength { countLargeBody() }
-        let decision = state.withLock { state in
-            state.parts.capacity = longest == nil ? Self.capacity : Self.limitedCapacity
-            return state.parts.arrived(part, longest: longest, passesLarge: isBestOnLoop(state.speed))
-        }
-        switch decision {
+        let longest = calls.longestPart
+        calls.countIfLarge(part)
+        switch state.withLock({ calls.arrived(part, longest: longest, in: &$0.parts) }) {
         case .pass:
-            guard case .notYet(let gate) = loop.clock.measure({ pass(part) }) else { return }
+            guard case .notYet(let gate) = loop.clock.measure({ calls.pass(part) }) else { return }
             hold(part, until: gate)
         case .queued(isFirst: true):
             queueClock.begin()
@@ -99,7 +75,7 @@ final class ExchangeDelivery: Sendable {
             if case .cancelled = end { state.parts.removeWaiting() }
             return state.parts.ended(end)
         }
-        if let end { report(end) }
+        if let end { calls.report(end) }
     }
 
     /// Returns whether the connection must not be read now; `resumption` is then called once, when it may be read again.
@@ -118,44 +94,28 @@ final class ExchangeDelivery: Sendable {
         gate.onOpen { [self] in passed() }
     }
 
-    private func isBestOnLoop(_ speed: HandlerSpeed) -> Bool { !speed.isSlow && loop.largeBodyCount <= 1 }
-
     /// Passes the next queued part to the handler, and then those behind it.
     ///
     /// Each part is enqueued separately, so that exchanges take turns, and because a gate may be opened inside a callback.
     private func passNext() {
-        let limit = handler.longestPart
-        if limit == nil, state.withLock({ isBestOnLoop($0.speed) }) {
-            loop.eventLoop.execute { [self] in passNow(limit, measuredBy: loop.clock) }
+        let longest = calls.longestPart
+        if longest == nil, calls.areBestOnLoop {
+            loop.eventLoop.execute { [self] in passNow(longest, measuredBy: loop.clock) }
         } else {
-            loop.queue.async { [self] in passNow(limit, measuredBy: nil) }
+            loop.queue.async { [self] in passNow(longest, measuredBy: nil) }
         }
     }
 
-    private func passNow(_ limit: Int?, measuredBy clock: CallbackClock?) {
-        let part = state.withLock { state in
-            state.parts.next(longest: state.speed.isSlow ? min(limit ?? .max, Self.slowLength) : limit)
-        }
+    private func passNow(_ longest: Int?, measuredBy clock: CallbackClock?) {
+        let longest = calls.longestQueuedPart(longest)
         // The exchange was canceled, and has ended.
-        guard let part else { return queueClock.end() }
-        switch clock?.measure({ pass(part) }) ?? pass(part) {
+        guard let part = state.withLock({ $0.parts.next(longest: longest) }) else { return queueClock.end() }
+        switch clock?.measure({ calls.pass(part) }) ?? calls.pass(part) {
         case .ready: passed()
         case .notYet(let gate):
             state.withLock { $0.parts.isHeldBack = true }
             gate.onOpen { [self] in passed() }
         }
-    }
-
-    /// Passes a part to the handler, and keeps its memory for another read.
-    private func pass(_ part: ByteBuffer) -> Readiness {
-        let start = part.readableBytes >= Self.largeLength ? ContinuousClock.now : nil
-        let readiness = part.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
-        buffers?.recycle(part)
-        if let start {
-            let time = ContinuousClock.now - start
-            state.withLock { $0.speed.took(time, for: part.readableBytes) }
-        }
-        return readiness
     }
 
     /// Continues when the handler is ready for another event.
@@ -166,23 +126,8 @@ final class ExchangeDelivery: Sendable {
         }
         if hasNext { passNext() } else { queueClock.end() }
         // Enqueued, because the gate may have been opened inside a callback.
-        if let end { loop.eventLoop.execute { [self] in report(end) } }
+        if let end { loop.eventLoop.execute { [calls] in calls.report(end) } }
         resumption?()
-    }
-
-    /// Counts this exchange as one with a large body, once.
-    private func countLargeBody() {
-        let isFirst = state.withLock { state in
-            defer { state.isLarge = true }
-            return !state.isLarge
-        }
-        if isFirst { loop.beginLargeBody() }
-    }
-
-    private func report(_ end: ExchangeEnd) {
-        whenEnded()
-        if state.withLock(\.isLarge) { loop.endLargeBody() }
-        loop.clock.measure { handler.exchangeEnded(end) }
     }
 }
 #endif

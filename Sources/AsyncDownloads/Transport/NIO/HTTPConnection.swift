@@ -14,7 +14,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private enum Phase {
-        /// TCP or TLS is being established, or nobody has asked for the connection since.
+        /// TCP or TLS is being established, or the attempt has not asked for the result yet.
         case opening(isReady: Bool, completion: ((Result<Void, any Error>) -> Void)?)
         /// No response is expected: bytes that arrive end the connection.
         case idle
@@ -166,7 +166,7 @@ extension HTTPConnection {
         case .receivingBody:
             break
         case .idle:
-            // Bytes that nobody has requested must not become the response to the next request.
+            // Bytes that were not requested must not become the response to the next request.
             close()
             return false
         case .opening, .received, .closed:
@@ -238,10 +238,7 @@ extension HTTPConnection {
             phase = .awaitingHead(exchange, interimCount: interimCount + 1)
         default:
             phase = .receivingBody(exchange, keepsAlive: head.isKeepAlive)
-            exchange.delivery.receivedHead(
-                ResponseHead(
-                    status: StatusCode(Int(head.status.code)),
-                    headers: HeaderFields(head.headers.map { (name: $0.name, value: $0.value) })))
+            exchange.delivery.receivedHead(head)
         }
     }
 

@@ -1,0 +1,115 @@
+#if ServerStack
+internal import NIOCore
+internal import NIOHTTP1
+
+/// The calls of one exchange's handler by an engine on NIO, and what they show: how fast the handler is, and whether the
+/// body is large.
+///
+/// The engine decides on which thread it makes a call, and that only one is in progress.
+final class HandlerCalls: Sendable {
+    private struct State {
+        var speed = HandlerSpeed()
+        /// Whether the exchange counts as one with a large body.
+        var isLarge = false
+    }
+
+    /// The number of bytes from which a part is large.
+    private static let largeLength = 128 << 10
+    /// The number of bytes that a slow handler takes at once.
+    private static let slowLength = 128 << 10
+    /// The number of queued bytes at which a connection isn't read.
+    private static let capacity = 768 << 10
+    /// The same with a bandwidth limit, with which the queue is always full.
+    private static let limitedCapacity = 256 << 10
+
+    /// The event loop of the exchange, with its delivery queue.
+    private let loop: DeliveryLoop
+    private let handler: any ExchangeHandler
+    /// The buffers that parts are read into; nil with TLS, because NIOSSL uses the buffers of its parts again.
+    private let buffers: ReadBuffers?
+    private let whenEnded: @Sendable () -> Void
+    private let state = Mutex(State())
+
+    /// Creates the calls of one exchange.
+    ///
+    /// - Parameters:
+    ///   - handler: The handler of the exchange.
+    ///   - isSecure: Whether the exchange uses TLS.
+    ///   - loop: The event loop of the exchange.
+    ///   - whenEnded: A closure that is called once, before the end is reported to the handler.
+    init(
+        handler: any ExchangeHandler, isSecure: Bool, loop: DeliveryLoop, whenEnded: @escaping @Sendable () -> Void
+    ) {
+        self.handler = handler
+        buffers = isSecure ? nil : loop.buffers
+        self.loop = loop
+        self.whenEnded = whenEnded
+    }
+
+    /// Returns the queue of the exchange's parts.
+    static func makeQueue(isSecure: Bool) -> PartQueue<ByteBuffer> {
+        PartQueue(
+            leastLength: isSecure ? .max : largeLength, joinedLength: ReadBuffers.length, capacity: capacity)
+    }
+
+    /// Whether a large part is best passed on the event loop: the handler is fast, and no other large body has to be read.
+    var areBestOnLoop: Bool { !state.withLock(\.speed.isSlow) && loop.largeBodyCount <= 1 }
+
+    /// The largest number of bytes that the handler takes at once; nil for any number.
+    ///
+    /// Like every call of the handler, this one must not be made under a lock.
+    var longestPart: Int? { handler.longestPart }
+
+    /// Returns the largest number of bytes of a queued part to pass at once, if the handler takes `longest` at once.
+    func longestQueuedPart(_ longest: Int?) -> Int? {
+        state.withLock(\.speed.isSlow) ? min(longest ?? .max, Self.slowLength) : longest
+    }
+
+    /// Adds a part that has arrived to the queue, unless it is to be passed at once.
+    ///
+    /// - Parameter longest: The largest number of bytes that the handler takes at once.
+    func arrived(
+        _ part: ByteBuffer, longest: Int?, in queue: inout PartQueue<ByteBuffer>
+    ) -> PartQueue<ByteBuffer>.Decision {
+        queue.capacity = longest == nil ? Self.capacity : Self.limitedCapacity
+        return queue.arrived(part, longest: longest, passesLarge: areBestOnLoop)
+    }
+
+    /// Passes the head; on the event loop.
+    func pass(_ head: HTTPResponseHead) -> Readiness {
+        let head = ResponseHead(
+            status: StatusCode(Int(head.status.code)),
+            headers: HeaderFields(head.headers.map { (name: $0.name, value: $0.value) }))
+        return loop.clock.measure { handler.exchangeReceivedHead(head) }
+    }
+
+    /// Passes a part, and keeps its memory for another read.
+    func pass(_ part: ByteBuffer) -> Readiness {
+        let start = part.readableBytes >= Self.largeLength ? ContinuousClock.now : nil
+        let readiness = part.withUnsafeReadableBytes { handler.exchangeReceivedBytes($0) }
+        buffers?.recycle(part)
+        if let start {
+            let time = ContinuousClock.now - start
+            state.withLock { $0.speed.took(time, for: part.readableBytes) }
+        }
+        return readiness
+    }
+
+    /// Counts the exchange as one with a large body if the part is large; once.
+    func countIfLarge(_ part: ByteBuffer) {
+        guard part.readableBytes >= Self.largeLength else { return }
+        let isFirst = state.withLock { state in
+            defer { state.isLarge = true }
+            return !state.isLarge
+        }
+        if isFirst { loop.beginLargeBody() }
+    }
+
+    /// Reports the end.
+    func report(_ end: ExchangeEnd) {
+        whenEnded()
+        if state.withLock(\.isLarge) { loop.endLargeBody() }
+        loop.clock.measure { handler.exchangeEnded(end) }
+    }
+}
+#endif
