@@ -1,0 +1,139 @@
+#if ServerStack
+import Foundation
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import AsyncDownloads
+
+/// A connection pool on an event loop whose time a test controls, with connections in memory.
+///
+/// Everything runs on the thread of the test.
+final class PoolFixture {
+    /// An attempt to connect that the test ends.
+    final class Attempt: ConnectionAttempt {
+        let origin: Origin
+        private let loop: EmbeddedEventLoop
+        private let pool: ConnectionPool
+        private var completion: ((Result<HTTPConnection, any Error>) -> Void)?
+        private(set) var isCanceled = false
+        /// The channel of the connection, once it is established.
+        private(set) var channel: EmbeddedChannel?
+
+        init(to origin: Origin, on loop: EmbeddedEventLoop, in pool: ConnectionPool) {
+            (self.origin, self.loop, self.pool) = (origin, loop, pool)
+        }
+
+        func start(completion: @escaping (Result<HTTPConnection, any Error>) -> Void) {
+            self.completion = completion
+        }
+
+        func cancel() { isCanceled = true }
+
+        /// Establishes the connection.
+        func connect() throws {
+            let channel = EmbeddedChannel(loop: loop)
+            let connection = HTTPConnection(to: origin, in: pool, isSecure: false)
+            try connection.addHandlers(to: channel.pipeline.syncOperations)
+            channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 80), promise: nil)
+            self.channel = channel
+            let completion = completion.take()
+            connection.whenOpened { result in completion?(result.map { connection }) }
+            loop.run()
+        }
+
+        func fail(_ error: any Error) {
+            completion.take()?(.failure(error))
+            loop.run()
+        }
+
+        /// Sends bytes of the server.
+        func receive(_ text: String) throws {
+            try channel?.writeInbound(ByteBuffer(string: text))
+            loop.run()
+        }
+
+        /// Closes the connection after an error, as NIOSSL reports a closure without an alert.
+        func end(after error: (any Error)?) throws {
+            if let error { channel?.pipeline.fireErrorCaught(error) }
+            _ = try? channel?.finish(acceptAlreadyClosed: true)
+            loop.run()
+        }
+
+        /// Whether the connection is open.
+        var isOpen: Bool { channel?.isActive ?? false }
+    }
+
+    /// Used on the thread of the test only.
+    private final class ManualConnector: Connector, @unchecked Sendable {
+        let loop: EmbeddedEventLoop
+        var attempts: [Attempt] = []
+
+        init(_ loop: EmbeddedEventLoop) { self.loop = loop }
+
+        func makeAttempt(for exchange: NIOExchange, in pool: ConnectionPool) -> any ConnectionAttempt {
+            let attempt = Attempt(to: exchange.request.origin, on: loop, in: pool)
+            attempts.append(attempt)
+            return attempt
+        }
+    }
+
+    private let loop = EmbeddedEventLoop()
+    private let connector: ManualConnector
+    private let handle: ConnectionPoolHandle
+    private let shortage = SharedValue(false)
+    let budget: DescriptorBudget
+
+    /// - Parameter idleCount: The number of connections that may be idle.
+    init(idleCount: Int = 8) {
+        connector = ManualConnector(loop)
+        budget = DescriptorBudget(loopCount: 1, descriptorLimit: idleCount * 8) { [shortage] in
+            shortage.withLock { $0 }
+        }
+        handle = ConnectionPoolHandle(
+            loop: DeliveryLoop(eventLoop: loop), connector: connector, budget: budget, longestWait: .seconds(30))
+    }
+
+    /// Whether descriptors run short.
+    var isShort: Bool {
+        get { shortage.withLock { $0 } }
+        set { shortage.withLock { $0 = newValue } }
+    }
+
+    /// The attempts to connect so far.
+    var attempts: [Attempt] { connector.attempts }
+
+    /// Does what is enqueued.
+    func run() { loop.run() }
+
+    /// Lets time pass on the event loop.
+    func wait(_ time: TimeAmount) { loop.advanceTime(by: time) }
+
+    /// Starts an exchange with a host.
+    func start(_ host: String) throws -> (exchange: NIOExchange, recorder: BodyRecorder) {
+        let recorder = BodyRecorder()
+        let url = try #require(URL(string: "http://\(host)/file"))
+        let exchange = NIOExchange(
+            try WireRequest(ExchangeRequest(url: url, headers: [:])), security: nil, pool: handle, poolIndex: 0,
+            handler: recorder, whenEnded: {})
+        handle.execute { $0.start(exchange) }
+        loop.run()
+        return (exchange, recorder)
+    }
+
+    /// Performs an exchange with a host on a new connection, which is idle afterward.
+    func leaveIdle(_ host: String) async throws -> Attempt {
+        let (_, recorder) = try start(host)
+        let attempt = try #require(attempts.last)
+        try attempt.connect()
+        try attempt.receive("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none")
+        #expect(await recorder.result() == "one")
+        return attempt
+    }
+
+    func shutDown() {
+        handle.execute { $0.shutDown() }
+        loop.run()
+    }
+}
+#endif
