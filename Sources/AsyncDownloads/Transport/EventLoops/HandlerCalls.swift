@@ -2,10 +2,9 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// The calls of one exchange's handler by an engine on NIO, and what they show: how fast the handler is, and whether the
-/// body is large.
+/// Calls the handler of one exchange, and measures how fast it is and whether the body is large.
 ///
-/// The engine decides on which thread it makes a call, and that only one is in progress.
+/// The engine chooses the thread of each call, and never makes two calls at once.
 final class HandlerCalls: Sendable {
     private struct State {
         var speed = HandlerSpeed()
@@ -19,7 +18,7 @@ final class HandlerCalls: Sendable {
     private static let slowLength = 128 << 10
     /// The number of queued bytes at which a connection isn't read.
     private static let capacity = 768 << 10
-    /// The same with a bandwidth limit, with which the queue is always full.
+    /// The capacity under a bandwidth limit, which keeps the queue full.
     private static let limitedCapacity = 256 << 10
 
     /// The event loop of the exchange, with its delivery queue.
@@ -52,8 +51,8 @@ final class HandlerCalls: Sendable {
             leastLength: isSecure ? .max : largeLength, joinedLength: ReadBuffers.length, capacity: capacity)
     }
 
-    /// Whether a large part is best passed on the event loop: the handler is fast, and no other large body has to be read.
-    var areBestOnLoop: Bool { !state.withLock(\.speed.isSlow) && loop.largeBodyCount <= 1 }
+    /// Whether large parts should be passed on the event loop: the handler is fast, and no other large body has to be read.
+    var shouldPassOnLoop: Bool { !state.withLock(\.speed.isSlow) && loop.largeBodyCount <= 1 }
 
     /// The largest number of bytes that the handler takes at once; nil for any number.
     ///
@@ -72,7 +71,7 @@ final class HandlerCalls: Sendable {
         _ part: ByteBuffer, longest: Int?, in queue: inout PartQueue<ByteBuffer>
     ) -> PartQueue<ByteBuffer>.Decision {
         queue.capacity = longest == nil ? Self.capacity : Self.limitedCapacity
-        return queue.arrived(part, longest: longest, passesLarge: areBestOnLoop)
+        return queue.arrived(part, longest: longest, passesLarge: shouldPassOnLoop)
     }
 
     /// Passes the head; on the event loop.

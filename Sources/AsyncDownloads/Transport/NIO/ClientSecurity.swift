@@ -15,7 +15,7 @@ final class ClientSecurity: Sendable {
         if let additionalTrustRoots {
             configuration.additionalTrustRoots = [.certificates(additionalTrustRoots.certificates)]
         }
-        // A server that is sending doesn't reply to the closure of a connection; NIO would read on, for five seconds.
+        // A server that is still sending doesn't answer a closing alert, so NIO would keep reading for up to five seconds.
         configuration.shutdownTimeout = .zero
         self.configuration = configuration
     }

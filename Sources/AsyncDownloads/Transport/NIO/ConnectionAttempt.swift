@@ -1,5 +1,5 @@
 #if ServerStack
-/// The establishing of one connection for an exchange; used on its event loop only.
+/// An attempt to open one connection for an exchange; used on its event loop only.
 protocol ConnectionAttempt: AnyObject {
     /// Begins the attempt, and passes the connection or an error to `completion`, once, unless it is canceled.
     func start(completion: @escaping (Result<HTTPConnection, any Error>) -> Void)
@@ -8,7 +8,7 @@ protocol ConnectionAttempt: AnyObject {
     func cancel()
 }
 
-/// The source of a pool's connections; the tests have their own.
+/// The source of a pool's connections; tests supply a fake.
 protocol Connector: Sendable {
     /// Creates an attempt, which has not begun.
     func makeAttempt(for exchange: NIOExchange, in pool: ConnectionPool) -> any ConnectionAttempt

@@ -41,7 +41,7 @@ final class ConnectionPool {
     ///   - loop: The event loop, on which all functions have to be called.
     ///   - connector: The source of new connections.
     ///   - budget: The descriptors that all pools of the transport may use.
-    ///   - longestWait: The time for which an exchange waits at most for a descriptor.
+    ///   - longestWait: The maximum time that an exchange waits for a descriptor.
     init(loop: DeliveryLoop, connector: any Connector, budget: DescriptorBudget, longestWait: TimeAmount) {
         self.loop = loop
         self.connector = connector
@@ -146,7 +146,7 @@ final class ConnectionPool {
         exchange.phase = .waiting
         waiting.append(Waiter(exchange: exchange, deadline: deadline))
         scheduleRetry()
-        closeOldest(min(idle.count, DescriptorBudget.reserve))
+        budget.evict()
     }
 
     private func scheduleRetry() {
@@ -171,6 +171,9 @@ final class ConnectionPool {
     }
 
     // MARK: - Idle connections
+
+    /// Closes the idle connections whose descriptors another exchange of the transport needs.
+    func evictIdle() { closeOldest(min(idle.count, DescriptorBudget.reserve)) }
 
     private func closeOldest(_ count: Int) {
         let oldest = idle.prefix(count)

@@ -1,7 +1,7 @@
 #if ServerStack
 internal import NIOCore
 
-/// A connection pool as other threads see it.
+/// A reference to a connection pool that any thread may use.
 struct ConnectionPoolHandle: Sendable {
     let loop: DeliveryLoop
     private let pool: NIOLoopBoundBox<ConnectionPool>
@@ -9,12 +9,17 @@ struct ConnectionPoolHandle: Sendable {
     init(loop: DeliveryLoop, connector: any Connector, budget: DescriptorBudget, longestWait: TimeAmount) {
         self.loop = loop
         let pool = ConnectionPool(loop: loop, connector: connector, budget: budget, longestWait: longestWait)
-        self.pool = .makeBoxSendingValue(pool, eventLoop: loop.eventLoop)
+        let box = NIOLoopBoundBox.makeBoxSendingValue(pool, eventLoop: loop.eventLoop)
+        self.pool = box
+        // Weak, because the pool refers to the budget.
+        budget.onShortage { [weak box] in
+            guard let box else { return }
+            loop.eventLoop.execute { box.value.evictIdle() }
+        }
     }
 
-    /// Enqueues `body` on the pool's event loop, also if it is called on that loop.
-    ///
-    /// So no function of the pool runs inside a callback of a handler.
+    /// Enqueues `body` on the pool's event loop, even when called on that loop, so that no function of the pool runs
+    /// inside a handler's callback.
     func execute(_ body: @escaping @Sendable (ConnectionPool) -> Void) {
         loop.eventLoop.execute { body(pool.value) }
     }

@@ -13,6 +13,7 @@ final class DescriptorBudget: Sendable {
     let idleCount: Int
     private let isShort: @Sendable () -> Bool
     private let openCount = Mutex(0)
+    private let evictions = Mutex<[@Sendable () -> Void]>([])
 
     /// Creates a budget for this number of pools, with an eighth of the descriptors for idle connections.
     ///
@@ -35,8 +36,16 @@ final class DescriptorBudget: Sendable {
     /// Whether the transport has a connection that is open or being opened.
     var hasOpen: Bool { openCount.withLock { $0 } > 0 }
 
-    /// Whether the transport has open connections besides one that could not be opened.
+    /// Whether another connection is open or being opened, besides the one whose attempt has just failed.
     var hasOthers: Bool { openCount.withLock { $0 } > 1 }
+
+    /// Calls `evict` when descriptors run short; it closes idle connections of one pool.
+    func onShortage(_ evict: @escaping @Sendable () -> Void) { evictions.withLock { $0.append(evict) } }
+
+    /// Has all pools close idle connections, of which each waiting exchange needs one.
+    func evict() {
+        for evict in evictions.withLock({ $0 }) { evict() }
+    }
 
     /// Counts a connection that is being opened.
     func open() { openCount.withLock { $0 += 1 } }

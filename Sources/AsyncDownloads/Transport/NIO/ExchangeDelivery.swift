@@ -5,8 +5,8 @@ internal import NIOHTTP1
 
 /// The delivery of one exchange's events to its handler.
 ///
-/// The connection passes the events on its event loop, and never waits: what the handler isn't ready for is kept in a
-/// ``PartQueue``, and the connection isn't read while the queue is full. If the peer closes a connection that is held
+/// The connection passes the events on its event loop, and never waits: parts that the handler can't take yet are queued
+/// in a ``PartQueue``, and the connection isn't read while the queue is full. If the peer closes a connection that is held
 /// back, NIO reads all that the system has received, and the queue keeps these bytes and the end behind them.
 ///
 /// Parts are delivered on the event loop, where their bytes are in the processor's cache, unless the handler is slow, has
@@ -87,7 +87,7 @@ final class ExchangeDelivery: Sendable {
         }
     }
 
-    /// Keeps the place of an event until its gate opens, on whatever thread.
+    /// Holds later events back until the gate opens, which may happen on any thread.
     private func hold(_ part: ByteBuffer, until gate: Gate) {
         state.withLock { $0.parts.heldBack(part) }
         queueClock.begin()
@@ -99,7 +99,7 @@ final class ExchangeDelivery: Sendable {
     /// Each part is enqueued separately, so that exchanges take turns, and because a gate may be opened inside a callback.
     private func passNext() {
         let longest = calls.longestPart
-        if longest == nil, calls.areBestOnLoop {
+        if longest == nil, calls.shouldPassOnLoop {
             loop.eventLoop.execute { [self] in passNow(longest, measuredBy: loop.clock) }
         } else {
             loop.queue.async { [self] in passNow(longest, measuredBy: nil) }

@@ -124,7 +124,7 @@ extension HTTPConnection {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         // A channel that never became active isn't inactivated.
-        lost(ChannelError.ioOnClosedChannel)
+        fail(ChannelError.ioOnClosedChannel)
         self.context = nil
     }
 
@@ -144,7 +144,7 @@ extension HTTPConnection {
             close()
             pool.stop(exchange, .complete)
         } else {
-            lost(ChannelError.eof)
+            fail(ChannelError.eof)
         }
         context.fireChannelInactive()
     }
@@ -154,7 +154,7 @@ extension HTTPConnection {
             // The parser rejects bytes behind the response, which is complete.
             phase = .received(exchange, keepsAlive: false)
         } else {
-            lost(error)
+            fail(error)
         }
     }
 
@@ -188,7 +188,7 @@ extension HTTPConnection {
         case (_, .closed):
             break
         case (.head, _), (.body, _), (.end, _):
-            lost(DownloadError(.malformedResponse, "an unexpected part of a response"))
+            fail(DownloadError(.malformedResponse, "an unexpected part of a response"))
         }
     }
 
@@ -205,7 +205,7 @@ extension HTTPConnection {
             }
             pool.stop(exchange, .complete)
         case .awaitingHead where headByteCount > Self.mostHeadBytes:
-            lost(HTTPParserError.headerOverflow)
+            fail(HTTPParserError.headerOverflow)
         case .awaitingHead, .receivingBody, .idle, .opening, .closed:
             break
         }
@@ -231,9 +231,9 @@ extension HTTPConnection {
     private func receive(_ head: HTTPResponseHead, for exchange: NIOExchange, _ interimCount: Int) {
         switch head.status.code {
         case 101:
-            lost(DownloadError(.malformedResponse, "the server switched protocols without a request"))
+            fail(DownloadError(.malformedResponse, "the server switched protocols without a request"))
         case 100..<200 where interimCount == Self.mostInterimResponses:
-            lost(DownloadError(.malformedResponse, "too many interim responses"))
+            fail(DownloadError(.malformedResponse, "too many interim responses"))
         case 100..<200:
             phase = .awaitingHead(exchange, interimCount: interimCount + 1)
         default:
@@ -251,8 +251,9 @@ extension HTTPConnection {
     /// Ends the connection, and the exchange that runs on it, because of an error.
     ///
     /// If a kept connection ends before any byte of a response, the server had probably closed it before the request
-    /// arrived, which is repeated on a new connection (RFC 9112, 9.3.1). A new connection is not repeated.
-    private func lost(_ error: any Error) {
+    /// arrived, so the request is sent again on a new connection (RFC 9112, 9.3.1). A request whose first connection was a
+    /// new one is not sent again.
+    private func fail(_ error: any Error) {
         let lastPhase = phase
         close()
         switch lastPhase {

@@ -1,7 +1,7 @@
 #if ServerStack
 internal import NIOCore
 
-/// The handler in front of the parser, which shows a connection the bytes of each read before and after they are parsed.
+/// A handler in front of the parser that notifies the connection before and after each read is parsed.
 final class InboundBytes: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

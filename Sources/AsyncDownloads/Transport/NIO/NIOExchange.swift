@@ -19,7 +19,7 @@ final class NIOExchange: Exchange {
     let request: WireRequest
     /// The TLS context of the exchange's connection; nil for http.
     let security: NIOSSLContext?
-    /// The position of the exchange's pool, which further exchanges of the file use as well.
+    /// The position of the exchange's pool, which other exchanges for the same file use as well.
     let poolIndex: Int
     let delivery: ExchangeDelivery
     private let pool: ConnectionPoolHandle

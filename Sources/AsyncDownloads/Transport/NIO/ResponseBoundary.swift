@@ -3,7 +3,7 @@ internal import NIOCore
 
 /// Evidence that a read ended exactly where a response ended, so that its connection can be used again.
 ///
-/// The parser consumes bytes behind a response without reporting them: a partial head behind one response would become
+/// The parser consumes bytes after a response without reporting them: a partial head after one response would become
 /// the beginning of the next response. There are two proofs that nothing follows: the last part of the body ends with the
 /// read, or the read ends with an empty line. In the latter case the response either ended with that line, or a whole head
 /// follows it, which the parser rejects, because no request is outstanding. Without a proof, the connection is closed.

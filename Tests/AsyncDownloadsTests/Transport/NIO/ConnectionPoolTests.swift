@@ -57,6 +57,14 @@ struct ConnectionPoolTests {
         #expect(await waiting.result() == "ok")
     }
 
+    @Test func `idle connections of other event loops are closed as well when descriptors run short`() async throws {
+        let (fixture, other) = { ($0, PoolFixture(beside: $0)) }(PoolFixture())
+        let idle = try await other.leaveIdle("a")
+        fixture.isShort = true
+        _ = try fixture.start("b")
+        #expect(!idle.isOpen)
+    }
+
     @Test func `an attempt that finds no descriptor is repeated when others are closed`() async throws {
         let fixture = PoolFixture()
         _ = try fixture.start("a")

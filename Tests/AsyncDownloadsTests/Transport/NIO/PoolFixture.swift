@@ -78,18 +78,27 @@ final class PoolFixture {
         }
     }
 
-    private let loop = EmbeddedEventLoop()
+    private let loop: EmbeddedEventLoop
     private let connector: ManualConnector
     private let handle: ConnectionPoolHandle
-    private let shortage = SharedValue(false)
+    private let shortage: SharedValue<Bool>
     let budget: DescriptorBudget
 
     /// - Parameter idleCount: The number of connections that may be idle.
     init(idleCount: Int = 8) {
+        loop = EmbeddedEventLoop()
         connector = ManualConnector(loop)
-        budget = DescriptorBudget(loopCount: 1, descriptorLimit: idleCount * 8) { [shortage] in
-            shortage.withLock { $0 }
-        }
+        let shortage = SharedValue(false)
+        self.shortage = shortage
+        budget = DescriptorBudget(loopCount: 1, descriptorLimit: idleCount * 8) { shortage.withLock { $0 } }
+        handle = ConnectionPoolHandle(
+            loop: DeliveryLoop(eventLoop: loop), connector: connector, budget: budget, longestWait: .seconds(30))
+    }
+
+    /// Creates another pool of the transport, on the same event loop.
+    init(beside other: PoolFixture) {
+        (loop, shortage, budget) = (other.loop, other.shortage, other.budget)
+        connector = ManualConnector(loop)
         handle = ConnectionPoolHandle(
             loop: DeliveryLoop(eventLoop: loop), connector: connector, budget: budget, longestWait: .seconds(30))
     }
