@@ -3,7 +3,7 @@ package protocol AppLifecycle: Sendable {
     /// Whether the app is in the foreground, or is a program that has no background.
     var isInForeground: Bool { get }
 
-    /// Whether the system suspends or slows down a process without an activity (``beginActivity(_:expired:)``).
+    /// Whether an activity is needed to keep the system from suspending the process.
     var needsActivities: Bool { get }
 
     /// Calls `body` with each later change, on any thread, until the result is released or canceled.

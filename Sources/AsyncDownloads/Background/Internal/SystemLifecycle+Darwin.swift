@@ -16,7 +16,11 @@ final class SystemLifecycle: AppLifecycle {
 
     private let state: Mutex<State>
 
+    #if os(macOS)
+    let needsActivities = false
+    #else
     let needsActivities = true
+    #endif
 
     private init() {
         #if os(macOS)
