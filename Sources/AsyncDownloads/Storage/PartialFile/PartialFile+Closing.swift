@@ -69,8 +69,8 @@ extension PartialFile {
     /// Throws if there is not enough free space, if the bytes are written to a file as they arrive and the length is
     /// known.
     ///
-    /// - Parameter credentials: The secret headers with which the bytes are received; nil for those that were set last
-    ///   (``useCredentials(_:)``).
+    /// - Parameter credentials: The secret headers with which the bytes are received; if nil, those that were last set
+    ///   with ``useCredentials(_:)``.
     package func begin(_ representation: Representation, with credentials: HeaderFields? = nil) throws(DownloadError) {
         do throws(FileFailure) {
             try whileOpen { () throws(FileFailure) in
@@ -88,9 +88,10 @@ extension PartialFile {
     ) throws(FileFailure) {
         try removeCheckpointAndFile()
         let file = try ClaimedFile.make(names, isExclusive: lock?.isExclusive == true, on: store.disk)
+        let headers: HeaderFields
         do throws(FileFailure) {
             try file.checkSpace(for: representation.length ?? 0, names, on: store.disk)
-            try withState { state throws(FileFailure) in
+            headers = try withState { state throws(FileFailure) in
                 // Closing waits for this call to return, but has already marked the partial as closed.
                 if state.isClosed { throw state.notBegun }
                 let headers = credentials ?? state.secretHeaders
@@ -99,6 +100,7 @@ extension PartialFile {
                     provenHeaders: headers,
                     hasSecretBytes: !headers.isEmpty || representation.hasUnverifiedCredentials, hasSpace: true)
                 moved { $0.volume = file.volume }
+                return headers
             }
         } catch {
             store.disk.close(file.handle)
@@ -106,7 +108,7 @@ extension PartialFile {
             throw error
         }
         if !representation.hasUnverifiedCredentials {
-            CredentialLedger.shared.note(withState { $0.secretHeaders }, for: file.claim.token)
+            CredentialLedger.shared.note(headers, for: file.claim.token)
         }
         claim()
     }

@@ -19,6 +19,27 @@ extension BufferedPartialTests {
         return partial
     }
 
+    /// The bytes of the first user are removed, so that none need a proof.
+    @Test(arguments: [1000, 1_000_000])
+    func `a representation begins with the credentials that are sent`(length: Int64) throws {
+        let partial = try startAsFirstUser()
+        try partial.begin(representation(length: length), with: ["Authorization": "second"])
+        // The call of the queue that sets the headers may follow.
+        partial.useCredentials(["Authorization": "second"])
+        try partial.write(.first, 0..<400)
+        try partial.save(IntervalSet(0..<400))
+        partial.close()
+        for (value, isUnverified) in [("second", false), ("first", true)] {
+            let later = try store.open(location(of: value))
+            guard case .bytes(let representation, _) = later.finding else {
+                Issue.record("no bytes were found")
+                continue
+            }
+            #expect(representation.hasUnverifiedCredentials == isUnverified, "\(value)")
+            later.close()
+        }
+    }
+
     @Test(arguments: [false, true])
     func `bytes move with the credentials with which they were received or proven`(_ isConfirmed: Bool) throws {
         let partial = try startAsFirstUser()
