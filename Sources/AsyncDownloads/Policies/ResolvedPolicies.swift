@@ -59,9 +59,9 @@ struct ResolvedPolicies: Sendable, Hashable {
 }
 
 extension ResolvedPolicies {
-    /// The policies of several subscribers, each once, with the number of subscribers that have them.
+    /// A multiset of policies: each distinct value with the number of subscribers that have it.
     ///
-    /// There are few different ones, so that comparing them costs less than hashing them.
+    /// There are few distinct values, so comparing them costs less than hashing them.
     struct Tally: Sendable {
         private struct Entry: Sendable {
             let policies: ResolvedPolicies

@@ -25,8 +25,8 @@ extension ActiveTransfer {
         }
     }
 
-    /// Whether a file can be used without a request to the server: because of a checksum, or of a subscriber's policy.
-    var needsNoServer: Bool {
+    /// Whether a subscriber's checksum or policy permits the use of an existing file without a request.
+    var mayServeWithoutRequest: Bool {
         withState { state in
             state.machine.intent == .run
                 && state.subscribers.active.contains { _, subscriber in
@@ -39,21 +39,17 @@ extension ActiveTransfer {
         }
     }
 
-    /// Whether anything is at a path at which the file of a subscriber is looked for first.
-    var hasExistingFile: Bool {
-        withState(\.activeRequests).contains { _, request in
-            [expectedPath(of: request, nil), unnamedPath(of: request)].contains { path in
-                path.map { ((try? environment.store.disk.information(at: $0)) ?? nil) != nil } ?? false
-            }
+    /// Whether the server may be asked about existing files: each subscriber's policy permits it, and something exists at
+    /// the first path at which its file may be.
+    var mayAskAboutFiles: Bool {
+        withState(\.activeRequests).allSatisfy { _, request in
+            request.checksum == nil && environment.existingFilePolicy(of: request) == .reuse
+                && expectedPath(of: request, nil).map(exists) ?? false
         }
     }
 
-    /// Returns the path of a file whose default name was taken from the URL, if the caller has set another name.
-    private func unnamedPath(of request: DownloadRequest) -> String? {
-        guard request.givenFileName != nil else { return nil }
-        var unnamed = request
-        unnamed.givenFileName = nil
-        return expectedPath(of: unnamed, nil)
+    private func exists(_ path: String) -> Bool {
+        ((try? environment.store.disk.information(at: path)) ?? nil) != nil
     }
 
     /// Returns the first file that `body` returns for the paths at which the file of a request may be: the named one, or
@@ -67,8 +63,10 @@ extension ActiveTransfer {
         let hasName =
             request.givenFileName != nil || FileName.fromURLPath(request.url.path(percentEncoded: true)) != nil
         if let file = firstVariant(of: first, hasName: hasName, body) { return file }
-        guard let other = unnamedPath(of: request), ((try? environment.store.disk.information(at: first)) ?? nil) != nil
-        else { return nil }
+        guard request.givenFileName != nil, exists(first) else { return nil }
+        var unnamed = request
+        unnamed.givenFileName = nil
+        guard let other = expectedPath(of: unnamed, nil) else { return nil }
         return firstVariant(of: other, hasName: false, body)
     }
 
@@ -85,7 +83,7 @@ extension ActiveTransfer {
             if isOwn, let file = body(Candidate(path: path, isNamed: false, isFirst: number == 1 && hasName)) {
                 return file
             }
-            guard ((try? environment.store.disk.information(at: path)) ?? nil) != nil else { return nil }
+            guard exists(path) else { return nil }
         }
         return nil
     }

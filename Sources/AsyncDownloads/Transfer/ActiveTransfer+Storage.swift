@@ -32,7 +32,7 @@ extension ActiveTransfer {
             if let error = refuseDestinations(suggestedName: nil) {
                 return input { $0.opened(.failure(error), at: now) }
             }
-            if needsNoServer, withState({ $0.machine.mayReuse }), reuseWithoutRequest(credentials) { return }
+            if mayServeWithoutRequest, withState({ $0.machine.mayReuse }), reuseWithoutRequest(credentials) { return }
             recordFormerFiles()
             let (location, former, isDiscarded) = update { state, _ -> (PartialLocation, PartialLocation?, Bool) in
                 let isDiscarded = state.machine.opensToDiscard
@@ -55,13 +55,15 @@ extension ActiveTransfer {
                 environment.slowDisks.record(volume, from: start, to: now)
             }
             // Again, because another process may have placed the file before it released the partial file (rule 63).
-            if case .success(let partial) = result, !isDiscarded, needsNoServer, let files = allFilesWithoutRequest() {
+            if case .success(let partial) = result, !isDiscarded, mayServeWithoutRequest,
+                let files = allFilesWithoutRequest()
+            {
                 partial.close()
                 // Unless a subscriber has attached meanwhile.
                 if !serve(files) { openPartial(credentials) }
                 return
             }
-            opened(result, existing: isDiscarded || !hasExistingFile ? nil : existingRepresentation())
+            opened(result, existing: isDiscarded || !mayAskAboutFiles ? nil : existingRepresentation())
         }
     }
 
