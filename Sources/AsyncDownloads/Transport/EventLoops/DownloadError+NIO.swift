@@ -20,6 +20,9 @@ extension DownloadError {
             self.init(.tooManyOpenFiles, SystemErrorText.text(error.errnoCode), underlyingError: error)
         case let error as IOError where Self.refusals.contains(error.errnoCode):
             self.init(.cannotConnect, SystemErrorText.text(error.errnoCode), underlyingError: error)
+        case let error as NIOSSLError where error == .uncleanShutdown:
+            // The handshake was complete, or it would have failed with another error.
+            self.init(.connectionLost, "the connection ended without a closing alert", underlyingError: error)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             // After the head, such an error means that the connection ended without a closing alert.
             self.init(hasHead ? .connectionLost : .secureConnectionFailed, underlyingError: error)
