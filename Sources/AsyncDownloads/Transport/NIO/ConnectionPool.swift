@@ -63,6 +63,7 @@ final class ConnectionPool {
 
     /// Starts an exchange again, on a new connection, because a kept one was closed before its response.
     func restart(_ exchange: NIOExchange) {
+        exchange.wasRestarted = true
         connect(exchange, deadline: loop.eventLoop.now + longestWait)
     }
 
@@ -157,6 +158,8 @@ final class ConnectionPool {
                 stop(waiter.exchange, .failed(DownloadError(.tooManyOpenFiles, "no descriptor for a connection")))
             }
             startWaiting()
+            // Connections of other event loops may be idle by now.
+            if !waiting.isEmpty { budget.evict() }
             scheduleRetry()
         }
     }

@@ -13,6 +13,8 @@ final class DescriptorBudget: Sendable {
     let idleCount: Int
     private let isShort: @Sendable () -> Bool
     private let openCount = Mutex(0)
+    /// Held during a test for a shortage, in which the reserve is in use.
+    private static let probe = Mutex(())
     private let evictions = Mutex<[@Sendable () -> Void]>([])
 
     /// Creates a budget for this number of pools, with an eighth of the descriptors for idle connections.
@@ -30,7 +32,7 @@ final class DescriptorBudget: Sendable {
     ///
     /// Without other connections, waiting would not help.
     var isExhausted: Bool {
-        hasOpen && isShort()
+        hasOpen && Self.probe.withLock { _ in isShort() }
     }
 
     /// Whether the transport has a connection that is open or being opened.

@@ -126,6 +126,8 @@ extension HTTPConnection {
         // A channel that never became active isn't inactivated.
         fail(ChannelError.ioOnClosedChannel)
         self.context = nil
+        // It refers to the connection.
+        resumption = {}
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -242,6 +244,12 @@ extension HTTPConnection {
         }
     }
 
+    /// Returns whether an error may be older than the request that was sent last, because the connection was kept: the server
+    /// had closed it before the request arrived, or bytes of an earlier response arrived late.
+    private func mayBeOlder(_ error: any Error) -> Bool {
+        requestCount > 1 && (headByteCount == 0 || error is HTTPParserError)
+    }
+
     private func continueReading() {
         guard isReadHeld, let context else { return }
         isReadHeld = false
@@ -250,16 +258,14 @@ extension HTTPConnection {
 
     /// Ends the connection, and the exchange that runs on it, because of an error.
     ///
-    /// If a kept connection ends before any byte of a response, the server had probably closed it before the request
-    /// arrived, so the request is sent again on a new connection (RFC 9112, 9.3.1). A request whose first connection was a
-    /// new one is not sent again.
+    /// An error that is older than the request doesn't concern it, so the request is sent again, once (RFC 9112, 9.3.1).
     private func fail(_ error: any Error) {
         let lastPhase = phase
         close()
         switch lastPhase {
         case .opening(_, let completion):
             completion?(.failure(error))
-        case .awaitingHead(let exchange, interimCount: 0) where requestCount > 1 && headByteCount == 0:
+        case .awaitingHead(let exchange, interimCount: 0) where mayBeOlder(error) && !exchange.wasRestarted:
             pool.restart(exchange)
         case .awaitingHead(let exchange, _):
             pool.stop(exchange, .failed(DownloadError(nio: error, hasHead: false)))

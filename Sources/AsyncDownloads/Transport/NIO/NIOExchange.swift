@@ -16,6 +16,11 @@ final class NIOExchange: Exchange {
         case ended
     }
 
+    private struct State {
+        var phase = Phase.waiting
+        var wasRestarted = false
+    }
+
     let request: WireRequest
     /// The TLS context of the exchange's connection; nil for http.
     let security: NIOSSLContext?
@@ -23,7 +28,7 @@ final class NIOExchange: Exchange {
     let poolIndex: Int
     let delivery: ExchangeDelivery
     private let pool: ConnectionPoolHandle
-    private let currentPhase: NIOLoopBoundBox<Phase>
+    private let state: NIOLoopBoundBox<State>
 
     init(
         _ request: WireRequest, security: NIOSSLContext?, pool: ConnectionPoolHandle, poolIndex: Int,
@@ -35,13 +40,19 @@ final class NIOExchange: Exchange {
         self.poolIndex = poolIndex
         delivery = ExchangeDelivery(
             handler: handler, isSecure: security != nil, loop: pool.loop, whenEnded: whenEnded)
-        currentPhase = .makeBoxSendingValue(.waiting, eventLoop: pool.loop.eventLoop)
+        state = .makeBoxSendingValue(State(), eventLoop: pool.loop.eventLoop)
     }
 
     /// The phase; only on the event loop.
     var phase: Phase {
-        get { currentPhase.value }
-        set { currentPhase.value = newValue }
+        get { state.value.phase }
+        set { state.value.phase = newValue }
+    }
+
+    /// Whether the request was sent again after its first connection had ended; only on the event loop.
+    var wasRestarted: Bool {
+        get { state.value.wasRestarted }
+        set { state.value.wasRestarted = newValue }
     }
 
     var callbackTime: Duration { delivery.callbackTime }

@@ -45,12 +45,15 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
         let address = try? SocketAddress(ipAddress: host, port: origin.port)
         // RFC 6066 doesn't permit addresses as server names; NIOSSL verifies certificates for the peer's address then.
-        let bootstrap = bootstrap(serverName: address == nil ? host : nil)
+        let bootstrap = bootstrap(serverName: address == nil ? Self.serverName(of: host) : nil)
         let channel = address.map { bootstrap.connect(to: $0) } ?? bootstrap.connect(host: host, port: origin.port)
         channel.assumeIsolated().whenComplete { self.connected($0) }
     }
 
     func cancel() { _ = finish(closingChannels: true) }
+
+    /// Returns the name without the dot at its end, which the extension doesn't permit (RFC 6066, 3).
+    static func serverName(of host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
 
     private func bootstrap(serverName: String?) -> ClientBootstrap {
         let attempt = NIOLoopBound(self, eventLoop: pool.loop.eventLoop)

@@ -33,7 +33,7 @@ struct ConnectionPoolTests {
     @Test func `bytes on an idle connection close it`() async throws {
         let fixture = PoolFixture()
         let attempt = try await fixture.leaveIdle("a")
-        try attempt.receive("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+        attempt.receive("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
         #expect(!attempt.isOpen)
         _ = try await fixture.leaveIdle("a")
         #expect(fixture.attempts.count == 2)
@@ -49,11 +49,11 @@ struct ConnectionPoolTests {
         #expect(!idle.isOpen)
         #expect(fixture.attempts.count == 2)
         fixture.isShort = false
-        try fixture.attempts[1].receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        fixture.attempts[1].receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         #expect(await busy.result() == "")
         try #require(fixture.attempts.count == 3)
         try fixture.attempts[2].connect()
-        try fixture.attempts[2].receive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        fixture.attempts[2].receive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         #expect(await waiting.result() == "ok")
     }
 
@@ -65,6 +65,19 @@ struct ConnectionPoolTests {
         #expect(!idle.isOpen)
     }
 
+    @Test func `connections that become idle while an exchange waits are closed`() async throws {
+        let (fixture, other) = { ($0, PoolFixture(beside: $0)) }(PoolFixture())
+        let (_, recorder) = try other.start("a")
+        try other.attempts[0].connect()
+        fixture.isShort = true
+        _ = try fixture.start("b")
+        other.attempts[0].receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        #expect(await recorder.result() == "")
+        #expect(other.attempts[0].isOpen)
+        fixture.wait(.milliseconds(100))
+        #expect(!other.attempts[0].isOpen)
+    }
+
     @Test func `an attempt that finds no descriptor is repeated when others are closed`() async throws {
         let fixture = PoolFixture()
         _ = try fixture.start("a")
@@ -74,7 +87,7 @@ struct ConnectionPoolTests {
         fixture.wait(.milliseconds(100))
         try #require(fixture.attempts.count == 3)
         try fixture.attempts[2].connect()
-        try fixture.attempts[2].receive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        fixture.attempts[2].receive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         #expect(await recorder.result() == "ok")
     }
 
@@ -101,6 +114,59 @@ struct ConnectionPoolTests {
         #expect(!fixture.budget.hasOpen)
     }
 
+    @Test func `a connection is released after a body of several reads`() async throws {
+        let fixture = PoolFixture()
+        let (_, recorder) = try fixture.start("a")
+        try fixture.attempts[0].connect()
+        fixture.attempts[0].receive("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\none")
+        fixture.attempts[0].receive("two")
+        #expect(await recorder.result() == "onetwo")
+        fixture.attempts[0].end(after: nil)
+        #expect(fixture.attempts[0].connection == nil)
+    }
+
+    @Test(arguments: [nil, NIOSSLError.uncleanShutdown])
+    func `a request on a new connection that ends before the head can be retried`(_ error: NIOSSLError?) async throws {
+        let fixture = PoolFixture()
+        let (_, recorder) = try fixture.start("a")
+        try fixture.attempts[0].connect()
+        fixture.attempts[0].end(after: error)
+        #expect(await recorder.result() == "connectionLost")
+        #expect(fixture.attempts.count == 1)
+    }
+
+    @Test func `late bytes of an earlier response repeat the request on a new connection, once`() async throws {
+        let fixture = PoolFixture()
+        let kept = try await fixture.leaveIdle("a")
+        let (_, recorder) = try fixture.start("a")
+        kept.receive("body of a response without one")
+        try #require(fixture.attempts.count == 2)
+        try fixture.attempts[1].connect()
+        fixture.attempts[1].receive("no response")
+        #expect(await recorder.result() == "malformedResponse")
+        #expect(fixture.attempts.count == 2)
+    }
+
+    @Test func `a request is not sent a third time, even on a kept connection`() async throws {
+        let fixture = PoolFixture()
+        let kept = try await fixture.leaveIdle("a")
+        let (_, recorder) = try fixture.start("a")
+        let (_, other) = try fixture.start("a")
+        try fixture.attempts[1].connect()
+        fixture.isShort = true
+        kept.end(after: nil)
+        fixture.attempts[1].receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        #expect(await other.result() == "")
+        fixture.attempts[1].end(after: nil)
+        #expect(await recorder.result() == "connectionLost")
+        #expect(fixture.attempts.count == 2)
+    }
+
+    @Test(arguments: [("example.com", "example.com"), ("example.com.", "example.com")])
+    func `the server name has no dot at its end`(_ host: String, _ name: String) {
+        #expect(SystemConnectionAttempt.serverName(of: host) == name)
+    }
+
     /// RFC 9112, 9.8: a closure without an alert may be a truncation.
     @Test(arguments: [(nil, "part"), (NIOSSLError.uncleanShutdown, "connectionLost")] as [(NIOSSLError?, String)])
     func `a body that ends with the connection needs a closing alert`(
@@ -109,8 +175,8 @@ struct ConnectionPoolTests {
         let fixture = PoolFixture()
         let (_, recorder) = try fixture.start("a")
         try fixture.attempts[0].connect()
-        try fixture.attempts[0].receive("HTTP/1.1 200 OK\r\n\r\npart")
-        try fixture.attempts[0].end(after: error)
+        fixture.attempts[0].receive("HTTP/1.1 200 OK\r\n\r\npart")
+        fixture.attempts[0].end(after: error)
         #expect(await recorder.result() == result)
         #expect(!fixture.budget.hasOpen)
     }

@@ -19,6 +19,8 @@ final class PoolFixture {
         private(set) var isCanceled = false
         /// The channel of the connection, once it is established.
         private(set) var channel: EmbeddedChannel?
+        /// The connection, as long as anything refers to it.
+        private(set) weak var connection: HTTPConnection?
 
         init(to origin: Origin, on loop: EmbeddedEventLoop, in pool: ConnectionPool) {
             (self.origin, self.loop, self.pool) = (origin, loop, pool)
@@ -36,7 +38,7 @@ final class PoolFixture {
             let connection = HTTPConnection(to: origin, in: pool, isSecure: false)
             try connection.addHandlers(to: channel.pipeline.syncOperations)
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 80), promise: nil)
-            self.channel = channel
+            (self.channel, self.connection) = (channel, connection)
             let completion = completion.take()
             connection.whenOpened { result in completion?(result.map { connection }) }
             loop.run()
@@ -48,15 +50,17 @@ final class PoolFixture {
         }
 
         /// Sends bytes of the server.
-        func receive(_ text: String) throws {
-            try channel?.writeInbound(ByteBuffer(string: text))
+        func receive(_ text: String) {
+            _ = try? channel?.writeInbound(ByteBuffer(string: text))
+            channel?.pipeline.read()
             loop.run()
         }
 
         /// Closes the connection after an error, as NIOSSL reports a closure without an alert.
-        func end(after error: (any Error)?) throws {
+        func end(after error: (any Error)?) {
             if let error { channel?.pipeline.fireErrorCaught(error) }
             _ = try? channel?.finish(acceptAlreadyClosed: true)
+            channel = nil
             loop.run()
         }
 
@@ -135,7 +139,7 @@ final class PoolFixture {
         let (_, recorder) = try start(host)
         let attempt = try #require(attempts.last)
         try attempt.connect()
-        try attempt.receive("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none")
+        attempt.receive("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none")
         #expect(await recorder.result() == "one")
         return attempt
     }
