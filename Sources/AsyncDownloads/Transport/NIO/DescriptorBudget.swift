@@ -11,10 +11,9 @@ final class DescriptorBudget: Sendable {
 
     /// The largest number of idle connections in each pool.
     let idleCount: Int
-    private let isShort: @Sendable () -> Bool
+    /// The test for a shortage, which one pool performs at a time, because it uses the reserve.
+    private let isShort: Mutex<@Sendable () -> Bool>
     private let openCount = Mutex(0)
-    /// Held during a test for a shortage, in which the reserve is in use.
-    private static let probe = Mutex(())
     private let evictions = Mutex<[@Sendable () -> Void]>([])
 
     /// Creates a budget for this number of pools, with an eighth of the descriptors for idle connections.
@@ -24,7 +23,7 @@ final class DescriptorBudget: Sendable {
         loopCount: Int, descriptorLimit: Int? = DescriptorLimit.current,
         isShort: @escaping @Sendable () -> Bool = { DescriptorShortage.error(opening: reserve) != nil }
     ) {
-        self.isShort = isShort
+        self.isShort = Mutex(isShort)
         idleCount = max(1, min(Self.mostIdle, (descriptorLimit ?? .max) / 8) / loopCount)
     }
 
@@ -32,7 +31,7 @@ final class DescriptorBudget: Sendable {
     ///
     /// Without other connections, waiting would not help.
     var isExhausted: Bool {
-        hasOpen && Self.probe.withLock { _ in isShort() }
+        hasOpen && isShort.withLock { $0() }
     }
 
     /// Whether the transport has a connection that is open or being opened.
