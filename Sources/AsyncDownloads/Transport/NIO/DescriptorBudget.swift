@@ -43,7 +43,7 @@ final class DescriptorBudget: Sendable {
     /// Calls `evict` when descriptors run short; it closes idle connections of one pool.
     func onShortage(_ evict: @escaping @Sendable () -> Void) { evictions.withLock { $0.append(evict) } }
 
-    /// Has all pools close idle connections, of which each waiting exchange needs one.
+    /// Has each pool close some of its idle connections.
     func evict() {
         for evict in evictions.withLock({ $0 }) { evict() }
     }
