@@ -39,6 +39,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.24.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
     ],
     targets: [
@@ -51,6 +52,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: serverStack),
                 .product(name: "NIOPosix", package: "swift-nio", condition: serverStack),
+                .product(name: "NIOSOCKS", package: "swift-nio-extras", condition: serverStack),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: serverStack),
                 .product(name: "NIOTLS", package: "swift-nio", condition: serverStack),
             ],

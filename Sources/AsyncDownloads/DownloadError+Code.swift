@@ -42,6 +42,8 @@ extension DownloadError.Code {
     public static let resumeDataUnusable = Self("resumeDataUnusable")
     /// A file or text of trust roots can't be read, or contains no valid certificate.
     public static let trustRootsUnusable = Self("trustRootsUnusable")
+    /// A client's certificate or key can't be read, or isn't valid.
+    public static let clientIdentityUnusable = Self("clientIdentityUnusable")
     /// The request needs a feature that isn't included in this build, or that the chosen engine doesn't have.
     public static let unsupported = Self("unsupported")
 
@@ -62,6 +64,11 @@ extension DownloadError.Code {
     public static let deadlineExceeded = Self("deadlineExceeded")
     /// TLS couldn't be established, or the certificate isn't trusted.
     public static let secureConnectionFailed = Self("secureConnectionFailed")
+    /// The proxy refused to connect to the server, or violated its protocol; a proxy that can't be reached is
+    /// ``cannotConnect``.
+    ///
+    /// The error is retryable if the proxy couldn't reach the server, or closed the connection.
+    public static let proxyFailed = Self("proxyFailed")
 
     /// A network is available, and the settings of the session, the user, or the provider don't permit its use.
     public static let networkNotPermitted = Self("networkNotPermitted")

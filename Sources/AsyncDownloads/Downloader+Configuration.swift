@@ -5,17 +5,43 @@ extension Downloader {
     public struct Configuration: Sendable {
         /// The HTTP engine.
         ///
-        /// Default: URLSession on Apple platforms; on Linux, AsyncHTTPClient if the build includes it.
+        /// Default: URLSession on Apple platforms; on Linux, the package's own engine if the build includes it.
         public var transport = TransportChoice.automatic
 
         /// The root certificates that are trusted in addition to those of the system.
         ///
-        /// Only ``TransportChoice/httpClient`` and ``TransportChoice/nio`` support them. With URLSession or a background
+        /// Only ``TransportChoice/nio`` and ``TransportChoice/httpClient`` support them. With URLSession or a background
         /// session, every request of a downloader with additional trust roots fails with
         /// ``DownloadError/Code/unsupported``.
         ///
         /// Default: none.
         public var additionalTrustRoots: TrustRoots?
+
+        /// The certificate and the key that are presented to servers that request a certificate; see ``ClientIdentity``.
+        ///
+        /// With another transport than ``TransportChoice/nio``, or with a background session, every request fails with
+        /// ``DownloadError/Code/unsupported``.
+        ///
+        /// Default: none.
+        public var clientIdentity: ClientIdentity?
+
+        /// The public keys that are expected of servers, by the name or the address of the host.
+        ///
+        /// The certificate of a host with an entry must have one of these keys, besides being trusted as usual; otherwise
+        /// the connection ends before a request, and the download fails with ``DownloadError/Code/secureConnectionFailed``.
+        /// An entry is for exactly this host, and also applies after a redirect to it. Include the key of a second
+        /// certificate, so that the server can replace its own.
+        ///
+        /// With another transport than ``TransportChoice/nio``, or with a background session, every request fails with
+        /// ``DownloadError/Code/unsupported``.
+        ///
+        /// Default: none.
+        public var pinnedPublicKeys: [String: Set<PublicKeyHash>] = [:]
+
+        /// The proxy of all requests; see ``ProxyChoice``.
+        ///
+        /// Default: ``ProxyChoice/environment``.
+        public var proxy = ProxyChoice.environment
 
         /// The maximum number of transfers that run at the same time; further ones wait.
         ///
@@ -172,10 +198,10 @@ extension Downloader {
 
         enum Kind { case automatic, urlSession, httpClient, nio }
 
-        /// URLSession on Apple platforms; elsewhere, AsyncHTTPClient.
+        /// URLSession on Apple platforms; elsewhere, the engine over SwiftNIO.
         ///
-        /// AsyncHTTPClient requires the trait `ServerStack`. Elsewhere without the trait, URLSession is used instead,
-        /// and the process writes one warning to standard error.
+        /// That engine requires the trait `ServerStack`. Elsewhere without the trait, URLSession is used instead, and the
+        /// process writes one warning to standard error.
         public static let automatic = Self(kind: .automatic)
         /// Foundation's URLSession.
         ///
@@ -188,6 +214,8 @@ extension Downloader {
         /// <doc:URLSessionOnLinux>.
         public static let urlSession = Self(kind: .urlSession)
         /// The AsyncHTTPClient library.
+        ///
+        /// It has no bound for connections over all hosts, and no proxies.
         ///
         /// Without the trait `ServerStack`, every request fails with ``DownloadError/Code/unsupported``.
         public static let httpClient = Self(kind: .httpClient)

@@ -5,32 +5,28 @@ internal import Foundation
 extension Downloader.Configuration {
     /// Creates the transport for the chosen engine; the adapters are named only here.
     func makeTransport() -> any Transport {
-        let maximumConnectionsPerHost = largestTransferCountPerHost
-        switch transport.kind {
+        switch engine {
         case .urlSession:
-            return URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+            #if !canImport(Darwin) && !ServerStack
+            if transport == .automatic { MissingTraitWarning.writeOnce }
+            #endif
+            return URLSessionTransport(maximumConnectionsPerHost: largestTransferCountPerHost)
         case .httpClient:
             #if ServerStack
             return HTTPClientTransport(
-                maximumConnectionsPerHost: maximumConnectionsPerHost, additionalTrustRoots: additionalTrustRoots)
+                maximumConnectionsPerHost: largestTransferCountPerHost, additionalTrustRoots: additionalTrustRoots)
             #else
             return MissingTransport(name: "AsyncHTTPClient")
             #endif
         case .nio:
             #if ServerStack
-            return NIOTransport(additionalTrustRoots: additionalTrustRoots)
+            return NIOTransport(
+                security: SecuritySettings(
+                    additionalTrustRoots: additionalTrustRoots, clientIdentity: clientIdentity,
+                    pinnedPublicKeys: pinnedPublicKeys),
+                proxy: proxy)
             #else
             return MissingTransport(name: "SwiftNIO")
-            #endif
-        case .automatic:
-            #if canImport(Darwin)
-            return URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
-            #elseif ServerStack
-            return HTTPClientTransport(
-                maximumConnectionsPerHost: maximumConnectionsPerHost, additionalTrustRoots: additionalTrustRoots)
-            #else
-            MissingTraitWarning.writeOnce
-            return URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
             #endif
         }
     }
@@ -40,19 +36,34 @@ extension Downloader.Configuration {
     /// URLSession would need a delegate that evaluates the server's trust on Apple platforms, and cannot be given
     /// certificates on Linux. A background session continues while no delegate can be asked.
     var validationError: DownloadError? {
-        guard additionalTrustRoots != nil, backgroundSession != nil || !acceptsTrustRoots else { return nil }
-        return DownloadError(.unsupported, "additional trust roots require the transport .httpClient or .nio")
+        let isInBackground = backgroundSession != nil
+        if additionalTrustRoots != nil, isInBackground || engine == .urlSession {
+            return DownloadError(.unsupported, "additional trust roots require the transport .nio or .httpClient")
+        }
+        if isInBackground || engine != .nio {
+            if clientIdentity != nil { return Self.requiresNIO("a client identity") }
+            if !pinnedPublicKeys.isEmpty { return Self.requiresNIO("pinned public keys") }
+            if proxy != .environment { return Self.requiresNIO("a proxy") }
+        }
+        return nil
     }
 
-    private var acceptsTrustRoots: Bool {
+    private static func requiresNIO(_ setting: String) -> DownloadError {
+        DownloadError(.unsupported, "\(setting) in the configuration requires the transport .nio")
+    }
+
+    private enum Engine { case urlSession, httpClient, nio }
+
+    private var engine: Engine {
         switch transport.kind {
-        case .httpClient, .nio: return true
-        case .urlSession: return false
+        case .urlSession: return .urlSession
+        case .httpClient: return .httpClient
+        case .nio: return .nio
         case .automatic:
             #if ServerStack && !canImport(Darwin)
-            return true
+            return .nio
             #else
-            return false
+            return .urlSession
             #endif
         }
     }

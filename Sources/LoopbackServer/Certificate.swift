@@ -1,15 +1,22 @@
 internal import NIOSSL
 
-/// A certificate for 127.0.0.1 and localhost, its key, which is not a secret, and the root that signed it, in PEM format.
+/// A certificate for 127.0.0.1 and localhost, its key, which is not a secret, and the root that signed it; and a certificate
+/// of a client, with its key. All are in PEM format.
 ///
-/// Both certificates are valid until 2126.
+/// The certificates are valid until 2126.
 package enum Certificate {
     /// Returns the TLS context of a server that presents the certificate.
-    static func context() throws -> NIOSSLContext {
+    ///
+    /// - Parameter requiresClient: Whether clients have to present ``client``.
+    static func context(requiresClient: Bool) throws -> NIOSSLContext {
         let certificate = try NIOSSLCertificate(bytes: Array(server.utf8), format: .pem)
         let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
-        let configuration = TLSConfiguration.makeServerConfiguration(
+        var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(certificate)], privateKey: .privateKey(key))
+        if requiresClient {
+            configuration.certificateVerification = .noHostnameVerification
+            configuration.trustRoots = .certificates([try NIOSSLCertificate(bytes: Array(client.utf8), format: .pem)])
+        }
         return try NIOSSLContext(configuration: configuration)
     }
 
@@ -51,6 +58,31 @@ package enum Certificate {
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgxeFDoWwPl91p3TGA
         0rA5LCJmbKSLGfluosLpDc8TGBmhRANCAATTi3OK1k3lGGlZnSyRO2VI2HsXRUsJ
         sRugILhUNP8ZYQ1byPnWUwrLgYZ33V9M2TiBGniGHP9A9DCFJZFpYPKx
+        -----END PRIVATE KEY-----
+        """
+
+    /// The self-signed certificate of a client.
+    package static let client = """
+        -----BEGIN CERTIFICATE-----
+        MIIBsjCCAVmgAwIBAgIUAnl0089r/uI1fqvc3CwR+meLhjowCgYIKoZIzj0EAwIw
+        JjEkMCIGA1UEAwwbYXN5bmMtZG93bmxvYWRzIHRlc3QgY2xpZW50MCAXDTI2MTEy
+        NTEzMDA1M1oYDzIxMjYxMTAxMTMwMDUzWjAmMSQwIgYDVQQDDBthc3luYy1kb3du
+        bG9hZHMgdGVzdCBjbGllbnQwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARweJui
+        BCjML4bBtLkRuNUG36+TnKeEVP/C4jdDqNyw8l9/MBb8ag46OEKCcQKNLAsgekHa
+        77+aDv7ZbaLluAhgo2MwYTAdBgNVHQ4EFgQU9Nmgsoav3HoaVBrKSGHyCtxDUk4w
+        HwYDVR0jBBgwFoAU9Nmgsoav3HoaVBrKSGHyCtxDUk4wDgYDVR0PAQH/BAQDAgKE
+        MA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgb7QrHlFmslMka4J6
+        Jl06LIQ/UhFD3jMuqVOE97WQyAICIBtlWyCi239vV8KcDLT6HH2c0Jidgaof292R
+        UXkrppg/
+        -----END CERTIFICATE-----
+        """
+
+    /// The private key of ``client``.
+    package static let clientKey = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgDdRHsG0HrGdxa0dJ
+        rg471lPq8htUZlGwGIs7A2lC8eehRANCAARweJuiBCjML4bBtLkRuNUG36+TnKeE
+        VP/C4jdDqNyw8l9/MBb8ag46OEKCcQKNLAsgekHa77+aDv7ZbaLluAhg
         -----END PRIVATE KEY-----
         """
 }

@@ -40,13 +40,14 @@ package final class LoopbackServer: Sendable {
     /// - Parameters:
     ///   - threads: The number of event loop threads.
     ///   - isSecure: Whether the server uses TLS, with a certificate that ``Certificate/root`` has signed.
+    ///   - requiresClient: Whether clients have to present ``Certificate/client``.
     ///   - keepsRequests: Whether the server records requests. If it doesn't, its memory does not grow with their
     ///     number, ``requests(at:)`` returns an empty array, and ``requests(at:reaching:)`` does not return before the
     ///     server is stopped or the task is canceled.
     package static func start(
-        threads: Int = 1, isSecure: Bool = false, keepsRequests: Bool = true
+        threads: Int = 1, isSecure: Bool = false, requiresClient: Bool = false, keepsRequests: Bool = true
     ) async throws -> LoopbackServer {
-        let security = isSecure ? try Certificate.context() : nil
+        let security = isSecure ? try Certificate.context(requiresClient: requiresClient) : nil
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let site = Site(keepsRequests: keepsRequests)
         let bootstrap = ServerBootstrap(group: group)
@@ -74,11 +75,12 @@ package final class LoopbackServer: Sendable {
 
     /// Starts a server, runs `body` with it, and stops it, also if `body` throws.
     package static func withServer<Value>(
-        threads: Int = 1, isSecure: Bool = false, keepsRequests: Bool = true,
+        threads: Int = 1, isSecure: Bool = false, requiresClient: Bool = false, keepsRequests: Bool = true,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (LoopbackServer) async throws -> Value
     ) async throws -> Value {
-        let server = try await start(threads: threads, isSecure: isSecure, keepsRequests: keepsRequests)
+        let server = try await start(
+            threads: threads, isSecure: isSecure, requiresClient: requiresClient, keepsRequests: keepsRequests)
         let result: Result<Value, any Error>
         do {
             result = .success(try await body(server))

@@ -44,10 +44,13 @@ package struct ExchangeRequest: Sendable, Hashable {
     package var url: URL
     /// All header fields that the package sends.
     package var headers: HeaderFields
+    /// Whether the client may prove its identity to the server: false after a redirect to another origin (rule 11).
+    package var sendsCredentials: Bool
 
-    package init(url: URL, headers: HeaderFields) {
+    package init(url: URL, headers: HeaderFields, sendsCredentials: Bool = true) {
         self.url = url
         self.headers = headers
+        self.sendsCredentials = sendsCredentials
     }
 }
 

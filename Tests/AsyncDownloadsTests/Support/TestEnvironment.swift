@@ -14,7 +14,7 @@ struct TestEnvironment: Sendable {
     /// Unless a test passes another clock, no time elapses, so that a busy machine is never mistaken for a silent or slow
     /// server.
     static func with(
-        _ engine: Engine = .preferred, time: any TimeSource = ManualTimeSource(),
+        _ engine: Engine = .preferred, transport: (any Transport)? = nil, time: any TimeSource = ManualTimeSource(),
         configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ body: (TestEnvironment) async throws -> Void
     ) async throws {
@@ -26,7 +26,7 @@ struct TestEnvironment: Sendable {
         configuration.memoryPressure = .none
         configure(&configuration)
         let downloader = Downloader(
-            configuration: configuration, transport: engine.makeTransport(),
+            configuration: configuration, transport: transport ?? engine.makeTransport(),
             store: PartialStore(durability: configuration.durability), time: time)
         let directory = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

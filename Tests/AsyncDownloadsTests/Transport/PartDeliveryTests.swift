@@ -39,8 +39,11 @@ import Testing
     }
 
     #if ServerStack
-    @Test func `a gate may be opened by any thread, also by one that delivers other bodies`() async throws {
-        try await deliver(by: .httpClient) { server, transport in
+    @Test(arguments: [Engine.nio, .httpClient])
+    func `a gate may be opened by any thread, also by one that delivers other bodies`(
+        _ engine: Engine
+    ) async throws {
+        try await deliver(by: engine) { server, transport in
             let opener = GateOpener()
             let handlers = (0..<4).map { _ in OrderRecorder(Self.content, opener: opener) }
             for handler in handlers {
@@ -52,8 +55,9 @@ import Testing
         }
     }
 
-    @Test func `AsyncHTTPClient delivers no more at once than a limited exchange takes`() async throws {
-        try await deliver(by: .httpClient) { server, transport in
+    @Test(arguments: [Engine.nio, .httpClient])
+    func `an engine delivers no more at once than a limited exchange takes`(_ engine: Engine) async throws {
+        try await deliver(by: engine) { server, transport in
             let handler = OrderRecorder(Self.content, longestPart: 5_000)
             _ = transport.start(ExchangeRequest(url: server.url("/file"), headers: [:]), beside: nil, handler: handler)
             await handler.hasEnded()

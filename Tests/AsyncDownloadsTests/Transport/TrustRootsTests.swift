@@ -17,7 +17,7 @@ import Testing
         _ body: (TestEnvironment, Downloader, LoopbackServer, DownloadRequest) async throws -> Void
     ) async throws {
         var configuration = Downloader.Configuration()
-        configuration.transport = .httpClient
+        configuration.transport = .nio
         configuration.durability = .processCrash
         configuration.idleTimeout = .seconds(900)
         configuration.retryPolicy = RetryPolicy(maximumRetries: 3, baseDelay: .zero)

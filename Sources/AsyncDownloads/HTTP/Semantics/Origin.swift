@@ -30,6 +30,12 @@ package struct Origin: Sendable, Hashable {
         self.port = port
     }
 
+    /// Whether the scheme is https.
+    var isSecure: Bool { scheme == "https" }
+
+    /// The host, without the brackets of an IPv6 address.
+    var hostWithoutBrackets: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
+
     /// The default ports by scheme.
     static let defaultPorts = ["http": 80, "https": 443]
 }

@@ -14,7 +14,8 @@ struct RedirectChain: Sendable {
     /// The host that the next request goes to.
     private(set) var host: String
     private var hops = 0
-    private var hasLeftOrigin = false
+    /// Whether a redirect to another origin was followed, so that no credentials are sent (rule 11).
+    private(set) var hasLeftOrigin = false
     /// The origin to which the credentials are sent.
     private var trusted: Origin?
     /// Whether the present target has responded with bytes.

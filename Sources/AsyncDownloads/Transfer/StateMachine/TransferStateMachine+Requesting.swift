@@ -53,7 +53,9 @@ extension TransferStateMachine {
         run.exchanges.insert(exchange, id: id)
         let redirects = exchange.isExtra ? run.extraAddress.redirects(address.redirects) : address.redirects
         let fields = redirects.headers(address.headers, adding: exchange.request.fields)
-        return [.startExchange(id, ExchangeRequest(url: redirects.current, headers: fields))]
+        let request = ExchangeRequest(
+            url: redirects.current, headers: fields, sendsCredentials: !redirects.hasLeftOrigin)
+        return [.startExchange(id, request)]
     }
 
     /// Schedules the next periodic check, unless one is scheduled.

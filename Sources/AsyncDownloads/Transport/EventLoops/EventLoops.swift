@@ -3,7 +3,7 @@ internal import Dispatch
 internal import NIOCore
 internal import NIOPosix
 
-/// The event loops that all transports on AsyncHTTPClient in the process share; created once and never shut down.
+/// The event loops that all transports over SwiftNIO in the process share; created once and never shut down.
 ///
 /// The package doesn't use NIO's shared event loop group, because bytes are written to disk on the loops, which must
 /// not delay other libraries. On Apple's platforms, the shared group uses Network.framework, whose channels end the

@@ -3,7 +3,7 @@ internal import NIOCore
 
 /// The connections and the exchanges of one event loop; used on that loop only.
 ///
-/// An exchange takes the idle connection to its origin that was used last, or opens a new one. The number of idle
+/// An exchange takes the idle connection of its route that was used last, or opens a new one. The number of idle
 /// connections is bounded over all origins (``DescriptorBudget``); those that were idle for the longest time are closed.
 /// When descriptors run short, idle connections are closed, and exchanges wait until a connection is closed.
 final class ConnectionPool {
@@ -54,7 +54,7 @@ final class ConnectionPool {
         loop.eventLoop.preconditionInEventLoop()
         running[ObjectIdentifier(exchange)] = exchange
         if isShutDown { return stop(exchange, .failed(DownloadError(.shutDown))) }
-        if let index = idle.lastIndex(where: { $0.connection.origin == exchange.request.origin }) {
+        if let index = idle.lastIndex(where: { $0.connection.route == exchange.request.route }) {
             run(exchange, on: idle.remove(at: index).connection)
         } else {
             connect(exchange, deadline: loop.eventLoop.now + longestWait)
@@ -97,7 +97,7 @@ final class ConnectionPool {
     /// Handles that the response on a connection is complete, so that the connection can be used again.
     func release(_ connection: HTTPConnection) {
         if isShutDown { return connection.close() }
-        if let index = waiting.firstIndex(where: { $0.exchange.request.origin == connection.origin }) {
+        if let index = waiting.firstIndex(where: { $0.exchange.request.route == connection.route }) {
             return run(waiting.remove(at: index).exchange, on: connection)
         }
         // Its descriptor is needed.

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOTLS
 
-/// A connection to an origin, over which exchanges run one after the other; used on its event loop only.
+/// A connection to a server or a proxy, over which exchanges run one after the other; used on its event loop only.
 ///
 /// The connection is the last handler of its channel. NIO's parser is in front of it, and ``InboundBytes`` in front of the
 /// parser. An exchange ends when a read was parsed, never inside the parser, so that the connection is in its pool again
@@ -33,9 +33,8 @@ final class HTTPConnection: ChannelDuplexHandler {
     /// The largest number of bytes of the heads of a response, including those of interim responses.
     private static let mostHeadBytes = 256 << 10
 
-    let origin: Origin
+    let route: Route
     private let pool: ConnectionPool
-    private let isSecure: Bool
     private var context: ChannelHandlerContext?
     private var phase = Phase.opening(isReady: false, completion: nil)
     private var boundary = ResponseBoundary()
@@ -50,13 +49,12 @@ final class HTTPConnection: ChannelDuplexHandler {
         return { loop.execute { connection.value.continueReading() } }
     }()
 
-    init(to origin: Origin, in pool: ConnectionPool, isSecure: Bool) {
-        self.origin = origin
+    init(by route: Route, in pool: ConnectionPool) {
+        self.route = route
         self.pool = pool
-        self.isSecure = isSecure
     }
 
-    /// Adds the parser and the connection's handlers to the end of a pipeline.
+    /// Adds the parser and the connection's handlers to the end of a pipeline, behind the handlers of TLS.
     func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations) throws {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderListSize = Self.mostHeadBytes
@@ -120,7 +118,10 @@ extension HTTPConnection {
 // MARK: - The channel's side
 
 extension HTTPConnection {
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive, !route.isSecure { opened() }
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         // A channel that never became active isn't inactivated.
@@ -131,7 +132,7 @@ extension HTTPConnection {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        if !isSecure { opened() }
+        if !route.isSecure { opened() }
         context.fireChannelActive()
     }
 

@@ -1,6 +1,5 @@
 #if ServerStack
 internal import NIOCore
-internal import NIOSSL
 
 /// An exchange of the transport on SwiftNIO.
 final class NIOExchange: Exchange {
@@ -22,8 +21,6 @@ final class NIOExchange: Exchange {
     }
 
     let request: WireRequest
-    /// The TLS context of the exchange's connection; nil for http.
-    let security: NIOSSLContext?
     /// The position of the exchange's pool, which other exchanges for the same file use as well.
     let poolIndex: Int
     let delivery: ExchangeDelivery
@@ -31,15 +28,14 @@ final class NIOExchange: Exchange {
     private let state: NIOLoopBoundBox<State>
 
     init(
-        _ request: WireRequest, security: NIOSSLContext?, pool: ConnectionPoolHandle, poolIndex: Int,
-        handler: any ExchangeHandler, whenEnded: @escaping @Sendable () -> Void
+        _ request: WireRequest, pool: ConnectionPoolHandle, poolIndex: Int, handler: any ExchangeHandler,
+        whenEnded: @escaping @Sendable () -> Void
     ) {
         self.request = request
-        self.security = security
         self.pool = pool
         self.poolIndex = poolIndex
         delivery = ExchangeDelivery(
-            handler: handler, isSecure: security != nil, loop: pool.loop, whenEnded: whenEnded)
+            handler: handler, isSecure: request.route.isSecure, loop: pool.loop, whenEnded: whenEnded)
         state = .makeBoxSendingValue(State(), eventLoop: pool.loop.eventLoop)
     }
 

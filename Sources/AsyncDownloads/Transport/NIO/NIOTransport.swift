@@ -1,4 +1,5 @@
 #if ServerStack
+internal import Foundation
 internal import NIOCore
 
 /// The transport that speaks HTTP/1.1 over SwiftNIO.
@@ -16,17 +17,23 @@ package final class NIOTransport: Transport {
 
     private let connectTimeout: Duration
     private let security: ClientSecurity
+    private let proxies: ProxyRules
     private let state = Mutex(State())
 
     /// Creates a transport; nothing is opened before the first exchange.
     ///
     /// - Parameters:
     ///   - connectTimeout: The time limit for establishing a connection, from resolving the name to the end of the
-    ///     handshake of TLS.
-    ///   - additionalTrustRoots: The root certificates that are trusted in addition to those of the system.
-    package init(connectTimeout: Duration = .seconds(30), additionalTrustRoots: TrustRoots? = nil) {
+    ///     handshake of TLS, with a proxy's tunnel between them.
+    ///   - security: The settings of TLS.
+    ///   - proxy: The proxy of all requests.
+    package init(
+        connectTimeout: Duration = .seconds(30), security: SecuritySettings = SecuritySettings(),
+        proxy: ProxyChoice = .none
+    ) {
         self.connectTimeout = connectTimeout
-        security = ClientSecurity(additionalTrustRoots: additionalTrustRoots)
+        self.security = ClientSecurity(security)
+        proxies = ProxyRules(proxy, environment: ProcessInfo.processInfo.environment)
     }
 
     deinit {
@@ -41,16 +48,14 @@ package final class NIOTransport: Transport {
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
     ) -> any Exchange {
         do {
-            let request = try WireRequest(request)
-            let isSecure = request.origin.scheme == "https"
-            let context = isSecure ? try security.context() : nil
+            let request = try WireRequest(request, proxies: proxies, hasIdentity: security.hasIdentity)
+            try security.prepare(for: request.route)
             // Threads that write to one file wait for each other. With TLS, several threads lose less by that than they
             // gain by decrypting at the same time.
-            let neighborIndex = isSecure ? nil : (neighbor as? NIOExchange)?.poolIndex
+            let neighborIndex = request.route.isSecure ? nil : (neighbor as? NIOExchange)?.poolIndex
             let (pool, index) = try pool(for: request.origin, beside: neighborIndex)
             let origin = request.origin
-            let exchange = NIOExchange(request, security: context, pool: pool, poolIndex: index, handler: handler) {
-                [self] in
+            let exchange = NIOExchange(request, pool: pool, poolIndex: index, handler: handler) { [self] in
                 state.withLock { $0.choice.end(with: origin, at: index) }
             }
             pool.execute { $0.start(exchange) }
@@ -88,9 +93,10 @@ package final class NIOTransport: Transport {
         if let shortage = DescriptorShortage.error(opening: EventLoops.descriptorCount + 1) { throw shortage }
         let budget = DescriptorBudget(loopCount: EventLoops.all.count)
         let timeout = TimeAmount(connectTimeout)
+        let connector = SystemConnector(security: security, timeout: timeout)
         return EventLoops.all.map {
             ConnectionPoolHandle(
-                loop: $0, connector: SystemConnector(timeout: timeout), budget: budget, longestWait: timeout)
+                loop: $0, connector: connector, budget: budget, longestWait: timeout)
         }
     }
 }

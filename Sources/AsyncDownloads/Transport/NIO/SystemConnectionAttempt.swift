@@ -1,18 +1,19 @@
 #if ServerStack
 internal import NIOCore
 internal import NIOPosix
-internal import NIOSSL
 
-/// An attempt to establish a connection over TCP and, for https, TLS.
+/// An attempt to establish a connection: over TCP, through the tunnel of a proxy, and with TLS, as the route requires.
 ///
-/// NIO resolves the name and tries its addresses by RFC 8305 (happy eyeballs). One timer bounds resolving, connecting, and
-/// the handshake together. NIO can't stop resolving a name, so a canceled attempt ignores the result.
+/// NIO resolves the name and tries its addresses by RFC 8305 (happy eyeballs). One timer bounds all steps together. NIO can't
+/// stop resolving a name, so a canceled attempt ignores the result.
 final class SystemConnectionAttempt: ConnectionAttempt {
     private enum State {
         case idle
         /// The name is being resolved, or addresses are being tried, with these channels so far.
         case connecting([any Channel], timer: Scheduled<Void>)
-        /// One address has accepted the TCP connection; the handshake is in progress.
+        /// The proxy has accepted the TCP connection, and is opening a tunnel.
+        case tunneling(any Channel, timer: Scheduled<Void>)
+        /// The handshake of TLS is in progress, if the connection uses it.
         case handshaking(any Channel, timer: Scheduled<Void>)
         case ended
     }
@@ -22,17 +23,15 @@ final class SystemConnectionAttempt: ConnectionAttempt {
     /// The number of bytes up to which such reads grow as long as they are full.
     private static let mostSecureLength = 1 << 20
 
-    private let origin: Origin
-    private let security: NIOSSLContext?
+    private let route: Route
+    private let security: ClientSecurity
     private let timeout: TimeAmount
     private let pool: ConnectionPool
     private var state = State.idle
-    /// The handlers of the channels so far.
-    private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     private var completion: (Result<HTTPConnection, any Error>) -> Void = { _ in }
 
-    init(to origin: Origin, security: NIOSSLContext?, timeout: TimeAmount, pool: ConnectionPool) {
-        self.origin = origin
+    init(by route: Route, security: ClientSecurity, timeout: TimeAmount, pool: ConnectionPool) {
+        self.route = route
         self.security = security
         self.timeout = timeout
         self.pool = pool
@@ -42,26 +41,21 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         self.completion = completion
         let timer = pool.loop.eventLoop.assumeIsolated().scheduleTask(in: timeout) { self.timeOut() }
         state = .connecting([], timer: timer)
-        let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
-        let address = try? SocketAddress(ipAddress: host, port: origin.port)
-        // RFC 6066 doesn't permit addresses as server names; NIOSSL verifies certificates for the peer's address then.
-        let bootstrap = bootstrap(serverName: address == nil ? Self.serverName(of: host) : nil)
-        let channel = address.map { bootstrap.connect(to: $0) } ?? bootstrap.connect(host: host, port: origin.port)
+        let (host, port) = route.endpoint
+        let address = try? SocketAddress(ipAddress: host, port: port)
+        let channel = address.map { bootstrap().connect(to: $0) } ?? bootstrap().connect(host: host, port: port)
         channel.assumeIsolated().whenComplete { self.connected($0) }
     }
 
     func cancel() { _ = finish(closingChannels: true) }
 
-    /// Returns the name without the dot at its end, which the extension doesn't permit (RFC 6066, 3).
-    static func serverName(of host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
-
-    private func bootstrap(serverName: String?) -> ClientBootstrap {
+    private func bootstrap() -> ClientBootstrap {
         let attempt = NIOLoopBound(self, eventLoop: pool.loop.eventLoop)
         let allocator: any RecvByteBufferAllocator =
-            security == nil
-            ? ReadBufferAllocator(buffers: pool.loop.buffers)
-            : AdaptiveRecvByteBufferAllocator(
+            route.isSecure
+            ? AdaptiveRecvByteBufferAllocator(
                 minimum: Self.firstSecureLength / 4, initial: Self.firstSecureLength, maximum: Self.mostSecureLength)
+            : ReadBufferAllocator(buffers: pool.loop.buffers)
         return ClientBootstrap(group: pool.loop.eventLoop)
             // Later than the timer of the attempt.
             .connectTimeout(timeout + .seconds(1))
@@ -69,21 +63,16 @@ final class SystemConnectionAttempt: ConnectionAttempt {
             .channelOption(.recvAllocator, value: allocator)
             // Each read takes memory, and bytes that are read together with the end may not be delivered.
             .channelOption(.maxMessagesPerRead, value: 1)
+            // Nothing is read before the handlers have been added.
+            .channelOption(.autoRead, value: false)
             .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try attempt.value.initialize(channel, serverName: serverName) }
+                channel.eventLoop.makeCompletedFuture { try attempt.value.initialize(channel) }
             }
     }
 
-    private func initialize(_ channel: any Channel, serverName: String?) throws {
+    private func initialize(_ channel: any Channel) throws {
         guard case .connecting(let channels, let timer) = state else { throw CancellationError() }
-        let connection = HTTPConnection(to: origin, in: pool, isSecure: security != nil)
-        let pipeline = channel.pipeline.syncOperations
-        if let security {
-            try pipeline.addHandler(NIOSSLClientHandler(context: security, serverHostname: serverName))
-        }
-        try connection.addHandlers(to: pipeline)
         state = .connecting(channels + [channel], timer: timer)
-        connections[ObjectIdentifier(channel)] = connection
     }
 
     private func connected(_ result: Result<any Channel, any Error>) {
@@ -92,30 +81,79 @@ final class SystemConnectionAttempt: ConnectionAttempt {
             if case .success(let channel) = result { channel.close(promise: nil) }
             return
         }
-        switch result {
-        case .success(let channel):
-            guard let connection = connections[ObjectIdentifier(channel)] else {
-                preconditionFailure("connected to a channel that was not initialized")
+        do {
+            let channel = try result.get()
+            state = .tunneling(channel, timer: timer)
+            if let proxy = route.proxy, proxy.isSecure {
+                try security.addHandlers(for: proxy.host, identifies: false, to: channel.pipeline.syncOperations)
             }
-            connections = [:]
-            state = .handshaking(channel, timer: timer)
-            connection.whenOpened { result in self.end(result.map { connection }) }
-        case .failure(let error):
+            try openTunnel(on: channel)
+            try channel.syncOptions?.setOption(.autoRead, value: true)
+        } catch {
             end(.failure(error))
         }
     }
 
-    private func timeOut() {
-        if case .connecting = state {
-            end(.failure(DownloadError(.cannotConnect, "no connection within the time limit")))
+    /// Opens the tunnel if the route has one, and then the connection.
+    private func openTunnel(on channel: any Channel) throws {
+        guard case .tunneled(let origin, _, let proxy) = route else { return try openConnection(on: channel) }
+        let completion: (Result<Void, any Error>) -> Void = { result in
+            guard case .tunneling = self.state else { return }
+            do {
+                try result.get()
+                try self.openConnection(on: channel)
+            } catch {
+                self.end(.failure(DownloadError(tunnel: error)))
+            }
+        }
+        if proxy.kind == .socks {
+            try SOCKSTunnel(to: origin, through: proxy, completion: completion).add(to: channel.pipeline.syncOperations)
         } else {
+            try HTTPTunnel(to: origin, through: proxy, completion: completion).add(to: channel.pipeline.syncOperations)
+        }
+    }
+
+    private func openConnection(on channel: any Channel) throws {
+        guard case .tunneling(_, let timer) = state else { return }
+        state = .handshaking(channel, timer: timer)
+        let pipeline = channel.pipeline.syncOperations
+        if let origin = route.origin, origin.isSecure {
+            try security.addHandlers(for: origin.host, identifies: route.identifies, to: pipeline)
+        }
+        let connection = HTTPConnection(by: route, in: pool)
+        try connection.addHandlers(to: pipeline)
+        connection.whenOpened { result in self.end(result.map { connection }) }
+    }
+
+    private func timeOut() {
+        switch state {
+        case .connecting: end(.failure(DownloadError(.cannotConnect, "no connection within the time limit")))
+        case .tunneling:
+            end(.failure(DownloadError(.proxyFailed, "no tunnel within the time limit", isRetryable: true)))
+        case .handshaking, .idle, .ended:
             end(.failure(DownloadError(.secureConnectionFailed, "no TLS handshake within the time limit")))
         }
     }
 
+    /// Ends the attempt with a result; an error before the connection to the server is about the proxy, if there is one.
     private func end(_ result: Result<HTTPConnection, any Error>) {
-        let isFailure = if case .failure = result { true } else { false }
+        var result = result
+        var isFailure = false
+        if case .failure(let error) = result {
+            isFailure = true
+            if let proxy = route.proxy, isAtProxy {
+                result = .failure(DownloadError(nio: error, hasHead: false).about(proxy))
+            }
+        }
         if finish(closingChannels: isFailure) { completion(result) }
+    }
+
+    private var isAtProxy: Bool {
+        switch state {
+        case .connecting, .tunneling: true
+        case .handshaking: route.origin == nil
+        case .idle, .ended: false
+        }
     }
 
     /// Ends the attempt; returns false if it has ended before.
@@ -124,11 +162,11 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         switch state {
         case .idle: (openChannels, timer) = ([], nil)
         case .connecting(let channels, let running): (openChannels, timer) = (channels, running)
-        case .handshaking(let channel, let running): (openChannels, timer) = ([channel], running)
+        case .tunneling(let channel, let running), .handshaking(let channel, let running):
+            (openChannels, timer) = ([channel], running)
         case .ended: return false
         }
         state = .ended
-        connections = [:]
         timer?.cancel()
         if closesChannels { for channel in openChannels { channel.close(promise: nil) } }
         return true

@@ -1,13 +1,13 @@
 #if ServerStack
 internal import NIOCore
 
-/// The connector for TCP and TLS.
+/// The connector for TCP, proxies, and TLS.
 struct SystemConnector: Connector {
+    let security: ClientSecurity
     let timeout: TimeAmount
 
     func makeAttempt(for exchange: NIOExchange, in pool: ConnectionPool) -> any ConnectionAttempt {
-        SystemConnectionAttempt(
-            to: exchange.request.origin, security: exchange.security, timeout: timeout, pool: pool)
+        SystemConnectionAttempt(by: exchange.request.route, security: security, timeout: timeout, pool: pool)
     }
 }
 #endif

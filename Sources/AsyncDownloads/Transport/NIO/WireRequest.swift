@@ -2,25 +2,43 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// A request as it is sent, and the origin that it is sent to.
+/// A request as it is sent, and the way to its server.
 struct WireRequest: Sendable {
     let origin: Origin
+    let route: Route
     let head: HTTPRequestHead
 
-    /// Creates the GET request in origin form (RFC 9112, 3.2.1), with a Host field (RFC 9112, 3.2).
+    /// Creates the GET request, with a Host field (RFC 9112, 3.2).
     ///
+    /// The request is in origin form (RFC 9112, 3.2.1), or in absolute form (3.2.2) for a proxy that forwards it. Such a
+    /// proxy is also given its credentials.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - proxies: The choice of a proxy.
+    ///   - hasIdentity: Whether there is a client's certificate.
     /// - Throws: ``DownloadError/Code/invalidRequest`` if the URL isn't an http or https URL, or contains bytes that
-    ///   would end the request line.
-    init(_ request: ExchangeRequest) throws(DownloadError) {
+    ///   would end the request line; or an error of the proxy's address.
+    init(_ request: ExchangeRequest, proxies: ProxyRules, hasIdentity: Bool) throws(DownloadError) {
         guard let origin = Origin(request.url), let target = Self.target(of: request.url) else {
             throw DownloadError(.invalidRequest, "not a valid URL")
         }
         self.origin = origin
+        route = Route(
+            to: origin, through: try proxies.server(for: origin),
+            identifies: hasIdentity && request.sendsCredentials)
         var headers = HTTPHeaders()
         headers.reserveCapacity(request.headers.count + 1)
         headers.add(name: "Host", value: origin.authority)
         for (name, value) in request.headers { headers.add(name: name, value: value) }
-        head = HTTPRequestHead(version: .http1_1, method: .GET, uri: target, headers: headers)
+        var uri = target
+        if case .forwarded(let proxy) = route {
+            uri = "http://" + origin.authority + target
+            if let credentials = proxy.credentials {
+                headers.replaceOrAdd(name: "Proxy-Authorization", value: credentials.basic)
+            }
+        }
+        head = HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers)
     }
 
     /// Returns the path and the query of an absolute URL, as they are written in it.

@@ -1,5 +1,7 @@
 #if ServerStack
+import Foundation
 import NIOCore
+import NIOHTTP1
 import NIOSSL
 import TestSupport
 import Testing
@@ -162,9 +164,18 @@ struct ConnectionPoolTests {
         #expect(fixture.attempts.count == 2)
     }
 
-    @Test(arguments: [("example.com", "example.com"), ("example.com.", "example.com")])
-    func `the server name has no dot at its end`(_ host: String, _ name: String) {
-        #expect(SystemConnectionAttempt.serverName(of: host) == name)
+    @Test func `a proxy forwards requests to different origins over one connection`() async throws {
+        let proxy = try #require(URL(string: "http://user:secret@proxy:3128"))
+        let fixture = PoolFixture(proxy: .server(proxy, except: ["c"]))
+        let first = try await fixture.leaveIdle("a")
+        let (second, _) = try fixture.start("b:81")
+        _ = try fixture.start("c")
+        #expect(fixture.attempts.map(\.route.proxy?.description) == ["proxy:3128", nil])
+        #expect(first.isOpen)
+        #expect(second.request.head.uri == "http://b:81/file")
+        #expect(second.request.head.headers["Host"] == ["b:81"])
+        #expect(second.request.head.headers["Proxy-Authorization"] == ["Basic dXNlcjpzZWNyZXQ="])
+        fixture.shutDown()
     }
 
     /// RFC 9112, 9.8: a closure without an alert may be a truncation.

@@ -12,7 +12,7 @@ import Testing
 final class PoolFixture {
     /// An attempt to connect that the test ends.
     final class Attempt: ConnectionAttempt {
-        let origin: Origin
+        let route: Route
         private let loop: EmbeddedEventLoop
         private let pool: ConnectionPool
         private var completion: ((Result<HTTPConnection, any Error>) -> Void)?
@@ -22,8 +22,8 @@ final class PoolFixture {
         /// The connection, as long as anything refers to it.
         private(set) weak var connection: HTTPConnection?
 
-        init(to origin: Origin, on loop: EmbeddedEventLoop, in pool: ConnectionPool) {
-            (self.origin, self.loop, self.pool) = (origin, loop, pool)
+        init(by route: Route, on loop: EmbeddedEventLoop, in pool: ConnectionPool) {
+            (self.route, self.loop, self.pool) = (route, loop, pool)
         }
 
         func start(completion: @escaping (Result<HTTPConnection, any Error>) -> Void) {
@@ -35,7 +35,7 @@ final class PoolFixture {
         /// Establishes the connection.
         func connect() throws {
             let channel = EmbeddedChannel(loop: loop)
-            let connection = HTTPConnection(to: origin, in: pool, isSecure: false)
+            let connection = HTTPConnection(by: route, in: pool)
             try connection.addHandlers(to: channel.pipeline.syncOperations)
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 80), promise: nil)
             (self.channel, self.connection) = (channel, connection)
@@ -76,20 +76,24 @@ final class PoolFixture {
         init(_ loop: EmbeddedEventLoop) { self.loop = loop }
 
         func makeAttempt(for exchange: NIOExchange, in pool: ConnectionPool) -> any ConnectionAttempt {
-            let attempt = Attempt(to: exchange.request.origin, on: loop, in: pool)
+            let attempt = Attempt(by: exchange.request.route, on: loop, in: pool)
             attempts.append(attempt)
             return attempt
         }
     }
 
     private let loop: EmbeddedEventLoop
+    private let proxies: ProxyRules
     private let connector: ManualConnector
     private let handle: ConnectionPoolHandle
     private let shortage: SharedValue<Bool>
     let budget: DescriptorBudget
 
-    /// - Parameter idleCount: The number of connections that may be idle.
-    init(idleCount: Int = 8) {
+    /// - Parameters:
+    ///   - idleCount: The number of connections that may be idle.
+    ///   - proxy: The proxy of all requests.
+    init(idleCount: Int = 8, proxy: ProxyChoice = .none) {
+        proxies = ProxyRules(proxy, environment: [:])
         loop = EmbeddedEventLoop()
         connector = ManualConnector(loop)
         let shortage = SharedValue(false)
@@ -101,7 +105,7 @@ final class PoolFixture {
 
     /// Creates another pool of the transport, on the same event loop.
     init(beside other: PoolFixture) {
-        (loop, shortage, budget) = (other.loop, other.shortage, other.budget)
+        (loop, proxies, shortage, budget) = (other.loop, other.proxies, other.shortage, other.budget)
         connector = ManualConnector(loop)
         handle = ConnectionPoolHandle(
             loop: DeliveryLoop(eventLoop: loop), connector: connector, budget: budget, longestWait: .seconds(30))
@@ -126,9 +130,9 @@ final class PoolFixture {
     func start(_ host: String) throws -> (exchange: NIOExchange, recorder: BodyRecorder) {
         let recorder = BodyRecorder()
         let url = try #require(URL(string: "http://\(host)/file"))
-        let exchange = NIOExchange(
-            try WireRequest(ExchangeRequest(url: url, headers: [:])), security: nil, pool: handle, poolIndex: 0,
-            handler: recorder, whenEnded: {})
+        let request = try WireRequest(
+            ExchangeRequest(url: url, headers: [:]), proxies: proxies, hasIdentity: false)
+        let exchange = NIOExchange(request, pool: handle, poolIndex: 0, handler: recorder, whenEnded: {})
         handle.execute { $0.start(exchange) }
         loop.run()
         return (exchange, recorder)

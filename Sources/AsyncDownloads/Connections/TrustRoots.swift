@@ -8,7 +8,7 @@ internal import NIOSSL
 ///
 /// ```swift
 /// var configuration = Downloader.Configuration()
-/// configuration.transport = .httpClient
+/// configuration.transport = .nio
 /// configuration.additionalTrustRoots = try TrustRoots(pemFile: certificates)
 /// let downloader = Downloader(configuration: configuration)
 /// ```
@@ -46,21 +46,6 @@ public struct TrustRoots: Sendable, Hashable {
     /// - Throws: ``DownloadError/Code/trustRootsUnusable`` if the file can't be read, or contains no certificate or an
     ///   invalid one, and ``DownloadError/Code/unsupported`` without the trait `ServerStack`.
     public init(pemFile file: URL) throws(DownloadError) {
-        let pem: Data
-        do {
-            pem = try Data(contentsOf: file)
-        } catch {
-            throw DownloadError(.trustRootsUnusable, Self.reason(of: error))
-        }
-        try self.init(pem: pem)
-    }
-
-    // The error and its description contain the path.
-    private static func reason(of error: any Error) -> String {
-        switch (error as? CocoaError)?.code {
-        case .fileReadNoSuchFile?, .fileNoSuchFile?: "the file doesn't exist"
-        case .fileReadNoPermission?: "permission to read the file is missing"
-        default: "the file can't be read"
-        }
+        try self.init(pem: Data(credentials: file, orThrow: .trustRootsUnusable))
     }
 }

@@ -1,0 +1,96 @@
+public import Foundation
+
+#if ServerStack
+internal import NIOSSL
+#endif
+
+/// A certificate and its private key, by which a client proves its identity to a server (mutual TLS).
+///
+/// ```swift
+/// configuration.clientIdentity = try ClientIdentity(certificateFile: certificate, keyFile: key)
+/// ```
+///
+/// Like a secret header, the identity is for the origin of a request's URL: after a redirect to another origin, it isn't
+/// presented. It is also not presented to a proxy.
+///
+/// Only ``Downloader/TransportChoice/nio`` supports client identities.
+public struct ClientIdentity: Sendable, Hashable {
+    #if ServerStack
+    /// The client's certificate, and those that lead to a root.
+    private let certificates: [NIOSSLCertificate]
+    private let key: NIOSSLPrivateKey
+    #endif
+
+    /// Creates an identity from texts in PEM format (RFC 7468); both may be the same text.
+    ///
+    /// - Parameters:
+    ///   - certificates: The client's certificate, and after it those that lead to a root that the server trusts.
+    ///   - key: The private key of the first certificate.
+    ///   - password: The password of an encrypted key; nil if the key isn't encrypted.
+    /// - Throws: ``DownloadError/Code/clientIdentityUnusable`` if a text contains no certificate or key, or an invalid one,
+    ///   if the password is wrong, or if the key isn't that of the certificate; and ``DownloadError/Code/unsupported`` without
+    ///   the trait `ServerStack`.
+    public init(certificates: Data, key: Data, password: String? = nil) throws(DownloadError) {
+        #if ServerStack
+        do {
+            self.certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificates))
+        } catch {
+            throw DownloadError(
+                .clientIdentityUnusable, "not a valid list of certificates in PEM format", underlyingError: error)
+        }
+        do {
+            // Without a password, the library would ask for one on the terminal.
+            let password = password ?? ""
+            self.key = try NIOSSLPrivateKey(bytes: Array(key), format: .pem) { use in use(Array(password.utf8)) }
+        } catch {
+            throw DownloadError(
+                .clientIdentityUnusable, "not a private key in PEM format, or the password is wrong",
+                underlyingError: error)
+        }
+        do {
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            // Those of the system take time to read.
+            configuration.trustRoots = .certificates([])
+            add(to: &configuration)
+            _ = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw DownloadError(
+                .clientIdentityUnusable, "the key isn't that of the first certificate", underlyingError: error)
+        }
+        #else
+        throw DownloadError(.unsupported, "client identities require the trait ServerStack")
+        #endif
+    }
+
+    /// Creates an identity from files in PEM format (RFC 7468).
+    ///
+    /// - Parameters:
+    ///   - certificateFile: The file of the certificates.
+    ///   - keyFile: The file of the private key; nil if the file of the certificates contains it.
+    ///   - password: The password of an encrypted key; nil if the key isn't encrypted.
+    /// - Throws: ``DownloadError/Code/clientIdentityUnusable`` if a file can't be read or isn't suitable, and
+    ///   ``DownloadError/Code/unsupported`` without the trait `ServerStack`.
+    public init(certificateFile: URL, keyFile: URL? = nil, password: String? = nil) throws(DownloadError) {
+        let certificates = try Data(credentials: certificateFile, orThrow: .clientIdentityUnusable)
+        let key = try keyFile.map { file throws(DownloadError) in
+            try Data(credentials: file, orThrow: .clientIdentityUnusable)
+        }
+        try self.init(certificates: certificates, key: key ?? certificates, password: password)
+    }
+
+    #if ServerStack
+    /// Has connections present the identity.
+    func add(to configuration: inout TLSConfiguration) {
+        configuration.certificateChain = certificates.map { .certificate($0) }
+        configuration.privateKey = .privateKey(key)
+    }
+    #endif
+}
+
+extension ClientIdentity: CustomStringConvertible, CustomReflectable {
+    /// The name of the type; never the key.
+    public var description: String { "ClientIdentity" }
+
+    /// A mirror without children, because one of them is the key.
+    public var customMirror: Mirror { .opaque(self) }
+}

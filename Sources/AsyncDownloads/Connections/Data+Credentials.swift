@@ -1,0 +1,25 @@
+internal import Foundation
+
+extension Data {
+    /// Reads a file of certificates or keys.
+    ///
+    /// - Parameters:
+    ///   - file: The location of the file, which no error contains.
+    ///   - code: The code of the error if the file can't be read.
+    init(credentials file: URL, orThrow code: DownloadError.Code) throws(DownloadError) {
+        do {
+            try self.init(contentsOf: file)
+        } catch {
+            throw DownloadError(code, Self.reason(of: error))
+        }
+    }
+
+    // The error and its description contain the path.
+    private static func reason(of error: any Error) -> String {
+        switch (error as? CocoaError)?.code {
+        case .fileReadNoSuchFile?, .fileNoSuchFile?: "the file doesn't exist"
+        case .fileReadNoPermission?: "permission to read the file is missing"
+        default: "the file can't be read"
+        }
+    }
+}

@@ -1,0 +1,176 @@
+#if ServerStack
+import Foundation
+import LoopbackServer
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// Tests of certificates of clients, and of pinned public keys.
+@Suite(.endsWhenHung) struct ClientSecurityTests {
+    private static let serverKey = "sha256//1sZaXaEiQWVHnpayQNpWwIFEqFlVOvIX+PLgzTKvX7Q="
+    private static let otherKey = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+
+    /// Downloads `/file` from a server with TLS.
+    ///
+    /// - Returns: The log of the download, and the number of requests that the server has received.
+    private func download(
+        from host: String = "127.0.0.1", requiresClient: Bool = false, redirects: Bool = false,
+        configure: (inout Downloader.Configuration) throws -> Void
+    ) async throws -> (EventLog, requestCount: Int) {
+        let roots = try TrustRoots(pem: Data(Certificate.root.utf8))
+        var configuration = Downloader.Configuration()
+        configuration.transport = .nio
+        configuration.additionalTrustRoots = roots
+        configuration.retryPolicy = .never
+        configuration.idleTimeout = .seconds(900)
+        try configure(&configuration)
+        let downloader = Downloader(configuration: configuration)
+        var log: EventLog?
+        var requestCount = 0
+        try await LoopbackServer.withServer(isSecure: true, requiresClient: requiresClient) { server in
+            server.serve(Resource(Content(seed: 1, length: 1000)), at: "file")
+            try await LoopbackServer.withServer(isSecure: true) { first in
+                first.serve(
+                    Resource(
+                        Content(seed: 1, length: 0), script: [[.redirect(location: server.url("file").absoluteString)]]),
+                    at: "first")
+                let text = (redirects ? first.url("first") : server.url("file")).absoluteString
+                let url = try #require(URL(string: text.replacing("127.0.0.1", with: host)))
+                log = await EventLog(of: downloader.start(DownloadRequest(from: url)))
+                requestCount = server.requests().count
+            }
+        }
+        await downloader.shutdown()
+        return (try #require(log), requestCount)
+    }
+
+    private func identity() throws -> ClientIdentity {
+        try ClientIdentity(certificates: Data(Certificate.client.utf8), key: Data(Certificate.clientKey.utf8))
+    }
+
+    @Test func `a server that requires a certificate accepts the client's`() async throws {
+        let (log, _) = try await download(requiresClient: true) { $0.clientIdentity = try identity() }
+        #expect(log.file != nil, "\(String(describing: log.error))")
+    }
+
+    @Test func `a server that requires a certificate refuses a client without one`() async throws {
+        let (log, count) = try await download(requiresClient: true) { _ in }
+        #expect(log.error?.code == .secureConnectionFailed)
+        #expect(count == 0)
+    }
+
+    @Test func `the certificate is not presented after a redirect to another origin`() async throws {
+        let (log, count) = try await download(requiresClient: true, redirects: true) {
+            $0.clientIdentity = try identity()
+        }
+        #expect(log.error?.code == .secureConnectionFailed)
+        #expect(count == 0)
+    }
+
+    @Test(
+        arguments: [
+            (["127.0.0.1": [serverKey]], "127.0.0.1", true), (["127.0.0.1": [otherKey, serverKey]], "127.0.0.1", true),
+            (["127.0.0.1": [otherKey]], "127.0.0.1", false), (["127.0.0.1": []], "127.0.0.1", false),
+            (["localhost": [otherKey]], "127.0.0.1", true), (["LocalHost.": [otherKey]], "localhost", false),
+            (["localhost": [serverKey], "LOCALHOST": [otherKey]], "localhost", false),
+        ] as [([String: [String]], String, Bool)])
+    func `a server whose key is not an expected one receives no request`(
+        _ pins: [String: [String]], _ host: String, _ isExpected: Bool
+    ) async throws {
+        for redirects in host == "127.0.0.1" ? [false, true] : [false] {
+            let (log, count) = try await download(from: host, redirects: redirects) {
+                $0.pinnedPublicKeys = pins.mapValues { Set($0.compactMap(PublicKeyHash.init)) }
+            }
+            #expect((log.file != nil) == isExpected, "\(String(describing: log.error))")
+            #expect(log.error.map(\.code) == (isExpected ? nil : .secureConnectionFailed))
+            #expect(count == (isExpected ? 1 : 0))
+        }
+    }
+
+    @Test func `an expected key does not replace a trusted certificate`() async throws {
+        let (log, count) = try await download {
+            $0.additionalTrustRoots = nil
+            $0.pinnedPublicKeys["127.0.0.1"] = Set([Self.serverKey].compactMap(PublicKeyHash.init))
+        }
+        #expect(log.error?.code == .secureConnectionFailed)
+        #expect(count == 0)
+    }
+
+    @Test(
+        arguments: [
+            ("clientIdentity", .urlSession), ("clientIdentity", .httpClient), ("pinnedPublicKeys", .urlSession),
+            ("pinnedPublicKeys", .httpClient), ("proxy", .urlSession), ("proxy", .httpClient),
+        ] as [(String, Downloader.TransportChoice)])
+    func `an engine without a setting refuses each request`(
+        _ setting: String, _ engine: Downloader.TransportChoice
+    ) async throws {
+        let (log, count) = try await download { configuration in
+            configuration.additionalTrustRoots = nil
+            configuration.transport = engine
+            switch setting {
+            case "clientIdentity": configuration.clientIdentity = try identity()
+            case "pinnedPublicKeys": configuration.pinnedPublicKeys["a"] = []
+            default: configuration.proxy = .none
+            }
+        }
+        #expect(log.error?.code == .unsupported)
+        #expect(count == 0)
+    }
+
+    @Test(arguments: [("example.com", "example.com"), ("example.com.", "example.com"), ("[::1]", "::1")])
+    func `a server name has no dot at its end, and an address no brackets`(_ host: String, _ name: String) {
+        #expect(ClientSecurity.serverName(of: host) == name)
+    }
+
+    @Test func `an encrypted key needs its password, and one text may contain both parts`() throws {
+        let text = Data((Certificate.client + "\n" + Self.encryptedKey).utf8)
+        _ = try ClientIdentity(certificates: text, key: text, password: "secret")
+        for password in [nil, "", "wrong"] {
+            let error = try #require(throws: DownloadError.self) {
+                try ClientIdentity(certificates: text, key: text, password: password)
+            }
+            #expect(error.code == .clientIdentityUnusable)
+        }
+    }
+
+    @Test(arguments: [
+        ("", Certificate.clientKey, "certificates"), (Certificate.client, "", "private key"),
+        (Certificate.client, Certificate.client, "private key"),
+        (Certificate.clientKey, Certificate.clientKey, "certificates"),
+        (Certificate.client, Certificate.key, "the key isn't that"),
+    ])
+    func `a certificate without its key is refused`(_ certificates: String, _ key: String, _ words: String) throws {
+        let error = try #require(throws: DownloadError.self) {
+            try ClientIdentity(certificates: Data(certificates.utf8), key: Data(key.utf8))
+        }
+        #expect(error.code == .clientIdentityUnusable && !error.isRetryable)
+        #expect(error.detail.contains(words), "\(error.detail)")
+    }
+
+    @Test func `a file that doesn't exist is refused, and its path is not repeated`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "missing-\(UUID())")
+        let error = try #require(throws: DownloadError.self) { try ClientIdentity(certificateFile: file) }
+        #expect(error.code == .clientIdentityUnusable)
+        #expect(error.detail == "the file doesn't exist")
+    }
+
+    @Test func `a hash is 32 bytes in Base64`() {
+        #expect(PublicKeyHash(Self.serverKey)?.description == Self.serverKey)
+        #expect(PublicKeyHash(String(Self.serverKey.dropFirst(8)))?.description == Self.serverKey)
+        for text in ["", "sha256//", "sha256//AAAA", "sha1//" + Self.serverKey.dropFirst(8), "x"] {
+            #expect(PublicKeyHash(text) == nil)
+        }
+    }
+
+    private static let encryptedKey = """
+        -----BEGIN ENCRYPTED PRIVATE KEY-----
+        MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAihI4D7mcAaIwICCAAw
+        DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEHKSo7F3kCF4HMNVkM3KGdsEgZBc
+        Md+6bp/ab91kg8YrhvLj0vGBeqwWo+k6PH35jpMjdsMg0Atu+MgpERdP2/n4qqtu
+        Am6Y0OXSESb6D7nP0uSJDIObXjRZKGD3kexXCPbXOkZXhbJqzdGxul8k2VKqnwTP
+        axzq3KHcb6tQ53RNvPcTKWW4gToJss27GA5xYU2vcM5nAOWY86MYmfAfF9y1AYw=
+        -----END ENCRYPTED PRIVATE KEY-----
+        """
+}
+#endif
