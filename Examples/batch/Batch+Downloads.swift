@@ -29,6 +29,8 @@ extension Batch {
         if let existing { configuration.existingFilePolicy = existing.policy }
         if let engine { configuration.transport = engine.transport }
         configuration.additionalTrustRoots = trustRoots
+        configuration.clientIdentity = clientIdentity
+        if let proxy { configuration.proxy = proxy.choice(environment: ProcessInfo.processInfo.environment) }
         if let durability { configuration.durability = durability.policy }
         return configuration
     }

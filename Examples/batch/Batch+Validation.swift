@@ -39,8 +39,8 @@ extension Batch {
             guard keepsDirectories else { throw ValidationError("--cut-dirs requires --directories") }
             guard cutDirectoryCount >= 0 else { throw ValidationError("--cut-dirs requires a number of at least 0") }
         }
-        if trustRoots != nil, !(engine ?? .platformDefault).acceptsTrustRoots {
-            throw ValidationError("--ca-file requires --engine http-client")
+        for (option, isGiven, isSupported) in optionsOfEngines where isGiven && !isSupported {
+            throw ValidationError("\(option) requires --engine nio")
         }
         let isSingle = urls.count == 1 && input == nil
         if cleaned != nil {
@@ -59,6 +59,16 @@ extension Batch {
         }
     }
 
+    /// The options that not every engine supports, with whether they are given and whether the chosen engine supports them.
+    private var optionsOfEngines: [(String, isGiven: Bool, isSupported: Bool)] {
+        let engine = engine ?? .platformDefault
+        return [
+            ("--ca-file", trustRoots != nil, engine.acceptsTrustRoots),
+            ("--client-certificate", clientIdentity != nil, engine.acceptsProxies),
+            ("--proxy", proxy != nil, engine.acceptsProxies),
+        ]
+    }
+
     /// The given options that apply to downloads only.
     private var optionsOfDownloads: [String] {
         let options: [(String, Bool)] = [
@@ -71,7 +81,8 @@ extension Batch {
             ("--max-bytes", maximumByteCount != nil), ("--in-use", inUse != nil),
             ("--limit-rate", limitRate != nil), ("--pace", pace != nil),
             ("--min-rate", minimumRate != nil),
-            ("--ca-file", trustRoots != nil),
+            ("--ca-file", trustRoots != nil), ("--client-certificate", clientIdentity != nil),
+            ("--proxy", proxy != nil),
         ]
         return options.filter(\.1).map(\.0)
     }

@@ -153,7 +153,7 @@ struct Batch: AsyncParsableCommand {
             valueName: "dir"))
     var cleaned: String?
 
-    @Option(help: "The HTTP engine. (default: http-client on Linux, urlsession on Apple platforms)")
+    @Option(help: "The HTTP engine. (default: nio on Linux, urlsession on Apple platforms)")
     var engine: Engine?
 
     @Option(
@@ -163,6 +163,21 @@ struct Batch: AsyncParsableCommand {
             valueName: "file"),
         transform: TrustRoots.init(argument:))
     var trustRoots: TrustRoots?
+
+    @Option(
+        name: .customLong("client-certificate"),
+        help: ArgumentHelp(
+            "A file of the certificate and the private key in PEM format that are presented to servers that request one.",
+            valueName: "file"),
+        transform: ClientIdentity.init(argument:))
+    var clientIdentity: ClientIdentity?
+
+    @Option(
+        help: ArgumentHelp(
+            "The proxy, with the scheme http, https, or socks5; or none. (default: the one that http_proxy, https_proxy, "
+                + "or all_proxy names)", valueName: "url"),
+        transform: ProxyAddress.init)
+    var proxy: ProxyAddress?
 
     @Option(help: "What finished and unfinished files survive. (default: power-loss)")
     var durability: DurabilityName?

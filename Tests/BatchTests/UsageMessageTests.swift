@@ -14,7 +14,7 @@ struct UsageMessageTests {
             ["ftp://u:p@a.example/x?q#f"],
             "The value 'ftp://a.example/x' is invalid for '<url>': only http and https"
         ),
-        (["http://a.example/x", "--engine", "curl"], "Please provide one of 'http-client', 'nio' or 'urlsession'"),
+        (["http://a.example/x", "--engine", "curl"], "Please provide one of 'nio', 'http-client' or 'urlsession'"),
         (["http://a.example/x", "--header", "nonsense"], "a header has the form Name: value"),
         (["http://a.example/x", "-j"], "Missing value for '-j <n>'"),
         (["-d", "dir"], "-d was given, but nothing to download"),

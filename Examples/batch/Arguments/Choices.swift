@@ -4,15 +4,15 @@ internal import AsyncDownloads
 /// The values of `--engine`.
 enum Engine: String, CaseIterable, Sendable, ExpressibleByArgument {
     #if ServerStack
-    case httpClient = "http-client"
     case nio
+    case httpClient = "http-client"
     #endif
     case urlSession = "urlsession"
 
     /// The engine that the library uses unless another one is chosen.
     static var platformDefault: Self {
         #if ServerStack && !canImport(Darwin)
-        .httpClient
+        .nio
         #else
         .urlSession
         #endif
@@ -30,6 +30,15 @@ enum Engine: String, CaseIterable, Sendable, ExpressibleByArgument {
 
     /// Whether the engine can trust root certificates in addition to those of the system.
     var acceptsTrustRoots: Bool { self != .urlSession }
+
+    /// Whether the engine can be given a proxy and a client's certificate.
+    var acceptsProxies: Bool {
+        #if ServerStack
+        self == .nio
+        #else
+        false
+        #endif
+    }
 }
 
 /// The values of `--durability`.

@@ -138,15 +138,15 @@ internal import Testing
 
     @Test func `--ca-file adds the certificates of a file to those of the system`() throws {
         try withRootFile { path in
-            let batch = try Batch.parse(["https://a/x", "--engine", "http-client", "--ca-file", path])
+            let batch = try Batch.parse(["https://a/x", "--engine", "nio", "--ca-file", path])
             #expect(
                 try batch.downloaderConfiguration.additionalTrustRoots == TrustRoots(pem: Data(Certificate.root.utf8)))
         }
     }
 
     @Test(arguments: [
-        (["https://a/x", "--engine", "urlsession"], "requires --engine http-client"),
-        (["--engine", "http-client"], "--ca-file was given"),
+        (["https://a/x", "--engine", "urlsession"], "requires --engine nio"),
+        (["--engine", "nio"], "--ca-file was given"),
         (["--clean", "dir", "--engine", "http-client"], "--clean cannot be combined"),
     ])
     func `--ca-file is wrong usage where it has no effect`(arguments: [String], words: String) throws {

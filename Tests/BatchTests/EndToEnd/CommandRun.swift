@@ -54,10 +54,11 @@ final class CommandRun: Sendable {
     ///   - folder: The working directory, which is also the directory for temporary files.
     ///   - input: The standard input, which must fit the buffer of a pipe.
     ///   - output: The file for standard output, instead of ``lines`` and ``End/output``.
+    ///   - environment: Variables in addition to those of this process, without those that name proxies.
     ///   - limit: The arguments for the shell's `ulimit`, if the process has to have a resource limit.
     init(
         _ arguments: [String], of command: String = "batch", in folder: Folder, input: String = "",
-        output: FileHandle? = nil, limit: String? = nil
+        output: FileHandle? = nil, environment: [String: String] = [:], limit: String? = nil
     ) throws {
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
         let downloads = command == "batch" && arguments.contains { $0.hasPrefix("http:") || $0 == "-i" }
@@ -71,7 +72,8 @@ final class CommandRun: Sendable {
             process.arguments = ["-c", script, executable.path] + arguments
         }
         process.currentDirectoryURL = folder.url
-        process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.url.path]) { $1 }
+        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+            .merging(["TMPDIR": folder.url.path]) { $1 }.merging(environment) { $1 }
         process.standardInput = inputPipe
         process.standardOutput = output ?? outputPipe
         process.standardError = errorPipe

@@ -1,11 +1,17 @@
 internal import Foundation
 internal import Testing
 
-/// A third-party HTTP server that serves one directory on 127.0.0.1 during a test.
+/// A third-party HTTP server that serves one directory on 127.0.0.1 during a test, or a proxy.
 final class ForeignServer: Sendable {
     /// The servers that may be installed on a machine.
     enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case nginx, apache2, lighttpd, python3
+        /// An HTTP proxy.
+        case tinyproxy
+        /// A SOCKS proxy, which requires the user name `user` and the password `secret`.
+        case microsocks
+
+        static let proxies: Set<Self> = [.tinyproxy, .microsocks]
 
         var testDescription: String { rawValue }
 
@@ -21,9 +27,12 @@ final class ForeignServer: Sendable {
         }
 
         /// The servers that are installed; prints a message for each of the others.
-        static let installed = allCases.filter { kind in
-            if kind.executable == nil { print("the tests of \(kind.rawValue) are skipped: it is not installed") }
-            return kind.executable != nil
+        static let installed = allCases.filter { !proxies.contains($0) && $0.isInstalled }
+
+        /// Whether the program is installed; prints a message if it isn't.
+        var isInstalled: Bool {
+            if executable == nil { print("the tests of \(rawValue) are skipped: it is not installed") }
+            return executable != nil
         }
     }
 
@@ -70,6 +79,9 @@ final class ForeignServer: Sendable {
         }
         return try #require(URL(string: "http://127.0.0.1:\(port)/\(name)"))
     }
+
+    /// Waits until the server listens.
+    func start() async throws { _ = try await url("") }
 
     private var isListening: Bool {
         guard let (descriptor, address) = try? Self.socket(port: port) else { return false }
@@ -122,6 +134,12 @@ extension ForeignServer {
             return ["-D", "-f", file.path]
         case .python3:
             return ["-m", "http.server", "--bind", "127.0.0.1", "\(port)"]
+        case .tinyproxy:
+            // Without a list of ports, tunnels to all ports are permitted.
+            try configuration("Port \(port)\nListen 127.0.0.1\nTimeout 600\nLogLevel Critical\n", file)
+            return ["-d", "-c", file.path]
+        case .microsocks:
+            return ["-i", "127.0.0.1", "-p", "\(port)", "-u", "user", "-P", "secret"]
         }
     }
 

@@ -10,7 +10,7 @@ struct KillTests {
     /// The maximum number of bytes that a kill may lose: those in flight, and those being written.
     private static let loss = 8 << 20
 
-    @Test(arguments: ForeignServer.Kind.installed, ["http-client", "urlsession"])
+    @Test(arguments: ForeignServer.Kind.installed, ["nio", "urlsession"])
     func `a download that is killed five times produces a complete file`(
         _ kind: ForeignServer.Kind, _ engine: String
     ) async throws {

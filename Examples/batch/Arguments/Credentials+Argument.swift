@@ -11,3 +11,14 @@ extension TrustRoots {
         }
     }
 }
+
+extension ClientIdentity {
+    /// Reads the file that the value of `--client-certificate` names.
+    init(argument path: String) throws(Misuse) {
+        do throws(DownloadError) {
+            try self.init(certificateFile: URL(fileURLWithPath: path))
+        } catch {
+            throw Misuse(error.detail)
+        }
+    }
+}
