@@ -4,13 +4,23 @@ internal import AsyncDownloads
 /// The values of `--engine`.
 enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     #if ServerStack
-    case httpClient = "http-client"
     case nio
+    case httpClient = "http-client"
     #endif
     case urlSession = "urlsession"
 
-    /// The first one, which is AsyncHTTPClient if this build contains it.
+    /// The one that the library prefers, which this build may not contain.
     static var preferred: Self { allCases[0] }
+
+    var choice: Downloader.TransportChoice {
+        switch self {
+        #if ServerStack
+        case .nio: .nio
+        case .httpClient: .httpClient
+        #endif
+        case .urlSession: .urlSession
+        }
+    }
 
     /// Returns a downloader with a new transport of the engine.
     func makeDownloader(_ configuration: Downloader.Configuration) -> Downloader {

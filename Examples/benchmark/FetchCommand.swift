@@ -40,6 +40,9 @@ struct FetchCommand: AsyncParsableCommand {
     @Flag(help: "Uses the HTTP engine without the library.")
     var bare = false
 
+    @Option(help: "The HTTP engine of the library.")
+    var engine: Engine?
+
     /// The values of `--durability`.
     enum DurabilityOption: String, CaseIterable, Sendable, ExpressibleByArgument {
         case powerLoss = "power-loss"
@@ -53,7 +56,7 @@ struct FetchCommand: AsyncParsableCommand {
         FetchOptions(
             jobs: jobs, connections: connections, durability: durability, sha256: sha256, rootFile: rootFile,
             limitRate: limitRate, subscribers: subscribers, hasUnreadHandle: unread, retriesAtOnce: retryAtOnce,
-            isBare: bare)
+            isBare: bare, engine: engine)
     }
 
     func run() async throws {
@@ -82,6 +85,8 @@ struct FetchOptions: Sendable, Hashable {
     /// Whether failed attempts are retried without a delay.
     var retriesAtOnce = false
     var isBare = false
+    /// The engine; nil for the library's default.
+    var engine: Engine?
 
     /// The command line of the options, without the list.
     var arguments: [String] {
@@ -99,6 +104,7 @@ struct FetchOptions: Sendable, Hashable {
         if hasUnreadHandle { arguments.append("--unread") }
         if retriesAtOnce { arguments.append("--retry-at-once") }
         if isBare { arguments.append("--bare") }
+        add("--engine", engine?.rawValue)
         return arguments
     }
 }

@@ -68,7 +68,7 @@ import Testing
 
     @Test func `the table shows the measurements of each tenth, and each finding`() {
         let table = report { $0.findings = ["a file"] }.table
-        #expect(table.contains("100000 downloads over http-client, seed 1: 50.0 s, 2000 per second"))
+        #expect(table.contains("100000 downloads over nio, seed 1: 50.0 s, 2000 per second"))
         #expect(table.contains("       10000         5.0        50.0          16           6           0"))
         #expect(table.hasSuffix("FOUND a file"))
         #expect(report().table.hasSuffix("No leaks or errors were found."))

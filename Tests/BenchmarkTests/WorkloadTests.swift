@@ -22,11 +22,12 @@ struct WorkloadTests {
     }
 
     @Test(arguments: [
-        ([], WorkloadSize.full, 13), (["--quick"], .quick, 13), (["compare", "--quick"], .quick, 13),
+        ([], WorkloadSize.full, 15), (["--quick"], .quick, 15), (["compare", "--quick"], .quick, 15),
         (
             ["--quick", "--files", "7", "--mebibytes", "3", "--workloads", "small-tls", "sha-256"],
             WorkloadSize(
-                files: 7, mebibytes: 3, delayedFiles: 300, limitedSeconds: 3, requestSeconds: 2, requestedFiles: 60), 2
+                files: 7, mebibytes: 3, delayedFiles: 300, limitedSeconds: 3, requestSeconds: 2, requestedFiles: 60,
+                origins: 200), 2
         ),
     ])
     func `without a subcommand, the options are those of the comparison`(
@@ -47,7 +48,7 @@ struct WorkloadTests {
             FetchOptions(), FetchOptions(jobs: 3, isBare: true),
             FetchOptions(
                 jobs: 1, connections: 2, durability: .powerLoss, sha256: "00", rootFile: "/a b", limitRate: 5,
-                subscribers: 100, hasUnreadHandle: true, retriesAtOnce: true),
+                subscribers: 100, hasUnreadHandle: true, retriesAtOnce: true, engine: .urlSession),
         ] {
             #expect(try FetchCommand.parse(["list"] + options.arguments).options == options)
         }

@@ -30,8 +30,8 @@ struct LibraryFetch: Sendable {
             if let durability = options.durability { configuration.durability = durability.policy }
             if options.retriesAtOnce { configuration.retryPolicy.baseDelay = .zero }
             configuration.bandwidthLimit = options.limitRate
+            if let engine = options.engine { configuration.transport = engine.choice }
             if let rootFile = options.rootFile {
-                configuration.transport = .httpClient
                 configuration.additionalTrustRoots = try TrustRoots(pemFile: URL(fileURLWithPath: rootFile))
             }
             return configuration

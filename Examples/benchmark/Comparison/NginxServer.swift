@@ -9,6 +9,8 @@ struct NginxServer: Sendable {
     let plain: URL
     /// The URL of the directory, over TLS.
     let secure: URL
+    /// The port at which all addresses of the loopback network serve the directory.
+    let originPort: Int
     private let directory: TemporaryDirectory
 
     /// Returns a served file.
@@ -34,8 +36,8 @@ struct NginxServer: Sendable {
         }
         try Data(Certificate.server.utf8).write(to: directory.file("server.pem"))
         try Data(Certificate.key.utf8).write(to: directory.file("server.key"))
-        let (port, securePort) = (try LocalPort.free(), try LocalPort.free())
-        try Data(configuration(port: port, securePort: securePort, directory).utf8)
+        let (port, securePort, originPort) = (try LocalPort.free(), try LocalPort.free(), try LocalPort.free())
+        try Data(configuration(port: port, securePort: securePort, originPort: originPort, directory).utf8)
             .write(to: directory.file("nginx.conf"))
         let process = Process()
         process.executableURL = URL(fileURLWithPath: executable)
@@ -54,15 +56,19 @@ struct NginxServer: Sendable {
             guard process.isRunning else { throw CommandRun.Failure(command: [executable], status: -1) }
             await Task.yield()
         }
-        return try await body(NginxServer(version: name, plain: plain, secure: secure, directory: directory))
+        return try await body(
+            NginxServer(
+                version: name, plain: plain, secure: secure, originPort: originPort, directory: directory))
     }
 
-    private static func configuration(port: Int, securePort: Int, _ directory: TemporaryDirectory) -> String {
+    private static func configuration(
+        port: Int, securePort: Int, originPort: Int, _ directory: TemporaryDirectory
+    ) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(directory.file($0).path);" }.joined(separator: " ")
         return """
             daemon off; master_process off; pid \(directory.file("pid").path);
-            events { worker_connections 1024; }
+            events { worker_connections 8192; }
             http {
                 access_log off; sendfile on; keepalive_requests 1000000; \(temporary)
                 server {
@@ -73,6 +79,13 @@ struct NginxServer: Sendable {
                     root \(directory.url.path);
                     location = /slow { limit_rate \(WorkloadSize.limit)m; }
                     location /small/ { try_files /small =404; }
+                }
+                server {
+                    listen \(originPort);
+                    allow 127.0.0.0/8;
+                    deny all;
+                    root \(directory.url.path);
+                    location / { try_files /small =404; }
                 }
             }
             """

@@ -9,7 +9,15 @@ extension Program {
     func command(
         _ workload: Workload, _ transfers: [FileTransfer], from server: ServedFiles, in directory: TemporaryDirectory
     ) throws -> [String]? {
-        guard let executable else { return nil }
+        guard let command = try plainCommand(workload, transfers, from: server, in: directory) else { return nil }
+        guard let descriptors = workload.descriptors else { return command }
+        return ["/bin/sh", "-c", "ulimit -n \(descriptors) && exec \"$0\" \"$@\""] + command
+    }
+
+    private func plainCommand(
+        _ workload: Workload, _ transfers: [FileTransfer], from server: ServedFiles, in directory: TemporaryDirectory
+    ) throws -> [String]? {
+        guard let executable, !transfers.isEmpty else { return nil }
         let list = directory.file("list.txt")
         func write(_ lines: [String]) throws {
             try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: list)
@@ -18,13 +26,13 @@ extension Program {
         switch self {
         case .exactRate, .curlRetry, .wget:
             return nil
-        case .library, .bare, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle, .processCrash:
+        case .library, .bare, .otherEngine, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle,
+            .processCrash:
             try write(transfers.map(\.line))
             return [executable, "fetch", list.path]
                 + fetchOptions(workload, rootFile: rootFile, sha256: server.largeDigest).arguments
         case .curl:
             try write(transfers.map { "url = \"\($0.url.absoluteString)\"\noutput = \"\($0.path)\"" })
-            let width = workload == .latency ? 64 : WorkloadSize.jobs
             let limit =
                 switch workload {
                 case .rateLimit: ["--limit-rate", "\(WorkloadSize.limit << 20)"]
@@ -33,7 +41,8 @@ extension Program {
                 default: [] as [String]
                 }
             return [
-                executable, "--disable", "--silent", "--fail", "--parallel", "--parallel-max", "\(width)", "--config",
+                executable, "--disable", "--silent", "--fail", "--parallel", "--parallel-max", "\(workload.jobs)",
+                "--config",
                 list.path,
             ] + limit + (rootFile.map { ["--cacert", $0] } ?? [])
         case .wget2:
@@ -61,9 +70,10 @@ extension Program {
     func fetchOptions(_ workload: Workload, rootFile: String?, sha256: String) -> FetchOptions {
         if workload == .latency { return FetchOptions(durability: self == .processCrash ? .processCrash : nil) }
         var options = FetchOptions(
-            jobs: WorkloadSize.jobs, durability: .processCrash, rootFile: rootFile, isBare: self == .bare)
+            jobs: workload.jobs, durability: .processCrash, rootFile: rootFile, isBare: self == .bare,
+            engine: self == .otherEngine ? .httpClient : nil)
         // The variants of the library are without what the workload adds.
-        guard self == .library else { return options }
+        guard self == .library || self == .otherEngine else { return options }
         switch workload {
         case .sha256: options.sha256 = sha256
         case .slow: options.connections = 16
@@ -72,7 +82,7 @@ extension Program {
         case .rateLimit: options.limitRate = Int64(WorkloadSize.limit) << 20
         case .subscribers: options.subscribers = 100
         case .unreadEvents: options.hasUnreadHandle = true
-        case .large, .largeTLS, .small, .smallTLS, .latency, .requestLimit: break
+        case .large, .largeTLS, .small, .smallTLS, .origins, .connectionsTLS, .latency, .requestLimit: break
         }
         return options
     }

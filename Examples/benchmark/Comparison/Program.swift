@@ -3,13 +3,15 @@ internal import Foundation
 /// A program that does a workload, or a variant of the library.
 enum Program: String, Sendable, Codable {
     case library = "async-downloads"
-    /// The HTTP engine without the library.
+    /// AsyncHTTPClient without the library.
     case bare = "bare engine"
     case curl, wget, wget2, aria2c
     /// curl with its own retries, each of which starts with the first byte.
     case curlRetry = "curl --retry"
     /// The computation of the digest without a download.
     case openssl = "openssl dgst"
+    /// The library with AsyncHTTPClient instead of its own engine.
+    case otherEngine = "on AsyncHTTPClient"
     /// The library without a checksum.
     case withoutChecksum = "without checksum"
     /// The library with one connection for each file.
@@ -29,7 +31,8 @@ enum Program: String, Sendable, Codable {
         case .curl, .wget, .wget2, .aria2c: rawValue
         case .curlRetry: "curl"
         case .openssl: "openssl"
-        case .library, .bare, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle, .processCrash,
+        case .library, .bare, .otherEngine, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle,
+            .processCrash,
             .exactRate:
             nil
         }

@@ -16,6 +16,8 @@ struct ServedFiles: Sendable {
     private let secure: URL
     private let delayed: URL
     private let counted: URL
+    /// The port of the server that has many addresses; nil if there is none.
+    private var originPort: Int?
 
     /// Runs `body` with servers, which are nginx if it is installed, and the package's own for delayed responses and
     /// for limited requests.
@@ -48,12 +50,13 @@ struct ServedFiles: Sendable {
                     ServedFiles(
                         program: server.version, largeFile: server.file("large"), largeDigest: digest,
                         rootFile: rootFile, plain: server.plain, secure: server.secure,
-                        delayed: delayed.url("delayed"), counted: delayed.url("counted")))
+                        delayed: delayed.url("delayed"), counted: delayed.url("counted"),
+                        originPort: Machine.hasLoopbackNetwork ? server.originPort : nil))
             }
         }
     }
 
-    /// Returns the files of a workload, placed in a directory.
+    /// Returns the files of a workload, placed in a directory; none if the servers can't serve them.
     func transfers(_ workload: Workload, _ size: WorkloadSize, to directory: TemporaryDirectory) -> [FileTransfer] {
         let base = workload.isSecure ? secure : plain
         func one(_ name: String) -> [FileTransfer] {
@@ -74,8 +77,20 @@ struct ServedFiles: Sendable {
             (0..<size.files).map { number in
                 FileTransfer(url: base.appending(path: "small/\(number)"), path: directory.file("\(number)").path)
             }
+        case .connectionsTLS: many(WorkloadSize.connections, base.appending(path: "medium"))
+        case .origins: origins(size, directory)
         case .latency: many(size.delayedFiles, delayed)
         case .requestLimit: many(size.requestedFiles, counted)
+        }
+    }
+
+    /// Returns the files of many addresses of the loopback network, in an order in which no two of one address are neighbors.
+    private func origins(_ size: WorkloadSize, _ directory: TemporaryDirectory) -> [FileTransfer] {
+        guard let originPort else { return [] }
+        return (0..<size.origins * WorkloadSize.filesPerOrigin).compactMap { number in
+            let origin = number % size.origins
+            let url = URL(string: "http://127.1.\(origin / 250).\(origin % 250 + 1):\(originPort)/\(number)")
+            return url.map { FileTransfer(url: $0, path: directory.file("\(number)").path) }
         }
     }
 
@@ -90,6 +105,7 @@ struct ServedFiles: Sendable {
         [
             "large": large(size), "slow": Content(seed: 3, length: Int64(size.slowMebibytes) << 20),
             "limited": Content(seed: 4, length: Int64(size.limitedMebibytes) << 20), "small": small,
+            "medium": Content(seed: 6, length: Int64(size.mediumMebibytes) << 20),
         ]
     }
 

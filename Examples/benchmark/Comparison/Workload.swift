@@ -18,6 +18,10 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     case smallPowerLoss = "small-power-loss"
     /// Many small files over TLS.
     case smallTLS = "small-tls"
+    /// Small files from many origins, with few file descriptors.
+    case origins
+    /// Files over many connections with TLS at a time; the peak of the memory is of interest.
+    case connectionsTLS = "connections-tls"
     /// Many small files from a server that delays each response, with the library's default options.
     case latency
     /// Many small files from a server that limits the number of requests in a time.
@@ -41,6 +45,11 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         case .small: small
         case .smallPowerLoss: "\(small), durable after a power loss"
         case .smallTLS: "\(small), with TLS"
+        case .origins:
+            "\(size.origins * WorkloadSize.filesPerOrigin) files of 4 KiB from \(size.origins) origins, "
+                + "\(WorkloadSize.descriptors) descriptors"
+        case .connectionsTLS:
+            "\(WorkloadSize.connections) files of \(size.mediumMebibytes) MiB with TLS, all at a time"
         case .latency:
             "\(size.delayedFiles) files of 4 KiB, \(WorkloadSize.delay) ms before each response, default options"
         case .requestLimit:
@@ -57,14 +66,16 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     /// The programs that do the workload; the first one is the library.
     var programs: [Program] {
         switch self {
-        case .large: [.library, .curl, .bare, .wget2]
-        case .largeTLS: [.library, .curl, .bare, .wget2]
+        case .large, .largeTLS: [.library, .curl, .bare, .otherEngine, .wget2]
         case .sha256: [.library, .openssl, .withoutChecksum, .curl]
         case .slow: [.library, .aria2c, .automaticNumber]
-        case .connections: [.library, .oneConnection, .curl]
-        case .small: [.library, .curl, .bare, .wget2, .aria2c]
+        case .connections: [.library, .oneConnection, .otherEngine, .curl]
+        case .small: [.library, .curl, .bare, .otherEngine, .wget2, .aria2c]
         case .smallPowerLoss: [.library, .curl, .bare, .processCrash]
-        case .smallTLS: [.library, .curl, .bare]
+        case .smallTLS: [.library, .curl, .bare, .otherEngine]
+        // AsyncHTTPClient has no bound for connections over all hosts, and can't do this.
+        case .origins: [.library, .curl]
+        case .connectionsTLS: [.library, .curl, .otherEngine]
         case .latency: [.library, .curl, .processCrash]
         case .requestLimit, .rateLimit: [.library, .exactRate, .curl]
         case .subscribers, .unreadEvents: [.library, .oneHandle]
@@ -77,7 +88,7 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         case .large, .small, .smallTLS: [.curl, .bare]
         case .sha256: [.openssl, .curl]
         case .smallPowerLoss: [.processCrash, .curl]
-        case .largeTLS, .latency: [.curl]
+        case .largeTLS, .latency, .origins, .connectionsTLS: [.curl]
         case .slow: [.aria2c, .automaticNumber]
         case .connections: [.oneConnection]
         case .requestLimit, .rateLimit: [.exactRate]
@@ -86,13 +97,14 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
     }
 
     /// Whether the files are fetched over TLS.
-    var isSecure: Bool { self == .largeTLS || self == .smallTLS }
+    var isSecure: Bool { self == .largeTLS || self == .smallTLS || self == .connectionsTLS }
 
     /// Whether the workload consists of many files.
     var hasManyFiles: Bool {
         switch self {
-        case .small, .smallPowerLoss, .smallTLS, .latency, .requestLimit: true
-        case .large, .largeTLS, .sha256, .slow, .connections, .rateLimit, .subscribers, .unreadEvents: false
+        case .small, .smallPowerLoss, .smallTLS, .origins, .latency, .requestLimit: true
+        case .connectionsTLS, .large, .largeTLS, .sha256, .slow, .connections, .rateLimit, .subscribers, .unreadEvents:
+            false
         }
     }
 
@@ -102,9 +114,21 @@ enum Workload: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
         case .large, .largeTLS, .sha256, .connections, .subscribers, .unreadEvents: size.mebibytes << 20
         case .slow: size.slowMebibytes << 20
         case .rateLimit: size.limitedMebibytes << 20
-        case .small, .smallPowerLoss, .smallTLS, .latency, .requestLimit: WorkloadSize.smallLength
+        case .connectionsTLS: size.mediumMebibytes << 20
+        case .small, .smallPowerLoss, .smallTLS, .origins, .latency, .requestLimit: WorkloadSize.smallLength
         }
     }
+
+    /// The number of files that are downloaded at a time, if it isn't the library's default.
+    var jobs: Int {
+        switch self {
+        case .latency, .origins, .connectionsTLS: WorkloadSize.connections
+        default: WorkloadSize.jobs
+        }
+    }
+
+    /// The number of file descriptors that a program may use; nil if it isn't limited.
+    var descriptors: Int? { self == .origins ? WorkloadSize.descriptors : nil }
 
     /// The number of rounds that are measured, of those that were requested.
     ///

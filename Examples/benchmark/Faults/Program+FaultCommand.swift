@@ -53,7 +53,8 @@ extension Program {
                 "--auto-file-renaming=false", "--file-allocation=none", "--disk-cache=0", "--max-tries=6",
                 "--retry-wait=0", "--timeout=10", "--connect-timeout=10", "--dir=\(directory)", url,
             ]
-        case .bare, .openssl, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle, .processCrash,
+        case .bare, .otherEngine, .openssl, .withoutChecksum, .oneConnection, .automaticNumber, .oneHandle,
+            .processCrash,
             .exactRate:
             preconditionFailure("\(rawValue) does not download from bad servers")
         }

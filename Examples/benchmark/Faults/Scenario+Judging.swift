@@ -8,7 +8,7 @@ extension Scenario {
         #if canImport(Darwin)
         .urlSession
         #else
-        .httpClient
+        .nio
         #endif
     }
 

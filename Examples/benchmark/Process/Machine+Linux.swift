@@ -10,6 +10,9 @@ extension Machine {
             .map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
+    /// Whether all addresses that begin with 127 lead to this machine.
+    static var hasLoopbackNetwork: Bool { true }
+
     /// Returns the peak of the resident memory of a running process in bytes; nil if it has ended.
     static func peakBytes(of process: Int32) -> Int64? {
         guard let bytes = [UInt8](file: "/proc/\(process)/status", limit: 1 << 14) else { return nil }
