@@ -5,11 +5,11 @@ import Testing
 /// The HTTP engines of this platform, which all have to behave the same way.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     #if ServerStack
-    case httpClient, nio
+    case nio, httpClient
     #endif
     case urlSession
 
-    /// The first one, which is AsyncHTTPClient if this build contains it.
+    /// The one that the library prefers, which this build may not contain.
     static var preferred: Self { allCases[0] }
 
     var testDescription: String { rawValue }
