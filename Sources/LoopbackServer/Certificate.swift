@@ -1,9 +1,8 @@
 internal import NIOSSL
 
-/// A certificate for 127.0.0.1 and localhost, its key, which is not a secret, and the root that signed it; and a certificate
-/// of a client, with its key. All are in PEM format.
+/// Certificates of a server and of a client, with their keys, which are not secrets, in PEM format.
 ///
-/// The certificates are valid until 2126.
+/// The server's certificate is for 127.0.0.1 and localhost. All certificates are valid until 2126.
 package enum Certificate {
     /// Returns the TLS context of a server that presents the certificate.
     ///

@@ -31,6 +31,8 @@ final class DeliveryLoop: Sendable {
     let clock = CallbackClock()
     /// The buffers into which connections without TLS read.
     let buffers = ReadBuffers()
+    /// The buffers into which connections with TLS read, in the engine over SwiftNIO.
+    let secureBuffers = ReadBuffers(length: ReadBuffers.secureLength)
 
     private let largeBodies = Mutex(0)
 
@@ -50,6 +52,7 @@ final class DeliveryLoop: Sendable {
             count += difference
             // Under the lock, so that the last change decides.
             buffers.adapt(toLargeBodies: count)
+            secureBuffers.adapt(toLargeBodies: count)
         }
     }
 }

@@ -14,6 +14,8 @@ final class HandlerCalls: Sendable {
 
     /// The number of bytes from which a part is large.
     private static let largeLength = 128 << 10
+    /// The same with TLS, whose parts are shorter than what was read.
+    private static let secureLargeLength = 32 << 10
     /// The number of bytes that a slow handler takes at once.
     private static let slowLength = 128 << 10
     /// The number of queued bytes at which a connection isn't read.
@@ -96,7 +98,7 @@ final class HandlerCalls: Sendable {
 
     /// Counts the exchange as one with a large body if the part is large; once.
     func countIfLarge(_ part: ByteBuffer) {
-        guard part.readableBytes >= Self.largeLength else { return }
+        guard part.readableBytes >= (buffers == nil ? Self.secureLargeLength : Self.largeLength) else { return }
         let isFirst = state.withLock { state in
             defer { state.isLarge = true }
             return !state.isLarge

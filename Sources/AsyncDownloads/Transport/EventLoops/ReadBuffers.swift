@@ -13,15 +13,26 @@ final class ReadBuffers: Sendable {
     ///
     /// With several bodies, parts of this length would fill their queues, so that none is read while one is written.
     static let singleLength = 1 << 20
+    /// The number of bytes that connections with TLS read at a time, unless the loop reads a single large body.
+    ///
+    /// NIOSSL has a buffer for each connection, which grows to the length of what is read.
+    static let secureLength = 128 << 10
     /// The number of unused buffers that are kept.
     private static let capacity = 4
 
     private struct State {
         var unused: [ByteBuffer] = []
-        var length = ReadBuffers.length
+        var length: Int
     }
 
-    private let state = Mutex(State())
+    private let length: Int
+    private let state: Mutex<State>
+
+    /// - Parameter length: The number of bytes that are read at a time, unless the loop reads a single large body.
+    init(length: Int = ReadBuffers.length) {
+        self.length = length
+        state = Mutex(State(length: length))
+    }
 
     /// Returns an empty buffer whose memory is not used elsewhere.
     func take(from allocator: ByteBufferAllocator) -> ByteBuffer {
@@ -52,7 +63,7 @@ final class ReadBuffers: Sendable {
     /// buffer is kept.
     func adapt(toLargeBodies count: Int) {
         state.withLock { state in
-            let length = count == 1 ? Self.singleLength : Self.length
+            let length = count == 1 ? Self.singleLength : self.length
             if state.length != length { state.unused = [] }
             state.length = length
             if count == 0 { state.unused.removeFirst(max(0, state.unused.count - 1)) }

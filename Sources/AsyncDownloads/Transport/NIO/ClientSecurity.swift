@@ -12,7 +12,9 @@ final class ClientSecurity: Sendable {
 
     init(_ settings: SecuritySettings) {
         self.settings = settings
-        pins = Dictionary(settings.pinnedPublicKeys.map { (Self.serverName(of: $0.lowercased()), $1) }) { $0.intersection($1) }
+        pins = Dictionary(settings.pinnedPublicKeys.map { (Self.serverName(of: $0.lowercased()), $1) }) {
+            $0.intersection($1)
+        }
     }
 
     var hasIdentity: Bool { settings.clientIdentity != nil }

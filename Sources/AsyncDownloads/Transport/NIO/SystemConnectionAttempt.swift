@@ -18,11 +18,6 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         case ended
     }
 
-    /// The number of bytes of the first read from a connection with TLS.
-    private static let firstSecureLength = 64 << 10
-    /// The number of bytes up to which such reads grow as long as they are full.
-    private static let mostSecureLength = 1 << 20
-
     private let route: Route
     private let security: ClientSecurity
     private let timeout: TimeAmount
@@ -51,16 +46,12 @@ final class SystemConnectionAttempt: ConnectionAttempt {
 
     private func bootstrap() -> ClientBootstrap {
         let attempt = NIOLoopBound(self, eventLoop: pool.loop.eventLoop)
-        let allocator: any RecvByteBufferAllocator =
-            route.isSecure
-            ? AdaptiveRecvByteBufferAllocator(
-                minimum: Self.firstSecureLength / 4, initial: Self.firstSecureLength, maximum: Self.mostSecureLength)
-            : ReadBufferAllocator(buffers: pool.loop.buffers)
+        let buffers = route.isSecure ? pool.loop.secureBuffers : pool.loop.buffers
         return ClientBootstrap(group: pool.loop.eventLoop)
             // Later than the timer of the attempt.
             .connectTimeout(timeout + .seconds(1))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .channelOption(.recvAllocator, value: allocator)
+            .channelOption(.recvAllocator, value: ReadBufferAllocator(buffers: buffers))
             // Each read takes memory, and bytes that are read together with the end may not be delivered.
             .channelOption(.maxMessagesPerRead, value: 1)
             // Nothing is read before the handlers have been added.
@@ -84,6 +75,9 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         do {
             let channel = try result.get()
             state = .tunneling(channel, timer: timer)
+            if route.isSecure {
+                try channel.pipeline.syncOperations.addHandler(SecureBufferRecycler(pool.loop.secureBuffers))
+            }
             if let proxy = route.proxy, proxy.isSecure {
                 try security.addHandlers(for: proxy.host, identifies: false, to: channel.pipeline.syncOperations)
             }
