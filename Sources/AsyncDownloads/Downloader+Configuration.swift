@@ -25,12 +25,13 @@ extension Downloader {
         /// Default: none.
         public var clientIdentity: ClientIdentity?
 
-        /// The public keys that are expected of servers, by the name or the address of the host.
+        /// The public keys that are expected of servers, by the name or the address of the host, without a port.
         ///
         /// The certificate of a host with an entry must have one of these keys, besides being trusted as usual; otherwise
         /// the connection ends before a request, and the download fails with ``DownloadError/Code/secureConnectionFailed``.
         /// An entry is for exactly this host, and also applies after a redirect to it. Include the key of a second
-        /// certificate, so that the server can replace its own.
+        /// certificate, so that the server can replace its own. If a host is neither a name nor an address, every request fails
+        /// with ``DownloadError/Code/invalidRequest``.
         ///
         /// With another transport than ``TransportChoice/nio``, or with a background session, every request fails with
         /// ``DownloadError/Code/unsupported``.

@@ -45,6 +45,11 @@ extension Downloader.Configuration {
             if !pinnedPublicKeys.isEmpty { return Self.requiresNIO("pinned public keys") }
             if proxy != .environment { return Self.requiresNIO("a proxy") }
         }
+        #if ServerStack
+        if pinnedPublicKeys.keys.contains(where: { ServerName(written: $0) == nil }) {
+            return DownloadError(.invalidRequest, "a host of the pinned public keys is neither a name nor an address")
+        }
+        #endif
         return nil
     }
 

@@ -26,7 +26,7 @@ public struct ClientIdentity: Sendable, Hashable {
     /// - Parameters:
     ///   - certificates: The client's certificate, and after it those that lead to a root that the server trusts.
     ///   - key: The private key of the first certificate.
-    ///   - password: The password of an encrypted key; nil if the key isn't encrypted.
+    ///   - password: The password of an encrypted key, in ASCII; nil if the key isn't encrypted.
     /// - Throws: ``DownloadError/Code/clientIdentityUnusable`` if a text contains no certificate or key, or an invalid one,
     ///   if the password is wrong, or if the key isn't that of the certificate; and ``DownloadError/Code/unsupported`` without
     ///   the trait `ServerStack`.
@@ -37,6 +37,10 @@ public struct ClientIdentity: Sendable, Hashable {
         } catch {
             throw DownloadError(
                 .clientIdentityUnusable, "not a valid list of certificates in PEM format", underlyingError: error)
+        }
+        // NIOSSL ends the process at a byte that isn't ASCII.
+        guard password?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
+            throw DownloadError(.clientIdentityUnusable, "the password of the key isn't ASCII")
         }
         do {
             // Without a password, the library would ask for one on the terminal.

@@ -25,7 +25,8 @@ public struct ProxyChoice: Sendable, Hashable {
 
     let kind: Kind
 
-    /// The proxies that the variables of the environment name, with the meanings that they have for curl.
+    /// The proxies that the variables of the environment name, with the meanings that they have for curl, except that a
+    /// SOCKS proxy always resolves the names of servers.
     ///
     /// `http_proxy` (only in lower case) and `https_proxy` name the proxies for the schemes, and `all_proxy` the one for
     /// both. `no_proxy` lists hosts that are requested without a proxy; see ``server(_:except:)``. A value without a scheme

@@ -1,6 +1,7 @@
 #if ServerStack
 import Foundation
 import LoopbackServer
+import NIOSSL
 import TestSupport
 import Testing
 
@@ -24,6 +25,7 @@ import Testing
         configuration.additionalTrustRoots = roots
         configuration.retryPolicy = .never
         configuration.idleTimeout = .seconds(900)
+        configuration.proxy = .none
         try configure(&configuration)
         let downloader = Downloader(configuration: configuration)
         var log: EventLog?
@@ -74,6 +76,7 @@ import Testing
             (["127.0.0.1": [otherKey]], "127.0.0.1", false), (["127.0.0.1": []], "127.0.0.1", false),
             (["localhost": [otherKey]], "127.0.0.1", true), (["LocalHost.": [otherKey]], "localhost", false),
             (["localhost": [serverKey], "LOCALHOST": [otherKey]], "localhost", false),
+            (["127.1": [otherKey]], "127.0.0.1", false),
         ] as [([String: [String]], String, Bool)])
     func `a server whose key is not an expected one receives no request`(
         _ pins: [String: [String]], _ host: String, _ isExpected: Bool
@@ -86,6 +89,14 @@ import Testing
             #expect(log.error.map(\.code) == (isExpected ? nil : .secureConnectionFailed))
             #expect(count == (isExpected ? 1 : 0))
         }
+    }
+
+    @Test func `the key of the target of a redirect is checked`() async throws {
+        let (log, count) = try await download(from: "localhost", redirects: true) {
+            $0.pinnedPublicKeys["127.0.0.1"] = Set([Self.otherKey].compactMap(PublicKeyHash.init))
+        }
+        #expect(log.error?.code == .secureConnectionFailed)
+        #expect(count == 0)
     }
 
     @Test func `an expected key does not replace a trusted certificate`() async throws {
@@ -108,6 +119,7 @@ import Testing
         let (log, count) = try await download { configuration in
             configuration.additionalTrustRoots = nil
             configuration.transport = engine
+            configuration.proxy = .environment
             switch setting {
             case "clientIdentity": configuration.clientIdentity = try identity()
             case "pinnedPublicKeys": configuration.pinnedPublicKeys["a"] = []
@@ -118,15 +130,37 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test(arguments: [("example.com", "example.com"), ("example.com.", "example.com"), ("[::1]", "::1")])
-    func `a server name has no dot at its end, and an address no brackets`(_ host: String, _ name: String) {
-        #expect(ClientSecurity.serverName(of: host) == name)
+    @Test(arguments: ["a.example:443", "https://a.example", " a.example", "a.example/", "", "u@a.example", "a b"])
+    func `pinned keys of what is no host fail each request`(_ host: String) async throws {
+        let (log, count) = try await download { $0.pinnedPublicKeys[host] = [] }
+        #expect(log.error?.code == .invalidRequest)
+        #expect(count == 0)
+    }
+
+    @Test(arguments: [
+        ("example.com", ServerName.name("example.com")), ("Example.COM..", .name("example.com")),
+        ("bücher.example", .name("xn--bcher-kva.example")), ("127.0.0.1", .address([127, 0, 0, 1])),
+        ("127.1", .address([127, 0, 0, 1])), ("::1", .address([UInt8](repeating: 0, count: 15) + [1])),
+        ("[0:0:0:0:0:0:0:1]", .address([UInt8](repeating: 0, count: 15) + [1])), ("1.example", .name("1.example")),
+    ])
+    func `a host has one form`(_ text: String, _ server: ServerName) {
+        #expect(ServerName(written: text) == server)
+    }
+
+    /// The certificate contains the address 127.0.0.1 and the name localhost.
+    @Test(arguments: [
+        ("127.0.0.1", true), ("localhost", true), ("LOCALHOST.", true), ("127.0.0.2", false), ("name.invalid", false),
+        ("a.localhost", false), ("::1", false),
+    ])
+    func `a certificate has to name the server`(_ host: String, _ isCertificate: Bool) throws {
+        let certificate = try NIOSSLCertificate(bytes: Array(Certificate.server.utf8), format: .pem)
+        #expect(CertificateVerifier.isCertificate(certificate, of: ServerName(host)) == isCertificate)
     }
 
     @Test func `an encrypted key needs its password, and one text may contain both parts`() throws {
         let text = Data((Certificate.client + "\n" + Self.encryptedKey).utf8)
         _ = try ClientIdentity(certificates: text, key: text, password: "secret")
-        for password in [nil, "", "wrong"] {
+        for password in [nil, "", "wrong", "pässwort"] {
             let error = try #require(throws: DownloadError.self) {
                 try ClientIdentity(certificates: text, key: text, password: password)
             }

@@ -2,16 +2,17 @@
 import Foundation
 import Testing
 
-/// A TCP socket of 127.0.0.1 that establishes connections; its owner closes the descriptor.
+/// A TCP socket of the loopback network that establishes connections; its owner closes the descriptor.
 struct ListeningSocket {
     let descriptor: Int32
     let port: UInt16
 
-    init() throws {
+    /// - Parameter number: The last byte of the address, of which the others are 127.0.0.
+    init(address number: UInt32 = 1) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0000 + number).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         self.descriptor = descriptor
         port = try withUnsafeMutablePointer(to: &address) { pointer in

@@ -2,12 +2,14 @@
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSOCKS
+internal import NIOSSL
 
 extension DownloadError {
     /// Creates the error of a proxy that responds to CONNECT with a status other than success.
-    init(proxyStatus status: Int) {
-        let detail = status == 407 ? "requires other credentials (407)" : "responded with \(status) to CONNECT"
-        self.init(.proxyFailed, detail, isRetryable: status >= 500)
+    init(proxyStatus status: StatusCode) {
+        let detail =
+            status.code == 407 ? "requires other credentials (407)" : "responded with \(status.code) to CONNECT"
+        self.init(.proxyFailed, detail, isRetryable: status.isRetryable)
     }
 
     /// Creates the error of a tunnel that a proxy has not opened; a download error is used unchanged.
@@ -19,12 +21,13 @@ extension DownloadError {
                 .proxyFailed, "responded with \(Self.text(of: error.reply))", underlyingError: error,
                 isRetryable: !isRefusal)
         case let error as SOCKSError.InvalidAuthenticationSelection:
-            self.init(.proxyFailed, "requires a user name and a password", underlyingError: error)
+            self.init(.proxyFailed, "accepts none of the offered ways to authenticate", underlyingError: error)
+        case HTTPParserError.invalidEOFState, ChannelError.eof, ChannelError.ioOnClosedChannel, is IOError,
+            NIOSSLError.uncleanShutdown:
+            self.init(.proxyFailed, "closed the connection", underlyingError: error, isRetryable: true)
         case is HTTPParserError, is SOCKSError.InvalidProtocolVersion, is SOCKSError.InvalidReservedByte,
             is SOCKSError.InvalidAddressType, is SOCKSError.UnexpectedRead:
             self.init(.proxyFailed, "doesn't speak the protocol of its scheme", underlyingError: error)
-        case ChannelError.eof, ChannelError.ioOnClosedChannel:
-            self.init(.proxyFailed, "closed the connection", underlyingError: error, isRetryable: true)
         default:
             self.init(nio: error, hasHead: false)
         }

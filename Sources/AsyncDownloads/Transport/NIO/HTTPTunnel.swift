@@ -54,7 +54,7 @@ final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head) where 200..<300 ~= head.status.code: isAccepted = true
-        case .head(let head): finish(.failure(DownloadError(proxyStatus: Int(head.status.code))))
+        case .head(let head): finish(.failure(DownloadError(proxyStatus: StatusCode(Int(head.status.code)))))
         case .body: break
         case .end: if isAccepted { leave(context.pipeline.syncOperations) }
         }

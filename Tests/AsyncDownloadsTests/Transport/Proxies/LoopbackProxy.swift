@@ -29,11 +29,12 @@ final class LoopbackProxy: Sendable {
     /// The requests so far.
     var record: Record { state.withLock { $0 } }
 
-    init(_ kind: Kind, refusing refusal: Int? = nil, requiresPassword: Bool = false) throws {
+    /// - Parameter address: The last byte of the proxy's address in the loopback network.
+    init(_ kind: Kind, address: UInt32 = 1, refusing refusal: Int? = nil, requiresPassword: Bool = false) throws {
         self.kind = kind
         self.refusal = refusal
         self.requiresPassword = requiresPassword
-        socket = try ListeningSocket()
+        socket = try ListeningSocket(address: address)
         port = Int(socket.port)
         Thread.detachNewThread { [self] in
             while case let client = accept(socket.descriptor, nil, nil), client >= 0 {

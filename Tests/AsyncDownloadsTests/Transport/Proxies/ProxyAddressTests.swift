@@ -101,7 +101,9 @@ import Testing
         ("10.1.4.3", "10.1.2.0/23", false), ("10.1.2.3", "0.0.0.0/0", true), ("10.1.2.3", "10.1.2.3/33", false),
         ("10.1.2.3", "10.1.2.3/", false), ("[::1]", "::1", true), ("[::1]", "[::1]", true),
         ("[fd00::1]", "fd00::/8", true), ("[fe00::1]", "fd00::/8", false), ("10.0.0.1", "::/0", false),
-        ("localhost", "localhost", true), ("a.localhost", "localhost", true),
+        ("localhost", "localhost", true), ("a.localhost", "localhost", true), ("127.2", "127.0.0.2", true),
+        ("0x7f.2", "127.0.0.0/8", true), ("10.1.2.3.", "10.1.2.3", true), ("[0:0:0:0:0:0:0:1]", "::1", true),
+        ("127.2", "127.2", false),
     ])
     func `exceptions are names, addresses, and networks`(_ host: String, _ list: String, _ isException: Bool) {
         #expect(ProxyExceptions(list).contain(host) == isException)

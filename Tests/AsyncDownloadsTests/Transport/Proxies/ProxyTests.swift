@@ -65,11 +65,14 @@ import Testing
             environment, server, request async throws in
             _ = try await environment.downloader.download(request)
             #expect(proxy.record.credentials == ["Basic dXNlcjpzZWNyZXQ="])
+            #expect(server.requests(at: "file").count == 1)
             #expect(server.requests(at: "file").allSatisfy { $0.headers["Proxy-Authorization"] == nil })
         }
     }
 
-    @Test(arguments: [("user:secret@", nil), ("user:wrong@", "refused the user name"), ("", "requires a user name")])
+    @Test(arguments: [
+        ("user:secret@", nil), ("user:wrong@", "refused the user name"), ("", "accepts none of the offered"),
+    ])
     func `a SOCKS proxy receives a user name and a password`(_ credentials: String, _ failure: String?) async throws {
         let proxy = try LoopbackProxy(.socks, requiresPassword: true)
         defer { proxy.stop() }
@@ -81,6 +84,32 @@ import Testing
             #expect(log.error?.detail.contains(failure ?? "") ?? true, "\(String(describing: log.error))")
             #expect(log.retries == [])
             #expect(server.requests().count == (failure == nil ? 1 : 0))
+        }
+    }
+
+    /// The certificate is for 127.0.0.1, where the first proxy is as well, and for localhost.
+    @Test(
+        arguments: [
+            (1, "localhost", true), (1, "name.invalid", false), (1, "10.9.8.7", false), (1, "127.0.0.1", true),
+            (2, "127.0.0.1", true), (2, "127.1", true), (2, "127.0.0.2", false), (2, "localhost", true),
+            (2, "name.invalid", false),
+        ] as [(UInt32, String, Bool)])
+    func `the certificate behind a proxy has to be that of the server, not of the proxy`(
+        _ address: UInt32, _ host: String, _ isTrusted: Bool
+    ) async throws {
+        for (kind, scheme) in [(LoopbackProxy.Kind.http, "http"), (.socks, "socks5")] {
+            let proxy = try LoopbackProxy(kind, address: address)
+            defer { proxy.stop() }
+            try await withServer(isSecure: true, proxy: "\(scheme)://127.0.0.\(address):\(proxy.port)") {
+                environment, server, request async throws in
+                var request = request
+                let port = try #require(server.url("file").port)
+                request.url = try #require(URL(string: "https://\(host):\(port)/file"))
+                let log = await EventLog(of: environment.downloader.start(request))
+                #expect((log.file != nil) == isTrusted, "\(String(describing: log.error))")
+                #expect(log.error.map(\.code) == (isTrusted ? nil : .secureConnectionFailed))
+                #expect(server.requests().isEmpty != isTrusted)
+            }
         }
     }
 
@@ -98,7 +127,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (LoopbackProxy.Kind.http, "http", 407, false), (.http, "http", 403, false), (.http, "http", 502, true),
+        (LoopbackProxy.Kind.http, "http", 407, false), (.http, "http", 403, false), (.http, "http", 501, false),
+        (.http, "http", 429, true), (.http, "http", 502, true),
         (.http, "http", 503, true), (.http, "http", 302, false), (.socks, "socks5", 2, false),
         (.socks, "socks5", 4, true),
         (.socks, "socks5", 5, true), (.socks, "socks5", 7, false), (.socks, "socks5", 99, true),
@@ -120,13 +150,12 @@ import Testing
     }
 
     @Test func `a proxy that refuses connections is named, and no request goes past it`() async throws {
-        let listener = try ListeningSocket()
-        close(listener.descriptor)
-        try await withServer(isSecure: false, proxy: "http://127.0.0.1:\(listener.port)") {
+        // Port 1 isn't given to other sockets.
+        try await withServer(isSecure: false, proxy: "http://127.0.0.1:1") {
             environment, server, request async throws in
             let error = try #require(await EventLog(of: environment.downloader.start(request)).error)
             #expect(error.code == .cannotConnect && error.isRetryable)
-            #expect(error.detail.contains("the proxy 127.0.0.1:\(listener.port)"), "\(error.detail)")
+            #expect(error.detail.contains("the proxy 127.0.0.1:1: "), "\(error.detail)")
             #expect(server.requests().isEmpty)
         }
     }
@@ -140,19 +169,23 @@ import Testing
         }
     }
 
-    /// What a server that isn't a proxy sends to a client that requests a tunnel.
     @Test(arguments: [
-        "", "garbage\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-",
-        String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 3),
+        ("", true), ("HTTP/1.1 200 OK\r\nContent-", true), ("garbage\r\n\r\n", false),
+        (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 3), true),
     ])
-    func `a server that isn't a proxy fails the tunnel`(_ response: String) async throws {
-        let server = try RawServer([[response]])
-        let transport = NIOTransport(connectTimeout: .seconds(900), proxy: .server(try server.url()))
-        let recorder = BodyRecorder()
-        let url = try #require(URL(string: "https://server.invalid/file"))
-        _ = transport.start(ExchangeRequest(url: url, headers: [:]), beside: nil, handler: recorder)
-        #expect(await recorder.result() == "proxyFailed")
-        await transport.shutdown()
+    func `a server that isn't a proxy, or ends, fails the tunnel`(_ response: String, _ isRetryable: Bool) async throws
+    {
+        let server = try RawServer(Array(repeating: [response], count: 4))
+        let proxy = try server.url()
+        let transport = NIOTransport(connectTimeout: .seconds(900), proxy: .server(proxy))
+        try await TestEnvironment.with(transport: transport) { environment in
+            var request = environment.request("file")
+            request.url = try #require(URL(string: "https://server.invalid/file"))
+            let error = try #require(await EventLog(of: environment.downloader.start(request)).error)
+            #expect(error.code == .proxyFailed, "\(error)")
+            #expect(error.isRetryable == isRetryable, "\(error)")
+            #expect(server.count.connections == (isRetryable ? 4 : 1))
+        }
     }
 
     @Test func `an exchange is canceled at once while a tunnel is unanswered`() async throws {
