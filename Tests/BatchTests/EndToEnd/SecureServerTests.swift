@@ -9,13 +9,15 @@ internal import Testing
 
     /// Runs the command for a file of a server with TLS; `root` in the folder contains the server's root certificate.
     private func run(
-        _ arguments: [String], _ check: (CommandRun.End, Folder, LoopbackServer) throws -> Void
+        _ arguments: [String], requiresClient: Bool = false,
+        _ check: (CommandRun.End, Folder, LoopbackServer) throws -> Void
     ) async throws {
-        try await LoopbackServer.withServer(isSecure: true) { server in
+        try await LoopbackServer.withServer(isSecure: true, requiresClient: requiresClient) { server in
             server.serve(
                 Resource(content, entityTag: "\"1\"", script: [[.cut(after: 100_000, .reset)]]), at: "file")
             try await Folder.with { folder in
                 try Data(Certificate.root.utf8).write(to: folder.url("root"))
+                try Data((Certificate.client + "\n" + Certificate.clientKey).utf8).write(to: folder.url("client"))
                 try Data().write(to: folder.url("empty"))
                 try Data(Certificate.key.utf8).write(to: folder.url("key"))
                 try Data("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8)
@@ -32,7 +34,7 @@ internal import Testing
             #expect(end.status == 1)
             #expect(try end.failure().code == "secureConnectionFailed")
             #expect(server.requests().isEmpty)
-            #expect(try folder.names() == ["damaged", "empty", "key", "root"])
+            #expect(try folder.names() == ["client", "damaged", "empty", "key", "root"])
         }
     }
 
@@ -41,6 +43,23 @@ internal import Testing
             #expect(end.status == 0, "\(end.error)")
             #expect(try folder.holds(content, at: "file"))
             #expect(server.requests(at: "file").map(\.status) == [200, 206])
+        }
+    }
+
+    @Test func `a server that requires a certificate receives the client's`() async throws {
+        let arguments = ["--json", "--ca-file", "root"]
+        try await run(arguments + ["--client-certificate", "client"], requiresClient: true) { end, folder, _ throws in
+            #expect(end.status == 0, "\(end.error)")
+            #expect(try folder.holds(content, at: "file"))
+        }
+        try await run(arguments, requiresClient: true) { end, _, server throws in
+            #expect(end.status == 1)
+            #expect(try end.failure().code == "secureConnectionFailed")
+            #expect(server.requests().isEmpty)
+        }
+        try await run(arguments + ["--client-certificate", "root"], requiresClient: true) { end, _, _ throws in
+            #expect(end.status == 64)
+            #expect(end.error.contains("'--client-certificate <file>'"), "\(end.error)")
         }
     }
 

@@ -12,7 +12,7 @@ import Testing
 
     /// Runs `body` with a server, and a downloader whose proxy is `address`.
     private func withServer(
-        isSecure: Bool, proxy address: String, script: [Step] = [],
+        isSecure: Bool, proxy address: String, pins: [String: Set<PublicKeyHash>] = [:], script: [Step] = [],
         _ body: (TestEnvironment, LoopbackServer, DownloadRequest) async throws -> Void
     ) async throws {
         let proxy = try #require(URL(string: address))
@@ -20,7 +20,8 @@ import Testing
         try await LoopbackServer.withServer(isSecure: isSecure) { server in
             server.serve(Resource(Self.content, entityTag: "\"1\"", script: script), at: "file")
             let transport = NIOTransport(
-                connectTimeout: .seconds(900), security: SecuritySettings(additionalTrustRoots: roots),
+                connectTimeout: .seconds(900),
+                security: SecuritySettings(additionalTrustRoots: roots, pinnedPublicKeys: pins),
                 proxy: .server(proxy))
             try await TestEnvironment.with(transport: transport) { environment in
                 var request = environment.request("file")
@@ -67,6 +68,24 @@ import Testing
             #expect(proxy.record.credentials == ["Basic dXNlcjpzZWNyZXQ="])
             #expect(server.requests(at: "file").count == 1)
             #expect(server.requests(at: "file").allSatisfy { $0.headers["Proxy-Authorization"] == nil })
+        }
+    }
+
+    @Test(arguments: [false, true], [true, false])
+    func `a connection to a proxy can use TLS, and needs the proxy's key if it is pinned`(
+        _ isSecure: Bool, _ hasKey: Bool
+    ) async throws {
+        let proxy = try LoopbackProxy(.http)
+        defer { proxy.stop() }
+        let relay = try await SecureRelay(to: proxy.port)
+        defer { relay.stop() }
+        let pins = hasKey ? [:] : ["localhost": Set<PublicKeyHash>()]
+        try await withServer(isSecure: isSecure, proxy: "https://user:secret@localhost:\(relay.port)", pins: pins) {
+            environment, server, request async throws in
+            let log = await EventLog(of: environment.downloader.start(request))
+            #expect((log.file != nil) == hasKey, "\(String(describing: log.error))")
+            #expect(proxy.record.credentials == (hasKey ? ["Basic dXNlcjpzZWNyZXQ="] : []))
+            #expect(server.requests().count == (hasKey ? 1 : 0))
         }
     }
 
