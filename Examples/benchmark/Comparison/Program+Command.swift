@@ -71,7 +71,7 @@ extension Program {
         if workload == .latency { return FetchOptions(durability: self == .processCrash ? .processCrash : nil) }
         var options = FetchOptions(
             jobs: workload.jobs, durability: .processCrash, rootFile: rootFile, isBare: self == .bare,
-            engine: self == .otherEngine ? .httpClient : nil)
+            engine: self == .otherEngine ? Engine(rawValue: "http-client") : nil)
         // The variants of the library are without what the workload adds.
         guard self == .library || self == .otherEngine else { return options }
         switch workload {
