@@ -18,7 +18,7 @@ extension Batch {
     var downloaderConfiguration: Downloader.Configuration {
         var configuration = Downloader.Configuration()
         configuration.maximumConcurrentTransfers = jobs
-        configuration.maximumConcurrentTransfersPerHost = jobs
+        configuration.maximumConcurrentTransfersPerHost = jobsPerHost
         configuration.requestPace = pace
         configuration.minimumRate = minimumRate?.value
         configuration.bandwidthLimit = limitRate?.value

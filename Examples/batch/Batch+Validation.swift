@@ -17,6 +17,9 @@ extension Batch {
         if let jobs, !Self.jobsAllowed.contains(jobs) {
             throw ValidationError("-j requires a number from 1 to \(Self.jobsAllowed.upperBound)")
         }
+        if let jobsPerHost, !Self.jobsAllowed.contains(jobsPerHost) {
+            throw ValidationError("--per-host requires a number from 1 to \(Self.jobsAllowed.upperBound)")
+        }
         if let connections, !Self.connectionsAllowed.contains(connections) {
             throw ValidationError("-x requires a number from 1 to \(Self.connectionsAllowed.upperBound)")
         }
@@ -73,7 +76,7 @@ extension Batch {
     private var optionsOfDownloads: [String] {
         let options: [(String, Bool)] = [
             ("-d", directory != nil), ("-o", output != nil), ("--directories", keepsDirectories),
-            ("--cut-dirs", cutDirectoryCount != nil), ("-j", jobs != nil),
+            ("--cut-dirs", cutDirectoryCount != nil), ("-j", jobs != nil), ("--per-host", jobsPerHost != nil),
             ("-x", connections != nil), ("--retries", retries != nil),
             ("--timeout", timeout != nil), ("--checksum", checksum != nil), ("--header", !headers.isEmpty),
             ("--public-header", !publicHeaders.isEmpty),

@@ -58,8 +58,14 @@ struct Batch: AsyncParsableCommand {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The maximum number of concurrent downloads. (default: adaptive, at most 64)", valueName: "n"))
+            "The maximum number of concurrent downloads, over all hosts. (default: 64)", valueName: "n"))
     var jobs: Int?
+
+    @Option(
+        name: .customLong("per-host"),
+        help: ArgumentHelp(
+            "The number of concurrent downloads from one host. (default: adaptive, at most 64)", valueName: "n"))
+    var jobsPerHost: Int?
 
     @Option(
         name: [.customShort("x"), .long],
@@ -70,7 +76,7 @@ struct Batch: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The maximum number of requests to one host in any period of this length. (default: no limit)",
+            "The maximum number of requests to one host in any period of this length, spaced evenly. (default: no limit)",
             valueName: "n/seconds"),
         transform: RequestPace.init(argument:))
     var pace: RequestPace?

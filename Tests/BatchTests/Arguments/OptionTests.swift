@@ -32,7 +32,7 @@ internal import Testing
         (["http://a/x", "-o", "../n"], "cannot contain .."),
         (["http://a/x", "-j", "0"], "1 to 1024"),
         (["http://a/x", "-j", "99999999999999999999"], "-j"),
-        (["http://a/x", "-j", "many"], "many"),
+        (["http://a/x", "-j", "many"], "many"), (["http://a/x", "--per-host", "0"], "1 to 1024"),
         (["http://a/x", "-x", "0"], "1 to 16"),
         (["http://a/x", "-x", "17"], "1 to 16"),
         (["-x", "2"], "-x was given"),
@@ -81,7 +81,7 @@ internal import Testing
     }
 
     @Test(arguments: [
-        "--per-host", "--on-duplicate", "--existing", "--no-continue", "--fail-fast", "--shard",
+        "--on-duplicate", "--existing", "--no-continue", "--fail-fast", "--shard",
     ])
     func `options that are not implemented are rejected`(option: String) throws {
         let error = try #require(throws: (any Error).self) { try Batch.parse(["http://a/x", option, "1"]) }
@@ -90,13 +90,14 @@ internal import Testing
 
     @Test func `the options determine the downloader's configuration`() throws {
         let batch = try Batch.parse([
-            "http://a/x", "-j", "3", "--retries", "7", "--timeout", "1.5", "--durability", "process-crash", "--engine",
+            "http://a/x", "-j", "3", "--per-host", "2", "--retries", "7", "--timeout", "1.5", "--durability",
+            "process-crash", "--engine",
             "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K", "-x", "5",
             "--limit-rate", "2M", "--pace", "100/10", "--min-rate", "8K",
         ])
         let configuration = batch.downloaderConfiguration
         #expect(configuration.maximumConcurrentTransfers == 3)
-        #expect(configuration.maximumConcurrentTransfersPerHost == 3)
+        #expect(configuration.maximumConcurrentTransfersPerHost == 2)
         #expect(configuration.retryPolicy.maximumRetries == 7)
         #expect(configuration.idleTimeout == .milliseconds(1500))
         #expect(configuration.durability == .processCrash)

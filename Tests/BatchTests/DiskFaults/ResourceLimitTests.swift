@@ -87,7 +87,9 @@ struct ResourceLimitTests {
                 server.serve(Resource(Self.small, entityTag: "\"1\"", script: [[.holdHead]]), at: name)
             }
             let list = Self.names.map { server.url($0).absoluteString + "\n" }.joined()
-            let arguments = ["-i", "-", "-j", "40", "--retries", "1000", "--json", "--engine", engine]
+            let arguments = [
+                "-i", "-", "-j", "40", "--per-host", "40", "--retries", "1000", "--json", "--engine", engine,
+            ]
             try await Folder.with { folder in
                 let run = try CommandRun(arguments, in: folder, input: list, limit: "-n 64")
                 let isReported = await run.printed { $0["error"] as? String == "tooManyOpenFiles" }
