@@ -183,6 +183,6 @@ extension ExchangeProgress.Part {
 extension ResponseHead {
     /// Returns whether the server asks for a time without requests.
     fileprivate func asksToWait(at date: HTTPDate) -> Bool {
-        RetryAfter(headers, now: date).map { $0.delay(now: date) > .zero } ?? false
+        RetryAfter(self, now: date).map { $0.delay(now: date) > .zero } ?? false
     }
 }

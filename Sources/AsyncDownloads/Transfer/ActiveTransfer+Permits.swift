@@ -94,7 +94,7 @@ extension HostLimit.Answer {
             return
         }
         let date = date()
-        let retryAfter = RetryAfter(head.headers, now: date)?.delay(now: date)
+        let retryAfter = RetryAfter(head, now: date)?.delay(now: date)
         self = .refused(retryAfter: retryAfter.map { min($0, longest) })
     }
 }

@@ -33,6 +33,12 @@ struct HostileInputTests {
         for value in Self.values {
             if let date = HTTPDate(value, now: now) { #expect(HTTPDate(date.headerValue) == date) }
             if let retryAfter = RetryAfter(value, now: now) { #expect(retryAfter.delay(now: now) >= .zero) }
+            let limits: HeaderFields = [
+                "RateLimit": value, "RateLimit-Policy": value, "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": value,
+            ]
+            if let limit = RetryAfter(ResponseHead(status: StatusCode(429), headers: limits), now: now) {
+                #expect(limit.delay(now: now) >= .zero)
+            }
             if let tag = EntityTag(value) { #expect(value.utf8.count >= tag.rawValue.utf8.count) }
             let headers: HeaderFields = ["ETag": value, "Last-Modified": value, "Date": value]
             if let validator = Validator.strong(in: headers, receivedAt: now) {

@@ -11,10 +11,15 @@ package enum RetryAfter: Sendable, Hashable {
     /// RFC 9111, 1.2.2 has the same limit, and that number of nanoseconds still fits in 64 bits.
     private static let maximumSeconds: Int64 = 1 << 31
 
-    /// Reads the first `Retry-After` field; `nil` if it is missing or malformed.
-    package init?(_ headers: HeaderFields, now: HTTPDate? = nil) {
-        guard let text = headers.first("Retry-After") else { return nil }
-        self.init(text, now: now)
+    /// Reads the first `Retry-After` field of a response, or its rate limit fields if that field is missing or malformed.
+    package init?(_ head: ResponseHead, now: HTTPDate? = nil) {
+        if let value = head.headers.first("Retry-After").flatMap({ Self($0, now: now) }) {
+            self = value
+        } else if let value = RateLimit.retryAfter(head.headers, isRefusal: head.status.asksForFewerRequests) {
+            self = value
+        } else {
+            return nil
+        }
     }
 
     /// Parses the value of a `Retry-After` field; `nil` if it is malformed.

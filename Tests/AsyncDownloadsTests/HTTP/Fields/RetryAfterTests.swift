@@ -45,9 +45,45 @@ struct RetryAfterTests {
     }
 
     @Test func `only the first Retry-After field is read`() {
-        #expect(RetryAfter(["retry-after": "5", "Retry-After": "6"]) == .seconds(5))
-        #expect(RetryAfter(["Date": "5"]) == nil)
-        #expect(RetryAfter(["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"]) == .date(Self.now))
-        #expect(RetryAfter(["Retry-After": "Sunday, 06-Nov-94 08:49:37 GMT"]) == nil)
+        func value(_ headers: HeaderFields) -> RetryAfter? {
+            RetryAfter(ResponseHead(status: StatusCode(503), headers: headers))
+        }
+        #expect(value(["retry-after": "5", "Retry-After": "6"]) == .seconds(5))
+        #expect(value(["Date": "5"]) == nil)
+        #expect(value(["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"]) == .date(Self.now))
+        #expect(value(["Retry-After": "Sunday, 06-Nov-94 08:49:37 GMT"]) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (["RateLimit": #""resolvers";r=0;t=87"#], 87),
+            (["RateLimit": #""a"; r=0; t=5 , "b;\"";r=0;t=7,c;r=3;t=99"#], 7),
+            (["RateLimit": #""a";r=0"#, "RateLimit-Policy": #""b";q=9;w=1, "a";q=100;w=60"#], 60),
+            (["RateLimit": #""a";r=0;t=5"#, "Retry-After": "9"], 9),
+            (["RateLimit": #""a";r=0;t=5"#, "Retry-After": "soon"], 5),
+            (["RateLimit": #""a";r=1;t=5"#], nil), (["RateLimit": #""a";r=0;t=-5"#], nil),
+            (["RateLimit": #""a";t=5"#], nil),
+            (["RateLimit": #""a";r=0;t=5"#, "X-RateLimit-Reset": "9"], 5), (["RateLimit": "\"a;r=0;t=5"], nil),
+            (["RateLimit": #""a";;r=0;t=5"#], nil), (["RateLimit": #""a" x;r=0;t=5"#], nil), (["RateLimit": ""], nil),
+            (["RateLimit": #""a";r=0;t=99999999999999999999"#], nil), (["RateLimit": #""a";x;r=0;y="1;t=2";t=5"#], 5),
+            (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 30), (["X-RateLimit-Reset": "30"], 30),
+            (["X-RateLimit-Remaining": "4", "X-RateLimit-Reset": "30"], nil),
+            (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000000001"], 215_888_224),
+            (["X-RateLimit-Reset": "1000000000"], 1_000_000_000), (["X-RateLimit-Reset": "-1"], nil),
+            (["X-RateLimit-Reset": "1.5"], nil), (["RateLimit-Remaining": "0", "RateLimit-Reset": "8"], 8),
+        ] as [(HeaderFields, Int64?)])
+    func `rule 37: a refusal without Retry-After may have rate limit fields`(_ headers: HeaderFields, _ seconds: Int64?)
+    {
+        let refusal = ResponseHead(status: StatusCode(429), headers: headers)
+        #expect(RetryAfter(refusal, now: Self.now)?.delay(now: Self.now) == seconds.map { .seconds($0) })
+    }
+
+    @Test func `the older rate limit fields are read only if the server asks for fewer requests`() {
+        for status in [429, 503, 500, 403, 200] {
+            let older = ResponseHead(status: StatusCode(status), headers: ["X-RateLimit-Reset": "30"])
+            #expect((RetryAfter(older) != nil) == [429, 503].contains(status))
+            let structured = ResponseHead(status: StatusCode(status), headers: ["RateLimit": #""a";r=0;t=30"#])
+            #expect(RetryAfter(structured) == .seconds(30))
+        }
     }
 }

@@ -1,0 +1,87 @@
+/// The rate limit fields of a response that refuses a request, from servers that send no `Retry-After`.
+///
+/// `RateLimit` and `RateLimit-Policy` are lists of structured fields (draft-ietf-httpapi-ratelimit-headers-10): `r` is the number of
+/// requests that are left, `t` the time until more are permitted, and `w` the length of a policy's window, in seconds. Before,
+/// each value had a field of its own, whose name began with `X-RateLimit-` or `RateLimit-`.
+enum RateLimit {
+    /// Numbers above this are seconds since 1970 and not a delay.
+    private static let longestDelay: Int64 = 1_000_000_000
+    private static let olderPrefixes = ["X-RateLimit-", "RateLimit-"]
+
+    /// Returns the time that the fields ask to wait; `nil` if they state none.
+    ///
+    /// - Parameter isRefusal: Whether the server refuses the request because there are too many. The older fields are read
+    ///   only then, because their meanings differ.
+    static func retryAfter(_ headers: HeaderFields, isRefusal: Bool) -> RetryAfter? {
+        if let seconds = exhausted(headers) { return .seconds(seconds) }
+        guard isRefusal else { return nil }
+        return olderPrefixes.lazy.compactMap { older(headers, $0) }.first
+    }
+
+    /// The longest time of the limits that are exhausted.
+    private static func exhausted(_ headers: HeaderFields) -> Int64? {
+        guard let limits = headers["RateLimit"].flatMap(items) else { return nil }
+        let policies = headers["RateLimit-Policy"].flatMap(items) ?? []
+        let times = limits.filter { $0.parameters["r"] == 0 }.compactMap { limit in
+            limit.parameters["t"] ?? policies.first { $0.name == limit.name }?.parameters["w"]
+        }
+        return times.filter { $0 >= 0 }.max()
+    }
+
+    private static func older(_ headers: HeaderFields, _ prefix: String) -> RetryAfter? {
+        if let remaining = headers.first(prefix + "Remaining"), remaining.trimmingFieldWhitespace() != "0" {
+            return nil
+        }
+        guard let text = headers.first(prefix + "Reset") else { return nil }
+        var scanner = FieldScanner(text.trimmingFieldWhitespace())
+        guard let number = scanner.takeNumber(), scanner.isAtEnd else { return nil }
+        return number > longestDelay ? .date(HTTPDate(secondsSinceEpoch: number)) : .seconds(number)
+    }
+
+    private struct Item {
+        let name: String
+        /// The parameters whose values are integers.
+        var parameters: [String: Int64] = [:]
+    }
+
+    /// Parses a list of strings or tokens with parameters (RFC 9651, 3.1); `nil` if it is malformed.
+    private static func items(_ text: String) -> [Item]? {
+        var scanner = FieldScanner(text)
+        var items: [Item] = []
+        repeat {
+            scanner.takeWhitespace()
+            guard let name = scanner.takeBareItem() else { return nil }
+            var item = Item(name: name)
+            while scanner.take(";") {
+                scanner.takeWhitespace()
+                let key = String(scanner.take { $0.isTokenCharacter && $0.asciiLowercased == $0 })
+                guard !key.isEmpty else { return nil }
+                guard scanner.take("=") else { continue }
+                guard let value = scanner.takeBareItem() else { return nil }
+                item.parameters[key] = Int64(value)
+            }
+            items.append(item)
+            scanner.takeWhitespace()
+        } while scanner.take(",")
+        return scanner.isAtEnd ? items : nil
+    }
+}
+
+extension FieldScanner {
+    /// Reads a string without its quotation marks, or a token, a number, or another item without white space.
+    fileprivate mutating func takeBareItem() -> String? {
+        guard take("\"") else {
+            let text = take { !$0.isFieldWhitespace && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }
+            return text.isEmpty ? nil : String(text)
+        }
+        var bytes: [UInt8] = []
+        while let byte = takeByte() {
+            switch byte {
+            case UInt8(ascii: "\""): return String(decoding: bytes, as: UTF8.self)
+            case UInt8(ascii: "\\"): takeByte().map { bytes.append($0) }
+            default: bytes.append(byte)
+            }
+        }
+        return nil
+    }
+}
