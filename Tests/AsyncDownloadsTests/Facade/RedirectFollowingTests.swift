@@ -69,6 +69,28 @@ struct RedirectFollowingTests {
         }
     }
 
+    @Test(arguments: 1...4)
+    func `a signed target of another origin that has expired before its first request is requested anew, twice`(
+        _ refusalCount: Int
+    ) async throws {
+        try await LoopbackServer.withServer { other in
+            try await TestEnvironment.with { environment async throws in
+                var start = Resource(content)
+                start.script = (0...4).map { [.redirect(location: other.url("/signed-\($0)").absoluteString)] }
+                environment.server.serve(start, at: "/a")
+                for number in 0...4 {
+                    let script: [Step] = number < refusalCount ? [[.status(403)]] : []
+                    other.serve(Resource(content, entityTag: "\"a\"", script: script), at: "/signed-\(number)")
+                }
+                let log = await EventLog(of: environment.downloader.start(environment.request("/a")))
+                #expect((log.file != nil) == (refusalCount <= 2))
+                #expect(log.error?.statusCode == (refusalCount <= 2 ? nil : 403))
+                #expect(log.retries == [])
+                #expect(environment.server.requests(at: "/a").count == min(refusalCount, 2) + 1)
+            }
+        }
+    }
+
     @Test(arguments: Engine.allCases)
     func `a target that is always refused fails the download`(_ engine: Engine) async throws {
         try await TestEnvironment.with(engine) { environment async throws in

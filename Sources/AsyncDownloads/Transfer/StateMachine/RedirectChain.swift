@@ -54,12 +54,17 @@ struct RedirectChain: Sendable {
         hasLeftOrigin = Origin(origin) != trusted
     }
 
-    /// Returns whether `status` may mean that the target of a redirect has expired.
-    func hasExpired(_ status: StatusCode) -> Bool {
-        (isProven || hasWaited && returnCount < 3) && current != origin && [401, 403, 404, 410].contains(status.code)
+    /// Returns whether `status` may mean that the target of a redirect has expired (rule 10).
+    ///
+    /// - Parameter hasBytes: Whether bytes are present, which a target delivered.
+    func hasExpired(_ status: StatusCode, hasBytes: Bool) -> Bool {
+        guard current != origin, [401, 403, 404, 410].contains(status.code) else { return false }
+        // A signature may have expired before its first use, because a cache stores the redirect.
+        let isUnusable = status.code == 403 && hasLeftOrigin && returnCount < 2
+        return isUnusable || isProven && hasBytes || hasWaited && returnCount < 3
     }
 
-    /// Returns to the requested URL because its target has expired; once until the next target has responded.
+    /// Returns to the requested URL because its target has expired.
     mutating func returnToOrigin() {
         if !isProven { returnCount += 1 }
         reset()

@@ -171,7 +171,7 @@ extension SourceAddress {
     ///
     /// - Returns: Whether it has returned.
     mutating func returnToOrigin(after status: StatusCode, hasBytes: Bool) -> Bool {
-        guard redirects.hasExpired(status), hasBytes || redirects.hasWaited else { return false }
+        guard redirects.hasExpired(status, hasBytes: hasBytes) else { return false }
         redirects.returnToOrigin()
         return true
     }

@@ -119,7 +119,7 @@ struct SourceAddressTests {
 
     @Test func `only a target that has answered or waited leads back to the original URL`() {
         var address = address()
-        #expect(address.follow("https://cdn.example/signed") == nil)
+        #expect(address.follow("/signed") == nil)
         #expect(address.returnToOrigin(after: StatusCode(403), hasBytes: true) == false)
         address.answered()
         #expect(address.returnToOrigin(after: StatusCode(403), hasBytes: false) == false)
@@ -128,5 +128,17 @@ struct SourceAddressTests {
         #expect(address.follow("https://cdn.example/signed") == nil)
         address.targetWaits()
         #expect(address.returnToOrigin(after: StatusCode(404), hasBytes: false) == true)
+    }
+
+    @Test func `a target of another origin that refuses its first request leads back twice`() {
+        var address = address()
+        for attempt in 0..<4 {
+            #expect(address.follow("https://cdn.example/signed") == nil)
+            for status in [401, 404, 410] {
+                #expect(address.returnToOrigin(after: StatusCode(status), hasBytes: true) == false)
+            }
+            #expect(address.returnToOrigin(after: StatusCode(403), hasBytes: attempt == 1) == (attempt < 2))
+            address.reset()
+        }
     }
 }
