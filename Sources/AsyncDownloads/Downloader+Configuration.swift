@@ -63,7 +63,7 @@ extension Downloader {
         /// Default: `nil`.
         public var maximumConcurrentTransfersPerHost: Int?
 
-        /// The maximum number of requests to one host in a period; `nil` for no limit.
+        /// The maximum number of requests to one host in a period, spaced evenly; `nil` for no limit.
         ///
         /// Redirects, retries, and the requests for parts of a file count as requests to their hosts. Transfers that
         /// have to wait for the pace keep their place in line, and don't count as running.

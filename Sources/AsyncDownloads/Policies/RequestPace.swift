@@ -1,11 +1,12 @@
-/// A limit on the number of requests to one host within any period of a given length.
+/// A limit on the number of requests to one host within any period of a given length, which are spaced evenly.
 ///
 /// ```swift
 /// configuration.requestPace = RequestPace(count: 100, period: .seconds(10))
 /// ```
 ///
-/// Up to ``count`` requests may follow each other directly; the next one is sent when the first of them is older than
-/// ``period``.
+/// With this pace, requests follow each other at intervals of at least a tenth of a second, because servers that limit requests
+/// often refuse those that arrive at once. After a time without requests, up to ``burst`` of them may follow each other directly.
+/// No period contains more than ``count``.
 public struct RequestPace: Sendable, Hashable {
     private static let counts = 1...1_000_000
     private static let periods = Duration.milliseconds(1)...Duration.seconds(86_400)
@@ -16,11 +17,18 @@ public struct RequestPace: Sendable, Hashable {
     /// The length of the period, from one millisecond to one day.
     public let period: Duration
 
+    /// The maximum number of requests that follow each other directly, from 1 to ``count``.
+    public let burst: Int
+
     /// Creates a pace of at most `count` requests within any period of this length.
     ///
-    /// Values outside of the ranges of ``count`` and ``period`` are replaced by the nearest bound.
-    public init(count: Int, period: Duration) {
+    /// Values outside of the ranges of ``count``, ``period``, and ``burst`` are replaced by the nearest bound.
+    public init(count: Int, period: Duration, burst: Int = 1) {
         self.count = min(max(count, Self.counts.lowerBound), Self.counts.upperBound)
         self.period = min(max(period, Self.periods.lowerBound), Self.periods.upperBound)
+        self.burst = min(max(burst, 1), self.count)
     }
+
+    /// The interval of evenly spaced requests.
+    var interval: Duration { period / count }
 }

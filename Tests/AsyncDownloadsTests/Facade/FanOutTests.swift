@@ -107,7 +107,7 @@ struct FanOutTests {
         let time = ManualTimeSource()
         try await TestEnvironment.with(
             engine, time: time,
-            configure: { $0.requestPace = RequestPace(count: 2, period: .seconds(10)) }
+            configure: { $0.requestPace = RequestPace(count: 2, period: .seconds(10), burst: 2) }
         ) { environment async throws in
             environment.server.serve(Resource(content, script: [[.redirect(location: "/target")]]), at: "/a")
             environment.server.serve(Resource(content), at: "/target")

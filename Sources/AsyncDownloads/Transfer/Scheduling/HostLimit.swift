@@ -58,6 +58,7 @@ struct HostLimit: Sendable {
     /// The end of the cool-down, in which no request is sent.
     private(set) var coolDownEnd = Duration.zero
     private var log: RequestLog
+    private var spacing = RequestSpacing()
     private var period: Period?
     /// The period that a refusal has ended, of which more requests may be accepted late.
     private var refusedPeriod: Period?
@@ -81,7 +82,10 @@ struct HostLimit: Sendable {
     /// Returns the time before which no request may be sent, unless another one is answered; nil if one may be sent now.
     func nextTime(at now: Duration) -> Duration? {
         if coolDownEnd > now { return coolDownEnd }
-        if let pace = settings.pace, let time = log.nextTime(pace), time > now { return time }
+        if let pace = settings.pace {
+            let time = max(log.nextTime(pace) ?? .zero, spacing.nextTime(pace))
+            if time > now { return time }
+        }
         guard let learned else { return nil }
         if let time = log.nextTime(learned.pace), time > now { return mayProbe(learned, at: now) ? nil : time }
         // The fewer requests are unanswered when the host refuses one, the fewer it refuses.
@@ -116,6 +120,7 @@ extension HostLimit {
         period.sentCount += 1
         self.period = period
         log.add(now)
+        if let pace = settings.pace { spacing.add(now, pace) }
     }
 
     private mutating func presentPeriod(at now: Duration) -> Period {
@@ -206,6 +211,18 @@ extension HostLimit {
             refusedPeriod = period
         }
     }
+}
+
+/// The spacing of requests with a configured pace (the generic cell rate algorithm; ITU-T I.371).
+struct RequestSpacing: Sendable {
+    /// The time of the next request if all requests were spaced evenly.
+    private var evenTime = Duration.zero
+
+    /// Returns the time from which another request keeps the spacing.
+    func nextTime(_ pace: RequestPace) -> Duration { evenTime - pace.interval * (pace.burst - 1) }
+
+    /// Records a request.
+    mutating func add(_ time: Duration, _ pace: RequestPace) { evenTime = max(evenTime, time) + pace.interval }
 }
 
 /// The times of the latest requests to one host.

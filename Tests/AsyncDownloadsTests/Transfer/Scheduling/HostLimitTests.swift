@@ -69,8 +69,19 @@ struct HostLimitTests {
         var host = SimulatedHost(.unlimited, HostLimit.Settings(pace: pace))
         let outcome = host.run(200)
         #expect(outcome.finishedCount == 200)
-        #expect(outcome.end >= .seconds(9))
-        #expect(outcome.end <= .milliseconds(9500))
+        #expect(outcome.end >= .milliseconds(9950))
+        #expect(outcome.end <= .milliseconds(10_500))
+    }
+
+    /// The limit of nginx with `rate=100r/s` and `burst=20`.
+    @Test(arguments: [1, 10, 20])
+    func `a configured pace is spaced evenly, so that a host with a small supply refuses nothing`(burst: Int) {
+        let pace = RequestPace(count: 95, period: .seconds(1), burst: burst)
+        var host = SimulatedHost(.bucket(count: 20, perSecond: 100), HostLimit.Settings(pace: pace))
+        let outcome = host.run(1000)
+        #expect(outcome.finishedCount == 1000)
+        #expect(outcome.refusalCount == 0, "\(outcome)")
+        #expect(outcome.end <= .seconds(11), "\(outcome)")
     }
 
     @Test func `a host that refuses everything is asked once in each cool-down at most`() {

@@ -30,6 +30,22 @@ struct RequestLogTests {
         #expect(log.nextTime(pace) == .seconds(6))
     }
 
+    @Test func `requests are spaced evenly, but for a burst after a time without any`() {
+        let pace = RequestPace(count: 10, period: .seconds(1), burst: 3)
+        var spacing = RequestSpacing()
+        var sent: [Duration] = []
+        for start in [Duration.seconds(5), .seconds(9)] {
+            var now = start
+            for _ in 0..<5 {
+                now = max(now, spacing.nextTime(pace))
+                spacing.add(now, pace)
+                sent.append(now - start)
+            }
+        }
+        let expected = [0, 0, 0, 100, 200].map { Duration.milliseconds($0) }
+        #expect(sent == expected + expected)
+    }
+
     @Test(arguments: [(0, 0, 1, 1), (-5, -1, 1, 1), (2_000_000, 2_000_000_000, 1_000_000, 86_400_000)])
     func `values out of range are replaced`(count: Int, milliseconds: Int, validCount: Int, validMilliseconds: Int) {
         let pace = RequestPace(count: count, period: .milliseconds(milliseconds))
