@@ -35,11 +35,12 @@ enum Engine: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
             time: SystemTimeSource())
     }
 
-    func makeTransport() -> any Transport {
+    /// - Parameter roots: Root certificates that are trusted in addition to those of the system; not with URLSession.
+    func makeTransport(trusting roots: TrustRoots? = nil) -> any Transport {
         switch self {
         #if ServerStack
-        case .httpClient: HTTPClientTransport()
-        case .nio: NIOTransport()
+        case .httpClient: HTTPClientTransport(additionalTrustRoots: roots)
+        case .nio: NIOTransport(security: SecuritySettings(additionalTrustRoots: roots))
         #endif
         case .urlSession: URLSessionTransport()
         }

@@ -3,7 +3,7 @@ internal import Foundation
 /// A program that does a workload, or a variant of the library.
 enum Program: String, Sendable, Codable {
     case library = "async-downloads"
-    /// AsyncHTTPClient without the library.
+    /// The HTTP engine without the library.
     case bare = "bare engine"
     case curl, wget, wget2, aria2c
     /// curl with its own retries, each of which starts with the first byte.
