@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `credentials are sent to an HTTP proxy, and not to the server`(_ isSecure: Bool) async throws {
+    func `boundary 15: credentials are sent to an HTTP proxy, and not to the server`(_ isSecure: Bool) async throws {
         let proxy = try LoopbackProxy(.http)
         defer { proxy.stop() }
         try await withServer(isSecure: isSecure, proxy: "http://us%65r:secret@127.0.0.1:\(proxy.port)") {
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], [true, false])
-    func `a connection to a proxy can use TLS, and needs the proxy's key if it is pinned`(
+    func `boundary 23: a connection to a proxy can use TLS, and needs the proxy's key if it is pinned`(
         _ isSecure: Bool, _ hasKey: Bool
     ) async throws {
         let proxy = try LoopbackProxy(.http)
@@ -113,7 +113,7 @@ import Testing
             (2, "127.0.0.1", true), (2, "127.1", true), (2, "127.0.0.2", false), (2, "localhost", true),
             (2, "name.invalid", false),
         ] as [(UInt32, String, Bool)])
-    func `the certificate behind a proxy has to be that of the server, not of the proxy`(
+    func `boundary 23: the certificate behind a proxy has to be that of the server, not of the proxy`(
         _ address: UInt32, _ host: String, _ isTrusted: Bool
     ) async throws {
         for (kind, scheme) in [(LoopbackProxy.Kind.http, "http"), (.socks, "socks5")] {
@@ -204,23 +204,6 @@ import Testing
             #expect(error.code == .proxyFailed, "\(error)")
             #expect(error.isRetryable == isRetryable, "\(error)")
             #expect(server.count.connections == (isRetryable ? 4 : 1))
-        }
-    }
-
-    @Test func `an exchange is canceled at once while a tunnel is unanswered`() async throws {
-        for scheme in ["http", "https", "socks5"] {
-            let listener = try ListeningSocket()
-            defer { close(listener.descriptor) }
-            let proxy = try #require(URL(string: "\(scheme)://127.0.0.1:\(listener.port)"))
-            let transport = NIOTransport(connectTimeout: .seconds(3600), proxy: .server(proxy))
-            let recorder = BodyRecorder()
-            let request = ExchangeRequest(
-                url: try #require(URL(string: "https://server.invalid/")), headers: [:])
-            let exchange = transport.start(request, beside: nil, handler: recorder)
-            await listener.waitForConnection()
-            exchange.cancel()
-            #expect(await recorder.result() == "cancelled")
-            await transport.shutdown()
         }
     }
 }
