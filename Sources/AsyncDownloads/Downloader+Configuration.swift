@@ -196,14 +196,16 @@ extension Downloader {
     /// The HTTP engine that performs the exchanges.
     public struct TransportChoice: Sendable, Hashable {
         let kind: Kind
+        /// Whether the platform and the build have determined the kind.
+        private(set) var isAutomatic = false
 
-        enum Kind { case automatic, urlSession, httpClient, nio }
+        enum Kind { case urlSession, httpClient, nio }
 
         /// URLSession on Apple platforms; elsewhere, the engine over SwiftNIO.
         ///
         /// That engine requires the trait `ServerStack`. Elsewhere without the trait, URLSession is used instead, and the
         /// process writes one warning to standard error.
-        public static let automatic = Self(kind: .automatic)
+        public static let automatic = Self(kind: automaticKind, isAutomatic: true)
         /// Foundation's URLSession.
         ///
         /// On Apple platforms, a task whose bytes can't be written yet is suspended. How much URLSession still reads and

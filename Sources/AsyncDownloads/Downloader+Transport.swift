@@ -5,10 +5,10 @@ internal import Foundation
 extension Downloader.Configuration {
     /// Creates the transport for the chosen engine; the adapters are named only here.
     func makeTransport() -> any Transport {
-        switch engine {
+        switch transport.kind {
         case .urlSession:
             #if !canImport(Darwin) && !ServerStack
-            if transport == .automatic { MissingTraitWarning.writeOnce }
+            if transport.isAutomatic { MissingTraitWarning.writeOnce }
             #endif
             return URLSessionTransport(maximumConnectionsPerHost: largestTransferCountPerHost)
         case .httpClient:
@@ -37,10 +37,10 @@ extension Downloader.Configuration {
     /// certificates on Linux. A background session continues while no delegate can be asked.
     var validationError: DownloadError? {
         let isInBackground = backgroundSession != nil
-        if additionalTrustRoots != nil, isInBackground || engine == .urlSession {
+        if additionalTrustRoots != nil, isInBackground || transport.kind == .urlSession {
             return DownloadError(.unsupported, "additional trust roots require the transport .nio or .httpClient")
         }
-        if isInBackground || engine != .nio {
+        if isInBackground || transport.kind != .nio {
             if clientIdentity != nil { return Self.requiresNIO("a client identity") }
             if !pinnedPublicKeys.isEmpty { return Self.requiresNIO("pinned public keys") }
             if proxy != .environment { return Self.requiresNIO("a proxy") }
@@ -56,21 +56,15 @@ extension Downloader.Configuration {
     private static func requiresNIO(_ setting: String) -> DownloadError {
         DownloadError(.unsupported, "\(setting) in the configuration requires the transport .nio")
     }
+}
 
-    private enum Engine { case urlSession, httpClient, nio }
-
-    private var engine: Engine {
-        switch transport.kind {
-        case .urlSession: return .urlSession
-        case .httpClient: return .httpClient
-        case .nio: return .nio
-        case .automatic:
-            #if ServerStack && !canImport(Darwin)
-            return .nio
-            #else
-            return .urlSession
-            #endif
-        }
+extension Downloader.TransportChoice {
+    static var automaticKind: Kind {
+        #if ServerStack && !canImport(Darwin)
+        .nio
+        #else
+        .urlSession
+        #endif
     }
 }
 
@@ -94,10 +88,6 @@ private enum MissingTraitWarning {
 #if !ServerStack
 /// A transport that fails every request, for an engine that was chosen by name but isn't included in this build.
 private struct MissingTransport: Transport {
-    struct NoExchange: Exchange {
-        func cancel() {}
-    }
-
     /// The name of the engine.
     let name: String
 
@@ -108,7 +98,7 @@ private struct MissingTransport: Transport {
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
     ) -> any Exchange {
         handler.exchangeEnded(.failed(DownloadError(.unsupported, "\(name) requires the trait ServerStack")))
-        return NoExchange()
+        return FailedExchange()
     }
 
     func shutdown() async {}

@@ -73,6 +73,11 @@ extension Exchange {
     package var callbackTime: Duration { .zero }
 }
 
+/// An exchange that failed before it was started.
+struct FailedExchange: Exchange {
+    func cancel() {}
+}
+
 /// The receiver of an exchange's events: at most one head, then bytes, then exactly one end.
 ///
 /// Before the head, the exchange may report that it waits for a network connection.

@@ -165,9 +165,4 @@ private struct HTTPClientExchange: Exchange {
     // enqueued, so that the end is reported after the callback has returned.
     func cancel() { task.eventLoop.execute { task.cancel() } }
 }
-
-/// An exchange that failed before it was started.
-private struct FailedExchange: Exchange {
-    func cancel() {}
-}
 #endif

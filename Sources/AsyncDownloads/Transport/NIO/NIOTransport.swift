@@ -100,9 +100,4 @@ package final class NIOTransport: Transport {
         }
     }
 }
-
-/// An exchange that failed before it was started.
-private struct FailedExchange: Exchange {
-    func cancel() {}
-}
 #endif
