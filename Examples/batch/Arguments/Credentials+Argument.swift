@@ -4,19 +4,23 @@ internal import Foundation
 extension TrustRoots {
     /// Reads the file that the value of `--ca-file` names.
     init(argument path: String) throws(Misuse) {
-        do throws(DownloadError) {
-            try self.init(pemFile: URL(fileURLWithPath: path))
-        } catch {
-            throw Misuse(error.detail)
-        }
+        self = try Misuse.replacing { () throws(DownloadError) in try Self(pemFile: URL(fileURLWithPath: path)) }
     }
 }
 
 extension ClientIdentity {
     /// Reads the file that the value of `--client-certificate` names.
     init(argument path: String) throws(Misuse) {
-        do throws(DownloadError) {
-            try self.init(certificateFile: URL(fileURLWithPath: path))
+        self = try Misuse.replacing { () throws(DownloadError) in try Self(certificateFile: URL(fileURLWithPath: path))
+        }
+    }
+}
+
+extension Misuse {
+    /// Returns what `body` returns; an error of the library becomes one in the user's input.
+    fileprivate static func replacing<Value>(_ body: () throws(DownloadError) -> Value) throws(Misuse) -> Value {
+        do {
+            return try body()
         } catch {
             throw Misuse(error.detail)
         }

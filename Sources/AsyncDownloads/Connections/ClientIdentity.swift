@@ -32,12 +32,7 @@ public struct ClientIdentity: Sendable, Hashable {
     ///   the trait `ServerStack`.
     public init(certificates: Data, key: Data, password: String? = nil) throws(DownloadError) {
         #if ServerStack
-        do {
-            self.certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificates))
-        } catch {
-            throw DownloadError(
-                .clientIdentityUnusable, "not a valid list of certificates in PEM format", underlyingError: error)
-        }
+        self.certificates = try certificates.certificates(orThrow: .clientIdentityUnusable)
         // NIOSSL ends the process at a byte that isn't ASCII.
         guard password?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
             throw DownloadError(.clientIdentityUnusable, "the password of the key isn't ASCII")

@@ -1,5 +1,9 @@
 internal import Foundation
 
+#if ServerStack
+internal import NIOSSL
+#endif
+
 extension Data {
     /// Reads a file of certificates or keys.
     ///
@@ -13,6 +17,20 @@ extension Data {
             throw DownloadError(code, Self.reason(of: error))
         }
     }
+
+    #if ServerStack
+    /// Returns the certificates of a text in PEM format, at least one.
+    ///
+    /// - Parameter code: The code of the error if there is none, or an invalid one.
+    func certificates(orThrow code: DownloadError.Code) throws(DownloadError) -> [NIOSSLCertificate] {
+        guard !isEmpty else { throw DownloadError(code, "the text is empty") }
+        do {
+            return try NIOSSLCertificate.fromPEMBytes(Array(self))
+        } catch {
+            throw DownloadError(code, "not a valid list of certificates in PEM format", underlyingError: error)
+        }
+    }
+    #endif
 
     // The error and its description contain the path.
     private static func reason(of error: any Error) -> String {

@@ -29,13 +29,7 @@ public struct TrustRoots: Sendable, Hashable {
     ///   ``DownloadError/Code/unsupported`` without the trait `ServerStack`.
     public init(pem: Data) throws(DownloadError) {
         #if ServerStack
-        guard !pem.isEmpty else { throw DownloadError(.trustRootsUnusable, "the text is empty") }
-        do {
-            certificates = try NIOSSLCertificate.fromPEMBytes(Array(pem))
-        } catch {
-            throw DownloadError(
-                .trustRootsUnusable, "not a valid list of certificates in PEM format", underlyingError: error)
-        }
+        certificates = try pem.certificates(orThrow: .trustRootsUnusable)
         #else
         throw DownloadError(.unsupported, "additional trust roots require the trait ServerStack")
         #endif

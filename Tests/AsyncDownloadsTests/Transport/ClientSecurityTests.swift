@@ -62,7 +62,7 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test func `the certificate is not presented after a redirect to another origin`() async throws {
+    @Test func `boundary 4: the certificate is not presented after a redirect to another origin`() async throws {
         let (log, count) = try await download(requiresClient: true, redirects: true) {
             $0.clientIdentity = try identity()
         }
@@ -152,7 +152,7 @@ import Testing
         ("127.0.0.1", true), ("localhost", true), ("LOCALHOST.", true), ("127.0.0.2", false), ("name.invalid", false),
         ("a.localhost", false), ("::1", false),
     ])
-    func `a certificate has to name the server`(_ host: String, _ isCertificate: Bool) throws {
+    func `boundary 23: a certificate has to name the server`(_ host: String, _ isCertificate: Bool) throws {
         let certificate = try NIOSSLCertificate(bytes: Array(Certificate.server.utf8), format: .pem)
         #expect(CertificateVerifier.isCertificate(certificate, of: ServerName(host)) == isCertificate)
     }
@@ -169,7 +169,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", Certificate.clientKey, "certificates"), (Certificate.client, "", "private key"),
+        ("", Certificate.clientKey, "empty"), ("x", Certificate.clientKey, "certificates"),
+        (Certificate.client, "", "private key"),
         (Certificate.client, Certificate.client, "private key"),
         (Certificate.clientKey, Certificate.clientKey, "certificates"),
         (Certificate.client, Certificate.key, "the key isn't that"),
