@@ -27,6 +27,15 @@ struct ListeningSocket {
 
     func url(_ scheme: String) throws -> URL { try #require(URL(string: "\(scheme)://127.0.0.1:\(port)/file")) }
 
+    /// Accepts a client, and returns when its first byte has arrived.
+    func waitForByte() async -> Int32 {
+        await waitForConnection()
+        let client = accept(descriptor, nil, nil)
+        var descriptors = [pollfd(fd: client, events: Int16(POLLIN), revents: 0)]
+        while poll(&descriptors, 1, 0) == 0 { await Task.yield() }
+        return client
+    }
+
     /// Waits until a client has connected.
     func waitForConnection() async {
         var descriptors = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]

@@ -84,14 +84,18 @@ struct NIOTransportTests {
         #expect(results == [result])
     }
 
-    @Test func `an exchange is canceled at once while a handshake is unanswered`() async throws {
+    /// With a proxy, the listener is the proxy, and what is unanswered is the tunnel or the handshake in front of it.
+    @Test(arguments: [nil, "http", "https", "socks5"] as [String?])
+    func `an exchange is canceled at once while a handshake or a tunnel is unanswered`(_ proxy: String?) async throws {
         let listener = try ListeningSocket()
         defer { close(listener.descriptor) }
-        let transport = NIOTransport(connectTimeout: .seconds(3600))
+        let choice = try proxy.map { ProxyChoice.server(try listener.url($0)) }
+        let transport = NIOTransport(connectTimeout: .seconds(3600), proxy: choice ?? .none)
         let recorder = BodyRecorder()
         let request = ExchangeRequest(url: try listener.url("https"), headers: [:])
         let exchange = transport.start(request, beside: nil, handler: recorder)
-        await listener.waitForConnection()
+        let client = await listener.waitForByte()
+        defer { close(client) }
         exchange.cancel()
         #expect(await recorder.result() == "cancelled")
         await transport.shutdown()

@@ -68,8 +68,7 @@ final class PoolFixture {
         var isOpen: Bool { channel?.isActive ?? false }
     }
 
-    /// Used on the thread of the test only.
-    private final class ManualConnector: Connector, @unchecked Sendable {
+    private final class ManualConnector: Connector, @unchecked Sendable {  // Used on the thread of the test.
         let loop: EmbeddedEventLoop
         var attempts: [Attempt] = []
 
