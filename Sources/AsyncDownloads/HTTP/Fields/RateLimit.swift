@@ -6,6 +6,8 @@
 enum RateLimit {
     /// Numbers above this are seconds since 1970 and not a delay.
     private static let longestDelay: Int64 = 1_000_000_000
+    /// Numbers above this are milliseconds since 1970, which is 1973 here and the year 5138 in seconds.
+    private static let latestSeconds: Int64 = 100_000_000_000
     private static let olderPrefixes = ["X-RateLimit-", "RateLimit-"]
 
     /// Returns the time that the fields ask to wait; `nil` if they state none.
@@ -35,7 +37,8 @@ enum RateLimit {
         guard let text = headers.first(prefix + "Reset") else { return nil }
         var scanner = FieldScanner(text.trimmingFieldWhitespace())
         guard let number = scanner.takeNumber(), scanner.isAtEnd else { return nil }
-        return number > longestDelay ? .date(HTTPDate(secondsSinceEpoch: number)) : .seconds(number)
+        guard number > longestDelay else { return .seconds(number) }
+        return .date(HTTPDate(secondsSinceEpoch: number > latestSeconds ? number / 1000 : number))
     }
 
     private struct Item {

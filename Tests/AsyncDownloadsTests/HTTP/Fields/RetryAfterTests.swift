@@ -69,7 +69,8 @@ struct RetryAfterTests {
             (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 30), (["X-RateLimit-Reset": "30"], 30),
             (["X-RateLimit-Remaining": "4", "X-RateLimit-Reset": "30"], nil),
             (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000000001"], 215_888_224),
-            (["X-RateLimit-Reset": "1000000000"], 1_000_000_000), (["X-RateLimit-Reset": "-1"], nil),
+            (["X-RateLimit-Reset": "1000000000"], 1_000_000_000),
+            (["X-RateLimit-Reset": "784111779500"], 2), (["X-RateLimit-Reset": "-1"], nil),
             (["X-RateLimit-Reset": "1.5"], nil), (["RateLimit-Remaining": "0", "RateLimit-Reset": "8"], 8),
         ] as [(HeaderFields, Int64?)])
     func `rule 37: a refusal without Retry-After may have rate limit fields`(_ headers: HeaderFields, _ seconds: Int64?)
