@@ -29,7 +29,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 
     /// The largest number of interim responses to one request (RFC 9110, 15.2).
-    private static let mostInterimResponses = 16
+    static let mostInterimResponses = 16
     /// The largest number of bytes of the heads of a response, including those of interim responses.
     private static let mostHeadBytes = 256 << 10
 

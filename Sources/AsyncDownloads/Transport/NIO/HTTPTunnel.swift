@@ -12,11 +12,13 @@ final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
 
     private let head: HTTPRequestHead
     private let encoder = HTTPRequestEncoder()
-    private let parser = ByteToMessageHandler(HTTPResponseDecoder())
+    // Interim responses are forwarded so that they can be counted.
+    private let parser = ByteToMessageHandler(HTTPResponseDecoder(informationalResponseStrategy: .forward))
     /// Whether TLS with the proxy has to be established first.
     private let isSecure: Bool
     private var completion: ((Result<Void, any Error>) -> Void)?
     private var isAccepted = false
+    private var interimCount = 0
 
     /// Creates the request of a tunnel.
     ///
@@ -53,6 +55,11 @@ final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
+        case .head(let head) where 100..<200 ~= head.status.code && head.status != .switchingProtocols:
+            interimCount += 1
+            if interimCount > HTTPConnection.mostInterimResponses {
+                finish(.failure(DownloadError(.proxyFailed, "sent too many interim responses")))
+            }
         case .head(let head) where 200..<300 ~= head.status.code: isAccepted = true
         case .head(let head): finish(.failure(DownloadError(proxyStatus: StatusCode(Int(head.status.code)))))
         case .body: break
