@@ -4,9 +4,9 @@
 /// configuration.requestPace = RequestPace(count: 100, period: .seconds(10))
 /// ```
 ///
-/// With this pace, requests follow each other at intervals of at least a tenth of a second, because servers that limit requests
-/// often refuse those that arrive at once. After a time without requests, up to ``burst`` of them may follow each other directly.
-/// No period contains more than ``count``.
+/// With this pace, requests are started at intervals of at least a tenth of a second, because servers that limit requests often
+/// refuse those that arrive at once; some that wait for new connections may still arrive together. After a time without requests,
+/// up to ``burst`` of them may follow each other directly. No period contains more than ``count``.
 public struct RequestPace: Sendable, Hashable {
     private static let counts = 1...1_000_000
     private static let periods = Duration.milliseconds(1)...Duration.seconds(86_400)
