@@ -17,7 +17,9 @@ struct ProxyServer: Sendable, Hashable {
         var basic: String { "Basic " + Data("\(user):\(password)".utf8).base64EncodedString() }
 
         /// Whether each part has a length that SOCKS permits (RFC 1929, 2).
-        var fitSOCKS: Bool { [user, password].allSatisfy { 1...255 ~= $0.utf8.count } }
+        ///
+        /// curl and others permit an empty password.
+        var fitSOCKS: Bool { 1...255 ~= user.utf8.count && password.utf8.count <= 255 }
     }
 
     let kind: Kind

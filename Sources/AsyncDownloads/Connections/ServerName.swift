@@ -28,6 +28,8 @@ enum ServerName: Sendable, Hashable {
             url.path().isEmpty, url.query() == nil, url.fragment() == nil, url.user() == nil, let origin = Origin(url)
         else { return nil }
         self.init(origin.host)
+        // A pattern would match no host.
+        if case .name(let name) = self, name.contains("*") || name.hasPrefix(".") || name.contains("..") { return nil }
     }
 
     /// Returns an address in the usual form of its family.

@@ -19,6 +19,7 @@ import Testing
             ("http://us%40er:p%3As%2Fs@proxy:1", .http(isSecure: false), "proxy", 1, "us@er:p:s/s"),
             ("http://user:a@b@proxy:1", .http(isSecure: false), "proxy", 1, "user:a@b"),
             ("http://user@proxy:1", .http(isSecure: false), "proxy", 1, "user:"),
+            ("socks5://user@proxy:1", .socks, "proxy", 1, "user:"),
         ] as [(String, ProxyServer.Kind, String, Int, String?)])
     func `an address is read as curl reads it`(
         _ text: String, _ kind: ProxyServer.Kind, _ host: String, _ port: Int, _ credentials: String?
@@ -37,7 +38,7 @@ import Testing
             ("http://proxy:0", .invalidRequest), ("http://proxy:65536", .invalidRequest),
             ("http://proxy:x", .invalidRequest), ("http://[::1", .invalidRequest), ("http://[::1]x", .invalidRequest),
             ("http://a b", .invalidRequest), ("http://a\r\nb", .invalidRequest), ("http://a%0d%0ab", .invalidRequest),
-            ("http://%zz:x@proxy", .invalidRequest), ("socks5://user@proxy", .invalidRequest),
+            ("http://%zz:x@proxy", .invalidRequest), ("socks5://:x@proxy", .invalidRequest),
             ("socks5://user:\(String(repeating: "a", count: 256))@proxy", .invalidRequest),
         ] as [(String, DownloadError.Code)])
     func `an address that can't be used is an error without its text`(_ text: String, _ code: DownloadError.Code) throws
