@@ -11,7 +11,8 @@ internal import NIOSSL
 /// ```
 ///
 /// Like a secret header, the identity is for the origin of a request's URL: after a redirect to another origin, it isn't
-/// presented. It is also not presented to a proxy.
+/// presented. It is also not presented to a proxy. The server's certificate has to be trusted first, but its name is compared after
+/// the handshake, in which the client's certificate is sent.
 ///
 /// Only ``Downloader/TransportChoice/nio`` supports client identities.
 public struct ClientIdentity: Sendable, Hashable {

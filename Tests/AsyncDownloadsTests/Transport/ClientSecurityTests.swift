@@ -130,7 +130,11 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test(arguments: ["a.example:443", "https://a.example", " a.example", "a.example/", "", "u@a.example", "a b"])
+    @Test(arguments: [
+        "a.example:443", "https://a.example", " a.example", "a.example/", "", "u@a.example", "a b", "*.a.example",
+        ".a.example",
+        "a..example",
+    ])
     func `pinned keys of what is no host fail each request`(_ host: String) async throws {
         let (log, count) = try await download { $0.pinnedPublicKeys[host] = [] }
         #expect(log.error?.code == .invalidRequest)
@@ -155,6 +159,26 @@ import Testing
     func `boundary 23: a certificate has to name the server`(_ host: String, _ isCertificate: Bool) throws {
         let certificate = try NIOSSLCertificate(bytes: Array(Certificate.server.utf8), format: .pem)
         #expect(CertificateVerifier.isCertificate(certificate, of: ServerName(host)) == isCertificate)
+    }
+
+    @Test(arguments: [
+        ("a.wild.example", true), ("xn--bcher-kva.wild.example", true), ("a_b.wild.example", true),
+        ("A.WILD.EXAMPLE", true),
+        ("wild.example", false), (".wild.example", false), ("a.b.wild.example", false), ("upper.example", true),
+        ("my_b.example", true), ("my_b.example.", true), ("foo.part.example", false), ("cn.example", false),
+        ("192.0.2.1", true),
+        ("192.0.2.2", false), ("[2001:db8:0::1]", true), ("2001:db8::2", false), ("K.wild.example", true),
+    ])
+    func `boundary 23: names and addresses of a certificate are compared exactly`(
+        _ host: String, _ isCertificate: Bool
+    ) throws {
+        let certificate = try NIOSSLCertificate(bytes: Array(Self.alternativeNames.utf8), format: .pem)
+        #expect(CertificateVerifier.isCertificate(certificate, of: ServerName(host)) == isCertificate)
+    }
+
+    @Test func `the common name of a certificate is not read`() throws {
+        let certificate = try NIOSSLCertificate(bytes: Array(Self.commonName.utf8), format: .pem)
+        #expect(!CertificateVerifier.isCertificate(certificate, of: ServerName("cn.example")))
     }
 
     @Test func `an encrypted key needs its password, and one text may contain both parts`() throws {
@@ -197,6 +221,38 @@ import Testing
             #expect(PublicKeyHash(text) == nil)
         }
     }
+
+    /// For *.wild.example, UPPER.example, my_b.example, f*.part.example, 192.0.2.1, and 2001:db8::1; until 2126.
+    private static let alternativeNames = """
+        -----BEGIN CERTIFICATE-----
+        MIIB4zCCAYqgAwIBAgIUPRZhK3+BE4c8dUpCzw3GNPcIGs4wCgYIKoZIzj0EAwIw
+        FTETMBEGA1UEAwwKY24uZXhhbXBsZTAgFw0yNjExMjUxNzAwMTVaGA8yMTI2MTEw
+        MTE3MDAxNVowFTETMBEGA1UEAwwKY24uZXhhbXBsZTBZMBMGByqGSM49AgEGCCqG
+        SM49AwEHA0IABF5wXpAGolPBB2pdfnSAgctfCtsAKblDY2Uws8XH9b61nYjDQAqh
+        LUYY8FeJd05E8UgIXOKreJyqQNxPI3EKJq6jgbUwgbIwHQYDVR0OBBYEFCnO83pc
+        aclrv7yzbnS1GuTr2AWMMB8GA1UdIwQYMBaAFCnO83pcaclrv7yzbnS1GuTr2AWM
+        MA8GA1UdEwEB/wQFMAMBAf8wXwYDVR0RBFgwVoIOKi53aWxkLmV4YW1wbGWCDVVQ
+        UEVSLmV4YW1wbGWCDG15X2IuZXhhbXBsZYIPZioucGFydC5leGFtcGxlhwTAAAIB
+        hxAgAQ24AAAAAAAAAAAAAAABMAoGCCqGSM49BAMCA0cAMEQCIFg2sYT269lprEMk
+        VcH445UPnmQIjqE/nrxhCSSzBj1GAiBs0aoqJKniVlex+sE2V57GVit/RLMSdT3t
+        kX19g3o2VA==
+        -----END CERTIFICATE-----
+        """
+
+    /// With the common name cn.example, and no alternative names.
+    private static let commonName = """
+        -----BEGIN CERTIFICATE-----
+        MIIBgTCCASegAwIBAgIUa221pHsO0qv/o27rFiX8MJFpG5cwCgYIKoZIzj0EAwIw
+        FTETMBEGA1UEAwwKY24uZXhhbXBsZTAgFw0yNjExMjUxNzAwMTVaGA8yMTI2MTEw
+        MTE3MDAxNVowFTETMBEGA1UEAwwKY24uZXhhbXBsZTBZMBMGByqGSM49AgEGCCqG
+        SM49AwEHA0IABH+CjktgwmYnA1/faqB2Wv8sWGqGdx7DIe+HPPeY6IhRrKV5wns6
+        GrpB9Ok3xg7satqkIs+y6WRL55IMmwkoym2jUzBRMB0GA1UdDgQWBBSax/pnU8tL
+        T0tQ9C0AeknBykXZLDAfBgNVHSMEGDAWgBSax/pnU8tLT0tQ9C0AeknBykXZLDAP
+        BgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIC/Cqk1hj1LwycVsrvEF
+        qFRyAQU/cN3/aYyq4kZze0MGAiEA9okVkntJvCt24xfGhdiTQB+O4px9hIWAmm+I
+        e80lpeI=
+        -----END CERTIFICATE-----
+        """
 
     private static let encryptedKey = """
         -----BEGIN ENCRYPTED PRIVATE KEY-----

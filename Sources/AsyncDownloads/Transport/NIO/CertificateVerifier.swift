@@ -6,9 +6,10 @@ internal import NIOTLS
 
 /// The handler behind TLS that ends the connection unless the certificate is the server's.
 ///
-/// NIOSSL verifies the chain of certificates, and that the certificate names the server or *the address of the peer*. With a
-/// proxy, that is the proxy's address; without one, it is an address that the resolver was given. Therefore this handler requires
-/// the server's own name or address. It passes the end of the handshake on only then, so that no request is sent before.
+/// NIOSSL verifies the chain of certificates, but not the name: it would also accept a certificate that contains the address of
+/// the *peer*. With a proxy, that is the proxy's address; without one, it is an address that the resolver was given. It would also
+/// refuse names with an underscore, and wildcards for names that are IDNA-encoded. This handler passes the end of the handshake
+/// on only if the certificate is the server's, so that no request is sent before.
 final class CertificateVerifier: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
@@ -44,23 +45,24 @@ final class CertificateVerifier: ChannelInboundHandler {
 
     /// Returns whether a certificate contains a name or an address as an alternative name of its subject (RFC 9525, 6).
     ///
-    /// A certificate without alternative names is verified by NIOSSL alone, by the common name.
+    /// The common name isn't read (RFC 9525, 2).
     static func isCertificate(_ certificate: NIOSSLCertificate, of server: ServerName) -> Bool {
-        let names = certificate._subjectAlternativeNames()
-        switch server {
-        case .address(let bytes):
-            return names.contains { $0.nameType == .ipAddress && $0.contents.elementsEqual(bytes) }
-        case .name(let name):
-            if names.isEmpty { return true }
-            return names.contains { $0.nameType == .dnsName && matches($0.contents, name) }
+        certificate._subjectAlternativeNames().contains { alternative in
+            switch server {
+            case .address(let bytes): alternative.nameType == .ipAddress && alternative.contents.elementsEqual(bytes)
+            case .name(let name):
+                alternative.nameType == .dnsName && matches(Array(alternative.contents), Array(name.utf8))
+            }
         }
     }
 
     /// Returns whether a name in a certificate stands for a server; its first label may be an asterisk (RFC 9525, 6.3).
-    private static func matches(_ pattern: some Collection<UInt8>, _ name: String) -> Bool {
-        let pattern = String(decoding: pattern, as: UTF8.self).lowercased()
-        guard pattern.hasPrefix("*.") else { return pattern == name }
-        guard let dot = name.firstIndex(of: "."), dot > name.startIndex else { return false }
+    ///
+    /// Bytes are compared, apart from the case of ASCII letters.
+    private static func matches(_ pattern: [UInt8], _ name: [UInt8]) -> Bool {
+        let pattern = pattern.map(\.asciiLowercased)
+        guard pattern.starts(with: "*.".utf8) else { return pattern == name }
+        guard let dot = name.firstIndex(of: UInt8(ascii: ".")), dot > 0 else { return false }
         return pattern.dropFirst() == name[dot...]
     }
 }

@@ -78,7 +78,9 @@ final class SystemConnectionAttempt: ConnectionAttempt {
             if route.isSecure {
                 try channel.pipeline.syncOperations.addHandler(SecureBufferRecycler(pool.loop.secureBuffers))
             }
-            try security.addProxyHandlers(for: route, to: channel.pipeline.syncOperations)
+            if let proxy = route.proxy, proxy.isSecure {
+                try security.addHandlers(for: proxy.host, identifies: false, to: channel.pipeline.syncOperations)
+            }
             try openTunnel(on: channel)
             try channel.syncOptions?.setOption(.autoRead, value: true)
         } catch {
@@ -110,7 +112,9 @@ final class SystemConnectionAttempt: ConnectionAttempt {
         guard case .tunneling(_, let timer) = state else { return }
         state = .handshaking(channel, timer: timer)
         let pipeline = channel.pipeline.syncOperations
-        try security.addServerHandlers(for: route, to: pipeline)
+        if let origin = route.origin, origin.isSecure {
+            try security.addHandlers(for: origin.host, identifies: route.identifies, to: pipeline)
+        }
         let connection = HTTPConnection(by: route, in: pool)
         try connection.addHandlers(to: pipeline)
         connection.whenOpened { result in self.end(result.map { connection }) }

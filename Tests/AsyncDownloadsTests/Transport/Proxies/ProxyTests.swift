@@ -190,7 +190,9 @@ import Testing
 
     @Test(arguments: [
         ("", true), ("HTTP/1.1 200 OK\r\nContent-", true), ("garbage\r\n\r\n", false),
-        (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 3), true),
+        (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 16), true),
+        (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 17), false),
+        ("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n\r\n", false),
     ])
     func `a server that isn't a proxy, or ends, fails the tunnel`(_ response: String, _ isRetryable: Bool) async throws
     {
