@@ -58,17 +58,20 @@ public struct DownloadBatch<Requests: Sequence>: AsyncSequence where Requests.El
         /// - Throws: ``DownloadError/Code/cancelled`` if the task is canceled. The failure of a download isn't thrown
         ///   but delivered in its outcome.
         public mutating func next() async throws -> BatchOutcome? {
-            while !Task.isCancelled, !isExhausted, window.hasRoom {
-                guard let request = requests.next() else {
-                    isExhausted = true
-                    break
+            while true {
+                while !Task.isCancelled, !isExhausted, window.hasRoom {
+                    guard let request = requests.next() else {
+                        isExhausted = true
+                        break
+                    }
+                    window.start(request)
                 }
-                window.start(request)
-            }
-            switch await window.next() {
-            case .outcome(let outcome): return outcome
-            case .cancelled: throw DownloadError(.cancelled)
-            case .idle, .request: return nil
+                switch await window.next() {
+                case .outcome(let outcome): return outcome
+                case .room: continue
+                case .cancelled: throw DownloadError(.cancelled)
+                case .idle, .request: return nil
+                }
             }
         }
     }
@@ -118,6 +121,7 @@ where Requests.Element == DownloadRequest, Requests.AsyncIterator: SendableMetat
                 switch await window.next() {
                 case .outcome(let outcome): return outcome
                 case .cancelled: throw DownloadError(.cancelled)
+                case .room: continue
                 case .request(.success(let request?)): window.start(request)
                 case .request(.success(nil)): isExhausted = true
                 case .request(.failure(let error)): (isExhausted, failure) = (true, error)

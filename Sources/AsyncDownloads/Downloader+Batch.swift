@@ -6,7 +6,7 @@ extension Downloader {
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
     ///   - limit: The maximum number of downloads that wait, that are running, or whose outcome hasn't been delivered;
     ///     `nil` for twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader
-    ///     apply as well.
+    ///     apply as well. Up to 10,000 further ones may wait for hosts that can't be reached or ask to wait.
     public func batch<Requests: Sequence<DownloadRequest>>(
         _ requests: Requests, limit: Int? = nil
     ) -> DownloadBatch<Requests> {
@@ -19,7 +19,7 @@ extension Downloader {
     ///   - requests: The requests, which are read one at a time. The ``DuplicatePolicy`` applies to duplicates.
     ///   - limit: The maximum number of downloads that wait, that are running, or whose outcome hasn't been delivered;
     ///     `nil` for twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader
-    ///     apply as well.
+    ///     apply as well. Up to 10,000 further ones may wait for hosts that can't be reached or ask to wait.
     public func batch<Requests: AsyncSequence>(
         _ requests: Requests, limit: Int? = nil
     ) -> AsyncDownloadBatch<Requests>
@@ -44,22 +44,20 @@ extension Downloader {
     public func downloadAll(
         _ requests: some Sequence<DownloadRequest>, limit: Int? = nil
     ) async throws(DownloadError) -> [DownloadedFile] {
-        let limit = batchLimit(limit)
         do {
             return try await withThrowingTaskGroup(of: (index: Int, file: DownloadedFile).self) { group in
                 var requests = requests.makeIterator()
                 var files: [DownloadedFile?] = []
-                var endedCount = 0
-                while true {
-                    while files.count - endedCount < limit, !Task.isCancelled, let request = requests.next() {
-                        let index = files.count
-                        files.append(nil)
-                        group.addTask { (index, try await self.download(request)) }
+                var room = BatchRoom(environment.scheduler, limit: batchLimit(limit))
+                defer { room.close() }
+                while await room.wait(), !Task.isCancelled, let request = requests.next() {
+                    let index = files.count
+                    files.append(nil)
+                    group.addTask { [room] in
+                        try await room.run { (index, try await self.download(request)) }
                     }
-                    guard let (index, file) = try await group.next() else { break }
-                    files[index] = file
-                    endedCount += 1
                 }
+                while let (index, file) = try await group.next() { files[index] = file }
                 // Without this check, a canceled task could end with the files of the first requests only.
                 if Task.isCancelled { throw DownloadError(.cancelled) }
                 return files.compactMap { $0 }
@@ -160,26 +158,19 @@ extension Downloader {
         to group: inout ThrowingDiscardingTaskGroup<any Error>, limit: Int?,
         _ body: @escaping @Sendable (BatchOutcome) async throws -> Void, next: () async -> DownloadRequest?
     ) async {
-        let limit = batchLimit(limit)
-        // A group that discards results doesn't report when a child task ends, so each child task does.
-        let (ends, ended) = AsyncStream.makeStream(of: Void.self)
-        var unread = ends.makeAsyncIterator()
+        var room = BatchRoom(environment.scheduler, limit: batchLimit(limit))
+        defer { room.close() }
         var startedCount = 0
-        while true {
-            // The stream is finished when a child task fails, and nothing is read from it after a cancellation.
-            if startedCount >= limit, await unread.next() == nil { return }
+        // There is no more room after a failure or a cancellation.
+        while await room.wait() {
             guard !group.isCancelled, let request = await next() else { return }
             let index = startedCount
             startedCount += 1
-            group.addTask {
-                do {
+            group.addTask { [room] in
+                try await room.run {
                     let result = await self.result(of: request)
                     if Task.isCancelled { throw DownloadError(.cancelled) }
                     try await body(BatchOutcome(index: index, request: request, result: result))
-                    ended.yield()
-                } catch {
-                    ended.finish()
-                    throw error
                 }
             }
         }

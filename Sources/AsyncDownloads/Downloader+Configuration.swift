@@ -107,6 +107,17 @@ extension Downloader {
         /// Default: ``RetryPolicy/default``.
         public var retryPolicy = RetryPolicy.default
 
+        /// For how long downloads wait for a host that can't be reached, and has answered since the process was started.
+        ///
+        /// If a connection is refused or can't be established, or if the name can't be resolved, one request at a time is
+        /// sent to the origin, after delays of at most 5 seconds, and all of its downloads wait for the result. They use no
+        /// retry. After this time, they fail together with a retryable error. If the origin has never answered, the
+        /// ``retryPolicy`` decides instead, once for all of its downloads. A download whose policy permits no retries
+        /// doesn't wait, and a deadline ends its download in any case.
+        ///
+        /// Default: 30 seconds.
+        public var hostPatience: Duration = .seconds(30)
+
         /// The longest time without a received byte before an attempt fails; `nil` for no limit.
         ///
         /// Default: 30 seconds.

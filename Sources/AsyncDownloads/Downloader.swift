@@ -262,7 +262,8 @@ extension Downloader.Configuration {
     var largestTransferCountPerHost: Int { maximumConcurrentTransfersPerHost ?? ConcurrencyLimit.maximumCount }
 
     fileprivate var hostLimit: HostLimit.Settings {
-        HostLimit.Settings(transferCount: maximumConcurrentTransfersPerHost, pace: requestPace)
+        HostLimit.Settings(
+            transferCount: maximumConcurrentTransfersPerHost, pace: requestPace, patience: hostPatience)
     }
 
     /// The maximum number of connections of a transfer whose request has no number of its own.

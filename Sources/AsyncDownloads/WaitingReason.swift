@@ -1,12 +1,19 @@
+public import struct Foundation.Date
+
 /// The reason why a download is waiting.
 public struct WaitingReason: Hashable, Sendable, CustomStringConvertible {
     /// The reason's name, which is stable across versions.
     public let name: String
 
+    /// The time until which the download waits at least; `nil` if it isn't known.
+    public let end: Date?
+
     /// The reason's name, the same as ``name``.
     public var description: String { name }
 
-    private init(_ name: String) { self.name = name }
+    private init(_ name: String, end: Date? = nil) {
+        (self.name, self.end) = (name, end)
+    }
 
     /// The maximum number of concurrent downloads is reached, or another process is downloading the file.
     public static let turn = Self("turn")
@@ -18,4 +25,12 @@ public struct WaitingReason: Hashable, Sendable, CustomStringConvertible {
     public static let connectivity = Self("connectivity")
     /// The system chooses the time of a download in a background session, or the download waits for a task there.
     public static let system = Self("system")
+    /// The server has asked for a time without requests.
+    ///
+    /// - Parameter end: The end of that time.
+    public static func coolDown(until end: Date) -> Self { Self("coolDown", end: end) }
+    /// No connection with the server can be established.
+    ///
+    /// - Parameter nextAttempt: The time of the next attempt.
+    public static func hostUnreachable(until nextAttempt: Date) -> Self { Self("hostUnreachable", end: nextAttempt) }
 }

@@ -6,9 +6,13 @@
 /// It is never shorter than the server's Retry-After (RFC 9110, 10.2.3), up to ``maximumRetryAfter``. If the deadline
 /// would pass before the next retry, the download doesn't wait for that retry.
 ///
-/// A 429 or 503 response with Retry-After asks for a time without requests, and isn't counted as a failure: until the end
-/// of that time, no download of the downloader sends a request to the host. After ten such responses in a row, without
-/// new bytes in between, each further one uses a retry. The policy ``never`` has no such exception.
+/// A 429 response with Retry-After asks for a time without requests, and isn't counted as a failure: until the end of that
+/// time, no download of the downloader sends a request to the origin. After a 503 response with Retry-After, that is true of
+/// the resource, and of the origin if another resource is refused as well. After ten such responses in a row, without new
+/// bytes in between, each further one uses a retry. The policy ``never`` has no such exception.
+///
+/// If no connection with an origin can be established, its downloads wait together, and the policy applies once to all of
+/// them; see ``Downloader/Configuration/hostPatience``.
 ///
 /// If a host refuses the only connection of a download without Retry-After, while another download has several
 /// connections with it, the other one gives connections up, and the request is repeated once after 250 milliseconds, also

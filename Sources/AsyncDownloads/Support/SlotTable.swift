@@ -81,6 +81,9 @@ struct SlotHeap<Element: HeapElement>: Sendable {
     /// Whether the heap has no elements.
     var isEmpty: Bool { slots.isEmpty }
 
+    /// The slots of all elements, in no particular order.
+    var all: [Int32] { slots }
+
     /// Adds the element in a slot.
     mutating func insert(_ slot: Int32, in table: inout Table) {
         slots.append(slot)

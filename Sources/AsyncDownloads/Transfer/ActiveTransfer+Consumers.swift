@@ -53,8 +53,9 @@ extension ActiveTransfer {
     func openStream(_ id: SubscriberID, isObserver: Bool) -> StreamID {
         update { state, decision in
             let machine = state.machine
+            let reason = waitingReason(state)
             return state.subscribers.openStream(of: id, isObserver: isObserver, &decision.effects) { subscriber in
-                machine.present(isPaused: subscriber.isPaused, outcome: subscriber.outcome)
+                machine.present(isPaused: subscriber.isPaused, outcome: subscriber.outcome, waiting: reason)
             }
         }
     }
@@ -86,7 +87,11 @@ extension ActiveTransfer {
 
 extension TransferStateMachine {
     /// Returns the first events of a stream that is opened late.
-    func present(isPaused: Bool, outcome: SubscriberSet.Outcome?) -> [DownloadEvent] {
+    ///
+    /// - Parameter reason: The reason why the transfer waits for its permit; nil if it is its turn.
+    func present(
+        isPaused: Bool, outcome: SubscriberSet.Outcome?, waiting reason: WaitingReason? = nil
+    ) -> [DownloadEvent] {
         switch outcome {
         case .success(let file): return [.finished(file)]
         case .failure: return []
@@ -98,7 +103,7 @@ extension TransferStateMachine {
         if isWaitingForConnectivity { return [.waiting(reason: .connectivity)] }
         switch phase {
         case .finishing: return [.verifying]
-        case .ready, .waiting: return [.waiting(reason: .turn)]
+        case .ready, .waiting: return [.waiting(reason: reason ?? .turn)]
         default:
             guard meter.hasEmittedStart else { return [.progress(progress)] }
             let start = DownloadEvent.started(

@@ -107,11 +107,14 @@ extension ActiveTransfer {
 
     func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
         update { state, decision in
-            if let receiver = state.connections.end(id) { answered(receiver, nil, state, &decision) }
-            if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code) {
+            var answer = RequestAnswer(end, policy: state.machine.policies.retryPolicy)
+            if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code),
                 makeRoom(forRequestOf: id, isResponse: false, &state)
+            {
+                answer = .lost
             }
-            decision.actions += state.machine.exchangeEnded(end, exchange: id, at: now)
+            let step = state.connections.end(id).flatMap { answered($0, answer, &decision) }
+            decision.actions += state.machine.exchangeEnded(end, step: step, exchange: id, at: now)
         }
     }
 

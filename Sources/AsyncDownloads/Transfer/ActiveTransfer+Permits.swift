@@ -1,16 +1,25 @@
 /// Calls to the scheduler, made while the transfer's lock is held.
 extension ActiveTransfer {
-    func requestPermit(host: String, _ id: PermitRequestID, _ state: inout State) {
+    func requestPermit(
+        _ origins: OriginPair, _ id: PermitRequestID, _ state: inout State, _ decision: inout Decision
+    ) {
         let priority = state.subscribers.priority
         let ticket = environment.scheduler.request(
-            host: host, priority: priority, place: state.permit.place, for: self)
+            origins, state.machine.address.url, priority: priority, place: state.permit.place,
+            isPatient: state.machine.policies.retryPolicy.maximumRetries > 0, for: self)
         state.permit.requested(ticket, as: id, priority: priority)
+        if let reason = waitingReason(state) {
+            decision.effects += state.subscribers.emit(.waiting(reason: reason))
+        }
     }
 
-    /// Moves the permit to another host, and returns the actions that follow.
-    func movePermit(to host: String, _ id: PermitRequestID, _ state: inout State) -> [TransferAction] {
+    /// The reason why the transfer waits for its permit; nil if it is only its turn, or if it has one.
+    func waitingReason(_ state: State) -> WaitingReason? { state.permit.ticket.flatMap(environment.waitingReason) }
+
+    /// Moves the permit to another origin, and returns the actions that follow.
+    func movePermit(to origins: OriginPair, _ id: PermitRequestID, _ state: inout State) -> [TransferAction] {
         guard let ticket = state.permit.ticket else { preconditionFailure("a move without a permit") }
-        if environment.scheduler.move(ticket, to: host) {
+        if environment.scheduler.move(ticket, to: origins) {
             state.permit.moved(as: id)
             return state.machine.permitGranted(id, at: now)
         }
@@ -35,20 +44,18 @@ extension ActiveTransfer {
         return true
     }
 
-    /// Begins the request of an exchange, or returns the actions that follow if its host permits none now.
+    /// Begins the request of an exchange, or returns the actions that follow if its origin permits none now.
     func beginRequest(_ id: ExchangeID, _ request: ExchangeRequest, _ state: inout State) -> [TransferAction]? {
         // An exchange that was canceled in the same step needs no permit.
         guard !state.machine.isCanceled(id) else {
             return state.machine.requestHeld(id, at: now)
         }
-        let begun: BegunRequest?
+        let begun: PermitQueue.Begun?
         if state.machine.isExtra(id) {
-            begun = environment.scheduler.beginExtra(host: RedirectChain.host(of: request.url))
+            begun = environment.scheduler.beginExtra(state.machine.extraOrigins)
         } else {
-            guard let ticket = state.permit.ticket, let host = state.machine.permitHost else {
-                preconditionFailure("a request without a permit")
-            }
-            begun = environment.scheduler.begin(ticket, host: host)
+            guard let ticket = state.permit.ticket else { preconditionFailure("a request without a permit") }
+            begun = environment.scheduler.begin(ticket, request.url)
             if begun == nil { state.permit.take() }
         }
         guard let begun else { return state.machine.requestHeld(id, at: now) }
@@ -56,23 +63,38 @@ extension ActiveTransfer {
         return nil
     }
 
-    /// Reports what a head, or an end without a head, says about the limits of the host.
-    func answered(_ receiver: ExchangeReceiver, _ head: ResponseHead?, _ state: State, _ decision: inout Decision) {
-        guard let request = receiver.takeRequest() else { return }
+    /// Reports what a head says about the origin and its host.
+    func answered(_ receiver: ExchangeReceiver, _ head: ResponseHead, _ state: State, _ decision: inout Decision) {
+        let url = state.machine.address.url
         let longest = state.machine.policies.retryPolicy.maximumRetryAfter
-        let answer = head.map { HostLimit.Answer($0, longest: longest, date: environment.time.date) } ?? .nothing
-        if environment.scheduler.answered(request, answer) { decision.effects.append(deliveryOfGrants) }
+        answered(
+            receiver, RequestAnswer(head, of: ResourceID(url), longest: longest, date: environment.time.date), &decision
+        )
+    }
+
+    /// Reports the answer to a request, once, and returns what follows from a failure to connect.
+    @discardableResult
+    func answered(
+        _ receiver: ExchangeReceiver, _ answer: RequestAnswer, _ decision: inout Decision
+    ) -> Outage.Step? {
+        guard let request = receiver.takeRequest() else { return nil }
+        let (permitsGrants, step) = environment.scheduler.answered(request, answer)
+        if permitsGrants { decision.effects.append(deliveryOfGrants) }
+        return step
     }
 
     /// Asks the other files of the host to give up their further connections, if the host refuses the only one of this
     /// transfer.
     ///
     /// - Parameter isResponse: Whether the host has refused it by a response, and not by the loss of the connection.
-    func makeRoom(forRequestOf id: ExchangeID, isResponse: Bool, _ state: inout State) {
+    /// - Returns: Whether they do.
+    @discardableResult
+    func makeRoom(forRequestOf id: ExchangeID, isResponse: Bool, _ state: inout State) -> Bool {
         guard state.machine.isOnlyRequest(id), let origin = Origin(state.machine.address.redirects.current),
             environment.connections.makeRoom(for: number, at: origin, isResponse: isResponse, at: now)
-        else { return }
+        else { return false }
         state.machine.madeRoom()
+        return true
     }
 
     /// Passes the present priority of the subscribers to the scheduler.
@@ -86,19 +108,6 @@ extension ActiveTransfer {
     var deliveryOfGrants: DeferredEffect { environment.scheduler.deliveryOfGrants }
 }
 
-extension HostLimit.Answer {
-    /// - Parameter longest: The longest `Retry-After` that is respected in full (rule 37).
-    init(_ head: ResponseHead, longest: Duration, date: @autoclosure () -> HTTPDate) {
-        guard head.status.asksForFewerRequests else {
-            self = head.status.isRetryable ? .nothing : .accepted
-            return
-        }
-        let date = date()
-        let retryAfter = RetryAfter(head, now: date)?.delay(now: date)
-        self = .refused(retryAfter: retryAfter.map { min($0, longest) })
-    }
-}
-
 extension ActiveTransfer: PermitReceiver {
     func permitGranted(_ ticket: PermitQueue.Ticket) {
         let now = now
@@ -106,6 +115,23 @@ extension ActiveTransfer: PermitReceiver {
             // The race of a grant with a release.
             guard let id = state.permit.id(of: ticket) else { return }
             decision.actions += state.machine.permitGranted(id, at: now)
+        }
+    }
+    func originHindered(_ ticket: PermitQueue.Ticket) {
+        update { state, decision in
+            guard state.permit.ticket == ticket, let reason = waitingReason(state) else { return }
+            decision.effects += state.subscribers.emit(.waiting(reason: reason))
+        }
+    }
+
+    func permitRefused(_ ticket: PermitQueue.Ticket, _ error: DownloadError) {
+        let now = now
+        update { state, decision in
+            // The race of a refusal with a release.
+            guard let id = state.permit.id(of: ticket) else { return }
+            // The scheduler has removed the request.
+            state.permit.take()
+            decision.actions += state.machine.permitRefused(id, error, at: now)
         }
     }
 }

@@ -116,10 +116,10 @@ final class ActiveTransfer: Sendable {
                 }
                 decision.effects += state.subscribers.emit(event)
                 continue
-            case .requestPermit(let host, let id):
-                requestPermit(host: host, id, &state)
-            case .movePermit(let host, let id):
-                decision.actions += movePermit(to: host, id, &state)
+            case .requestPermit(let origins, let id):
+                requestPermit(origins, id, &state, &decision)
+            case .movePermit(let origins, let id):
+                decision.actions += movePermit(to: origins, id, &state)
             case .releasePermit:
                 _ = releasePermit(&state)
             case .startExchange(let id, let request):

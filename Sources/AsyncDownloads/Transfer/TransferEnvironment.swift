@@ -68,6 +68,17 @@ final class TransferEnvironment: Sendable {
         registry.remove(number) { suspensionGuard?.transferEnded() }
     }
 
+    /// Returns the reason why a request for a permit waits; nil if it is only its turn.
+    func waitingReason(of ticket: PermitQueue.Ticket) -> WaitingReason? {
+        guard let hindrance = scheduler.hindrance(of: ticket) else { return nil }
+        let (now, date) = (time.now, Date(timeIntervalSince1970: Double(time.date.secondsSinceEpoch)))
+        return switch hindrance {
+        case .coolDown(let end): .coolDown(until: date.addingTimeInterval((end - now) / .seconds(1)))
+        case .outage(let nextAttempt):
+            .hostUnreachable(until: date.addingTimeInterval((nextAttempt - now) / .seconds(1)))
+        }
+    }
+
     var abandonment: AbandonmentPolicy { configuration.abandonmentPolicy }
 
     /// Returns the policy of a request for a file at its destination.

@@ -218,7 +218,16 @@ extension TransferSlot {
 
 extension TransferSlot: PermitReceiver {
     func permitGranted(_ ticket: PermitQueue.Ticket) {
-        input(queued: { $0.permitGranted(ticket) }, active: { $0.permitGranted(ticket) })
+        input(queued: { $0.permitAnswered(ticket) }, active: { $0.permitGranted(ticket) })
+    }
+
+    func originHindered(_ ticket: PermitQueue.Ticket) {
+        // An event stream of a queued transfer would have made it active.
+        input(queued: { _ in () }, active: { $0.originHindered(ticket) })
+    }
+
+    func permitRefused(_ ticket: PermitQueue.Ticket, _ error: DownloadError) {
+        input(queued: { $0.permitAnswered(ticket) }, active: { $0.permitRefused(ticket, error) })
     }
 }
 

@@ -49,7 +49,7 @@ extension LifecycleRun {
         let transfer = transfers[resource]
         check(exchanges.count == transfer.exchangeCount + 1, "\(resource): several exchanges at the same time")
         check(transfer.exchange == nil, "\(resource): started while another exchange has not ended")
-        check(!isCoolingDown, "\(resource): started during the host's cool-down")
+        check(!coolingDown.contains(resource), "\(resource): started during a cool-down")
         check(isWanted(resource) && !transfer.isDelayed, "\(resource): an exchange that no subscriber needs")
         transfers[resource].open()
         check(

@@ -50,7 +50,11 @@ extension LifecycleRun {
         let coolDown = sendsRetryAfter && chance(2) ? Int.random(in: 1...4, using: &generator) : nil
         let status = chance(2) ? 503 : 429
         note("\(resource): response \(status), Retry-After \(coolDown.map(String.init) ?? "none")")
-        if coolDown != nil { (isCoolingDown, mayBePaced) = (true, true) }
+        if coolDown != nil {
+            mayBePaced = true
+            // A 503 may be one of this resource only.
+            coolingDown.formUnion(status == 429 ? Array(objects.indices) : [resource])
+        }
         exchange.refuse(status, coolDown.map { ["Retry-After": "\($0)"] } ?? [:])
         ended(resource, .delay)
     }
@@ -134,7 +138,7 @@ extension LifecycleRun {
         }
         await waitUntilIdle()
         note("\(delay) pass")
-        isCoolingDown = false
+        coolingDown = []
         for resource in transfers.indices {
             transfers[resource].isDelayed = false
             let idle = fixture.time.now + delay - transfers[resource].lastActivity

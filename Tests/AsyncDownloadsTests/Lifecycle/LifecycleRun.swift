@@ -20,8 +20,8 @@ final class LifecycleRun {
     var callers: [ReferenceCaller] = []
     /// Whether the server sends `Retry-After` in this run (rule 58).
     let sendsRetryAfter: Bool
-    /// Whether the host accepts no request until time passes.
-    var isCoolingDown = false
+    /// The resources of which the host accepts no request until time passes.
+    var coolingDown: Set<Int> = []
     /// Whether requests may wait although a permit is available, since the downloader has learned a pace of the host.
     var mayBePaced = false
     /// A description of what happened, for failure messages.

@@ -21,6 +21,7 @@ final class SeveralExchangesRun {
     private var objects: [SteppedObject] = []
     /// The time until which the host accepts no request.
     private var coolDownEnd = Duration.zero
+    private var extraCoolDownEnd = Duration.zero
     private var exchangeCount = 0
     /// The largest number of exchanges that ran at the same time.
     private(set) var largestCount = 0
@@ -164,7 +165,12 @@ final class SeveralExchangesRun {
     private func refuse(_ exchange: SteppedExchange) {
         let coolDown = chance(2) ? Int.random(in: 1...4, using: &generator) : nil
         note("\(exchange.offset): response 503, Retry-After \(coolDown.map(String.init) ?? "none")")
-        if let coolDown { coolDownEnd = max(coolDownEnd, fixture.time.now + .seconds(coolDown)) }
+        if let coolDown {
+            let end = fixture.time.now + .seconds(coolDown)
+            extraCoolDownEnd = max(extraCoolDownEnd, end)
+            // The refusal of an extra request counts for those only.
+            if !exchange.isExtra { coolDownEnd = max(coolDownEnd, end) }
+        }
         exchange.refuse(503, coolDown.map { ["Retry-After": "\($0)"] } ?? [:])
     }
 
@@ -212,12 +218,15 @@ final class SeveralExchangesRun {
         largestCount = max(largestCount, running.count)
         check(running.count <= Self.connectionCount, "\(running.count) exchanges at the same time")
         check(Set(running.map(\.offset)).count == running.count, "the same bytes are requested twice")
-        let extras = open.filter { $0.request.headers["If-Match"] != nil }
+        let extras = open.filter(\.isExtra)
         check(extras.allSatisfy(\.hasNeighbor), "an exchange of a running file has no neighbor")
         check(running.isEmpty || callers.contains(where: \.wantsToRun), "an exchange that no subscriber needs")
-        let count = fixture.transport.exchanges.count
-        check(count == exchangeCount || fixture.time.now >= coolDownEnd, "a request during the host's cool-down")
-        exchangeCount = count
+        let new = fixture.transport.exchanges.dropFirst(exchangeCount)
+        exchangeCount += new.count
+        for exchange in new {
+            let end = exchange.isExtra ? extraCoolDownEnd : coolDownEnd
+            check(fixture.time.now >= end, "\(exchange.offset): a request during a cool-down")
+        }
         let states = callers.filter(\.wantsToRun).compactMap { $0.download?.state }
         check(!states.contains(.downloading) || !open.isEmpty, "a download runs without an exchange")
         check(!states.contains(.paused), "a resumed download is paused")
@@ -270,4 +279,9 @@ extension Representation {
     fileprivate func isOf(_ object: SteppedObject) -> Bool {
         if case .entityTag(let tag)? = validator { tag.rawValue == object.tag } else { false }
     }
+}
+
+extension SteppedExchange {
+    /// Whether the request is for a part of a file that another exchange receives.
+    fileprivate var isExtra: Bool { request.headers["If-Match"] != nil }
 }

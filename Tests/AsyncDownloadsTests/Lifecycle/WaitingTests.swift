@@ -8,8 +8,8 @@ import Testing
 /// Transfers that wait for a delay, a permit, or a fresh URL, and that hold nothing that others need.
 @Suite(.endsWhenHung)
 struct WaitingTests {
-    /// An engine that cannot connect.
-    private final class OfflineTransport: Transport {
+    /// An engine whose requests fail at once.
+    private final class FailingTransport: Transport {
         private struct NoExchange: Exchange {
             func cancel() {}
         }
@@ -17,12 +17,17 @@ struct WaitingTests {
         let windowLength: Int64? = nil
         let decodesContent = false
         let count = Mutex(0)
+        private let code: DownloadError.Code
+
+        init(_ code: DownloadError.Code) {
+            self.code = code
+        }
 
         func start(
             _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
         ) -> any Exchange {
             count.withLock { $0 += 1 }
-            handler.exchangeEnded(.failed(DownloadError(.cannotConnect)))
+            handler.exchangeEnded(.failed(DownloadError(code)))
             return NoExchange()
         }
 
@@ -30,7 +35,7 @@ struct WaitingTests {
     }
 
     @Test func `a thousand downloads waiting to retry hold no descriptors and no permits`() async throws {
-        let (transport, disk, time) = (OfflineTransport(), AuditingFileSystem(), ManualTimeSource())
+        let (transport, disk, time) = (FailingTransport(.connectionLost), AuditingFileSystem(), ManualTimeSource())
         let directory = try TemporaryDirectory()
         var configuration = Downloader.Configuration()
         configuration.memoryPressure = .none

@@ -20,6 +20,20 @@ enum RateLimit {
         return olderPrefixes.lazy.compactMap { older(headers, $0) }.first
     }
 
+    /// The number of further requests that are accepted at present.
+    enum Quota: Sendable, Hashable {
+        case available
+        /// No request is accepted for this time.
+        case exhausted(Duration)
+    }
+
+    /// Returns what `RateLimit` says about further requests; `nil` if it is missing, malformed, or has no number of them.
+    static func quota(_ headers: HeaderFields) -> Quota? {
+        if let seconds = exhausted(headers) { return .exhausted(.seconds(min(seconds, RetryAfter.maximumSeconds))) }
+        guard let limits = headers["RateLimit"].flatMap(items) else { return nil }
+        return limits.contains { $0.parameters["r"] ?? 0 > 0 } ? .available : nil
+    }
+
     /// The longest time of the limits that are exhausted.
     private static func exhausted(_ headers: HeaderFields) -> Int64? {
         guard let limits = headers["RateLimit"].flatMap(items) else { return nil }

@@ -9,7 +9,7 @@ package enum RetryAfter: Sendable, Hashable {
     /// The longest delay, 2^31 seconds; longer ones are reduced to it.
     ///
     /// RFC 9111, 1.2.2 has the same limit, and that number of nanoseconds still fits in 64 bits.
-    private static let maximumSeconds: Int64 = 1 << 31
+    static let maximumSeconds: Int64 = 1 << 31
 
     /// Reads the first `Retry-After` field of a response, or its rate limit fields if that field is missing or malformed.
     package init?(_ head: ResponseHead, now: HTTPDate? = nil) {

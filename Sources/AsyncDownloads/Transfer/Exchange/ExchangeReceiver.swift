@@ -19,21 +19,21 @@ final class ExchangeReceiver: ExchangeHandler {
         /// Whether the end was passed to the transfer.
         var hasEnded = false
         /// The request, until its answer was reported to the scheduler.
-        var request: BegunRequest?
+        var request: PermitQueue.Begun?
     }
 
     private let transfer: ActiveTransfer
     private let id: ExchangeID
     private let state: Mutex<State>
 
-    init(transfer: ActiveTransfer, exchange id: ExchangeID, request: BegunRequest) {
+    init(transfer: ActiveTransfer, exchange id: ExchangeID, request: PermitQueue.Begun) {
         self.transfer = transfer
         self.id = id
         state = Mutex(State(request: request))
     }
 
     /// Returns the request, once, to report its answer to the scheduler.
-    func takeRequest() -> BegunRequest? {
+    func takeRequest() -> PermitQueue.Begun? {
         state.withLock { $0.request.take() }
     }
 

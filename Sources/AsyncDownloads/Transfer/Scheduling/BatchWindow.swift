@@ -8,6 +8,8 @@ final class BatchWindow: Sendable {
         case outcome(BatchOutcome)
         /// A request from an asynchronous source, nil at the end of the source, or the error that it threw.
         case request(Result<DownloadRequest?, any Error>)
+        /// More downloads may start, because others wait for hosts that can't be reached or ask to wait.
+        case room
         /// The waiting task was canceled.
         case cancelled
         /// No download is running, no request is being taken, and no event is waiting to be taken.
@@ -31,6 +33,10 @@ final class BatchWindow: Sendable {
         var taking: Task<Void, Never>?
         var waiter: CheckedContinuation<Event, Never>?
         var isCanceled = false
+        /// Whether downloads have begun to wait for their hosts since the consumer last asked for room.
+        var hasMoreRoom = false
+        /// The number of the observer of such downloads.
+        var observer: Int?
 
         mutating func add(_ event: Event) {
             events.append(event)
@@ -54,7 +60,7 @@ final class BatchWindow: Sendable {
             switch event {
             case .outcome: outcomeCount += difference
             case .request: hasRequest = difference > 0
-            case .cancelled, .idle: break
+            case .room, .cancelled, .idle: break
             }
         }
     }
@@ -62,19 +68,38 @@ final class BatchWindow: Sendable {
     private let downloader: Downloader
     private let limit: Int
     private let state = Mutex(State())
+    private var scheduler: TransferScheduler { downloader.environment.scheduler }
 
     /// Creates a window without downloads.
     init(_ downloader: Downloader, limit: Int) {
         self.downloader = downloader
         self.limit = limit
+        let observer = scheduler.observeHeldUp { [weak self] in self?.othersWait() }
+        state.withLock { $0.observer = observer }
     }
 
     deinit {
+        if let observer = state.withLock({ $0.observer }) { scheduler.removeObserver(observer) }
         cancel()
     }
 
     /// Whether another download may start.
-    var hasRoom: Bool { state.withLock { $0.running.count + $0.outcomeCount < limit } }
+    var hasRoom: Bool {
+        let room = scheduler.room(within: limit)
+        return state.withLock { state in
+            state.hasMoreRoom = false
+            return state.running.count + state.outcomeCount < room
+        }
+    }
+
+    /// Lets the consumer ask for room again.
+    private func othersWait() {
+        let waiter = state.withLock { state in
+            state.hasMoreRoom = state.waiter == nil
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: .room)
+    }
 
     /// Starts a download, or cancels it at once if the batch was canceled.
     func start(_ request: DownloadRequest) {
@@ -120,6 +145,10 @@ final class BatchWindow: Sendable {
                 let event: Event? = state.withLock { state in
                     if Task.isCancelled || state.isCanceled { return .cancelled }
                     if let event = state.takeEvent() { return event }
+                    if state.hasMoreRoom {
+                        state.hasMoreRoom = false
+                        return .room
+                    }
                     if state.running.isEmpty, state.taking == nil { return .idle }
                     state.waiter = continuation
                     return nil
@@ -145,7 +174,7 @@ final class BatchWindow: Sendable {
                 download = state.running.removeValue(forKey: outcome.index)
                 if let download, download.remembersOutcome { state.unacknowledged[outcome.index] = download }
             case .request: state.taking = nil
-            case .cancelled, .idle: break
+            case .room, .cancelled, .idle: break
             }
             guard !state.isCanceled else { return (download, nil, .cancelled) }
             // A consumer waits only if there is no undelivered event.

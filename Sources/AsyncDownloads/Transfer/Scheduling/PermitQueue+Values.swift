@@ -53,18 +53,22 @@ extension PermitQueue {
         let number: Int
         /// The number of the ticket that determines the place in line.
         let place: Int
-        /// The slot of the host; without meaning while the request is finishing.
-        var host: Int32
+        /// The slot of the origin; without meaning while the request is finishing.
+        var origin: Int32
         var heapIndex: Int32 = 0
         var rank: Int8
+        /// Whether the request waits while its origin can't be reached.
+        let isPatient: Bool
+        /// Whether the request waits outside the lines, because its resource is refused.
+        var isParked = false
         var stage = Stage.waiting
         /// Whether the permit includes a request to the host that hasn't begun.
         var isReserved = false
-        /// Whether the host has accepted the last request to it.
+        /// Whether the origin has accepted the last request to it.
         var isAccepted = false
 
         var position: Position { Position(rank: rank, place: place, number: number) }
-        /// The position among requests of the same host and rank.
+        /// The position among requests of the same origin and rank.
         var order: Position { Position(rank: 0, place: place, number: number) }
     }
 }

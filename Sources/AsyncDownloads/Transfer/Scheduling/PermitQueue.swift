@@ -1,9 +1,10 @@
 /// A value without effects that decides which transfers may run, and which one is next (rule 58).
 ///
-/// At most `limit` transfers have a permit, and each host limits how many of them use it, and when (``HostLimit``). The
-/// highest priority goes first, and within one priority the lowest place in line. Every eighth permit goes to the oldest
-/// request whose host is below its limit, so that a stream of urgent requests does not starve the others. A host at its
-/// limit delays only its own requests.
+/// At most `limit` transfers have a permit. Each host limits how many of them use it, and at which pace (``HostLimit``), and
+/// each origin decides whether requests may be sent at all (``OriginState``). The highest priority goes first, and within one
+/// priority the lowest place in line. Every eighth permit goes to the oldest request whose host is below its limit, so that
+/// a stream of urgent requests does not starve the others. A host at its limit, and an origin that accepts no requests, delay
+/// only their own requests.
 ///
 /// A transfer that has all bytes may yield its permit while it verifies and places the file. Another one gets a permit
 /// in its place if no more than `openLimit` transfers have open files.
@@ -15,15 +16,22 @@
 struct PermitQueue: Sendable {
     private let limit: Int
     private let openLimit: Int
-    private var requests = SlotTable<Request>()
-    private var hosts: Hosts
+    var requests = SlotTable<Request>()
+    var table: HostTable
     /// The hosts below their limits to which no request may be sent at present, with the time until then.
-    private var pausedHosts = Heap<Int32, Duration>()
+    var pausedHosts = Heap<Int32, Duration>()
+    /// The same for origins, unless another request has to be answered first.
+    var pausedOrigins = Heap<Int32, Duration>()
+    /// The requests whose resources are refused, with the time until then.
+    var parked = Heap<Int32, Duration>()
     /// The first requests in line by priority and by age, one for each host below its limit.
-    private var urgentHeads = Heap<Int32, Position>()
-    private var oldestHeads = Heap<Int32, Position>()
+    var urgentHeads = Heap<Int32, Position>()
+    var oldestHeads = Heap<Int32, Position>()
     private var lastNumber = 0
     private var turn = AgeTurn()
+    var jitter: SplitMix64
+    /// The time of the last operation that depends on the time.
+    var latest = Duration.zero
 
     /// Whether no request waits or has a permit.
     var isEmpty: Bool { requests.count == 0 }
@@ -34,6 +42,10 @@ struct PermitQueue: Sendable {
     /// The number of requests whose transfers have yielded their permits and still have open files.
     private(set) var finishingCount = 0
 
+    /// The number of requests that wait because their origins can't be reached or ask to wait, as far as the queue has
+    /// noticed.
+    var heldUpCount = 0
+
     /// The number of requests that wait for a permit.
     var waitingCount: Int { requests.count - holderCount - finishingCount }
 
@@ -41,68 +53,100 @@ struct PermitQueue: Sendable {
     private var hasRoom: Bool { holderCount < limit && holderCount + finishingCount < openLimit }
 
     /// Returns the number of requests that have a permit for the host.
-    func runningCount(_ host: String) -> Int { hosts[host]?.runningCount ?? 0 }
+    func runningCount(_ host: String) -> Int { table.host(named: host)?.runningCount ?? 0 }
 
     /// Returns whether a request waits for the host, or, when all permits are in use, for any host.
     func isWaiting(for host: String) -> Bool {
         if !hasRoom, waitingCount > 0 { return true }
-        return hosts[host]?.isInDemand ?? false
+        return table.host(named: host).map { $0.waitingCount > 0 } ?? false
     }
 
     /// The earliest time at which ``grant(at:)`` may grant a permit without another change of the queue.
-    var nextTime: Duration? { pausedHosts.first?.order }
+    var nextTime: Duration? {
+        [pausedHosts.first?.order, pausedOrigins.first?.order, parked.first?.order].compactMap { $0 }.min()
+    }
 
     /// Creates an empty queue; a limit below 1 counts as 1.
     ///
     /// - Parameter openLimit: The maximum number of transfers with open files; nil, or a number below `limit`, for the
     ///   same number.
-    init(limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings) {
+    init(limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings, seed: UInt64 = 1) {
         self.limit = max(1, limit)
         self.openLimit = max(self.limit, openLimit ?? 0)
-        hosts = Hosts(settings)
+        table = HostTable(settings)
+        jitter = SplitMix64(seed: seed)
     }
 
     /// Returns the stage of a request, or nil for a ticket that is not in the queue.
     func stage(of ticket: Ticket) -> Stage? { request(ticket)?.stage }
 
+    /// Returns the reason why the origin of a waiting request accepts none at present; nil if it does.
+    func hindrance(of ticket: Ticket, at now: Duration) -> OriginState.Hindrance? {
+        guard let request = request(ticket), request.stage == .waiting else { return nil }
+        return table.origin(request.origin).state.hindrance(at: now)
+    }
+
     /// Adds a request for a permit, which ``grant()`` grants.
     ///
     /// The ticket is the place in line. A retry keeps the place of its transfer: `place` is the transfer's first
     /// ticket.
-    mutating func enqueue(host: String, priority: DownloadRequest.Priority, place: Ticket? = nil) -> Ticket {
+    ///
+    /// - Parameters:
+    ///   - resource: The resource of the request; nil if it was never refused.
+    ///   - isPatient: Whether the request waits while its origin can't be reached.
+    mutating func enqueue(
+        for pair: OriginPair, _ resource: @autoclosure () -> ResourceID? = nil, priority: DownloadRequest.Priority,
+        place: Ticket? = nil, isPatient: Bool = true
+    ) -> Ticket {
         lastNumber += 1
-        let host = hosts.slot(of: host)
+        let origin = table.slot(of: pair)
         let slot = requests.insert(
-            Request(number: lastNumber, place: place?.number ?? lastNumber, host: host, rank: priority.rank))
-        lineUp(slot)
+            Request(
+                number: lastNumber, place: place?.number ?? lastNumber, origin: origin, rank: priority.rank,
+                isPatient: isPatient))
+        if let end = table.origin(origin).state.refusalEnd(of: resource(), at: latest) {
+            park(slot, until: end)
+        } else {
+            lineUp(slot)
+        }
         return Ticket(number: lastNumber, slot: slot)
     }
 
     /// Changes the priority of a waiting request.
     mutating func setPriority(_ priority: DownloadRequest.Priority, of ticket: Ticket) {
-        guard request(ticket)?.stage == .waiting else { return }
+        guard let request = request(ticket), request.stage == .waiting else { return }
+        guard !request.isParked else { return requests.update(ticket.slot) { $0.rank = priority.rank } }
         leaveLine(ticket.slot)
         requests.update(ticket.slot) { $0.rank = priority.rank }
         lineUp(ticket.slot)
     }
 
-    /// Moves a permit to another host if that host permits a request now; otherwise releases the permit.
+    /// Moves a permit to another origin if a request may be sent to it now; otherwise releases the permit.
     ///
     /// - Returns: Whether the ticket still has a permit.
-    mutating func move(_ ticket: Ticket, to name: String, at now: Duration) -> Bool {
+    mutating func move(_ ticket: Ticket, to pair: OriginPair, at now: Duration) -> Bool {
+        latest = now
         guard let request = request(ticket), request.stage == .running else { return false }
-        guard hosts[request.host].name != name else { return true }
-        let host = hosts.slot(of: name)
-        guard hosts[host].isBelowLimit, hosts[host].limit.nextTime(at: now) == nil else {
-            hostChanged(host)
+        guard table.origin(request.origin).pair != pair else { return true }
+        let slot = table.slot(of: pair)
+        let (origin, isSameHost) = (table.origin(slot), table.origin(request.origin).host == table.origin(slot).host)
+        let host = table.host(origin.host)
+        guard origin.state.availability(hasImpatient: !request.isPatient, at: now) == .now,
+            isSameHost || host.isBelowLimit && host.limit.nextTime(at: now) == nil
+        else {
+            changed(slot)
             release(ticket)
             return false
         }
-        // First, because a host without requests is removed.
-        hosts.update(host) { $0.enter(at: now) }
-        leaveHost(request)
-        requests.update(ticket.slot) { ($0.host, $0.isReserved, $0.isAccepted) = (host, true, false) }
-        hostChanged(host)
+        // First, because an origin without requests is removed.
+        enter(ticket, slot, reserves: !isSameHost, at: now)
+        leave(ticket, request, keepsReservation: isSameHost)
+        requests.update(ticket.slot) { moved in
+            moved.origin = slot
+            moved.isReserved = !isSameHost || request.isReserved
+            moved.isAccepted = false
+        }
+        changed(slot)
         return true
     }
 
@@ -111,7 +155,7 @@ struct PermitQueue: Sendable {
         guard let request = request(ticket), request.stage == .running else { return }
         holderCount -= 1
         finishingCount += 1
-        leaveHost(request)
+        leave(ticket, request)
         requests.update(ticket.slot) { $0.stage = .finishing }
     }
 
@@ -120,11 +164,11 @@ struct PermitQueue: Sendable {
         guard let request = request(ticket) else { return }
         switch request.stage {
         case .waiting:
-            leaveLine(ticket.slot)
-            hostChanged(request.host)
+            if request.isParked { unpark(ticket.slot) } else { leaveLine(ticket.slot) }
+            changed(request.origin)
         case .running:
             holderCount -= 1
-            leaveHost(request)
+            leave(ticket, request)
         case .finishing:
             finishingCount -= 1
         }
@@ -133,8 +177,17 @@ struct PermitQueue: Sendable {
 
     /// Grants all permits that are available now, and returns their tickets in the order of the grants.
     mutating func grant(at now: Duration) -> [Ticket] {
+        latest = now
         var granted: [Ticket] = []
-        while let (host, time) = pausedHosts.first, time <= now { continueHost(host) }
+        while let (host, time) = pausedHosts.first, time <= now {
+            pausedHosts[host] = nil
+            hostChanged(host)
+        }
+        while let (origin, time) = pausedOrigins.first, time <= now { unblock(origin) }
+        while let (slot, time) = parked.first, time <= now {
+            unpark(slot)
+            lineUp(slot)
+        }
         while hasRoom, let slot = next(at: now) {
             run(slot, at: now)
             granted.append(Ticket(number: requests[slot].number, slot: slot))
@@ -142,7 +195,7 @@ struct PermitQueue: Sendable {
         return granted
     }
 
-    private func request(_ ticket: Ticket) -> Request? {
+    func request(_ ticket: Ticket) -> Request? {
         guard let request = requests.element(in: ticket.slot), request.number == ticket.number else { return nil }
         return request
     }
@@ -153,38 +206,66 @@ struct PermitQueue: Sendable {
     /// by age is due would starve. Two successive grants are never made by age, so the most urgent request gets one of
     /// any two grants.
     private mutating func next(at now: Duration) -> Int32? {
-        while let host = urgentHeads.first?.key, pauses(host, at: now) {}
-        guard let host = urgentHeads.first?.key, let urgent = mostUrgent(of: host) else { return nil }
+        guard let host = firstHost(\.urgentHeads, \.urgentOrigins, at: now), let urgent = mostUrgent(ofHost: host)
+        else { return nil }
         var chosen = urgent
         if !turn.wasByAge {
-            while turn.isDue, let host = oldestHeads.first?.key, pauses(host, at: now) {}
-            if turn.isDue, let oldest = oldestHeads.first.flatMap({ oldest(of: $0.key) }) {
+            if turn.isDue, let host = firstHost(\.oldestHeads, \.oldestOrigins, at: now),
+                let oldest = oldest(ofHost: host)
+            {
                 turn.isDue = false
                 chosen = oldest
-            } else if hosts[host].passedOver >= AgeTurn.period - 1, let oldest = oldest(of: host) {
-                chosen = oldest
+            } else if table.host(host).passedOver >= AgeTurn.period - 1 {
+                while let origin = table.host(host).oldestOrigins.first?.key, blocks(origin, at: now) {}
+                chosen = oldest(ofHost: host) ?? urgent
             }
         }
         turn.wasByAge = chosen != urgent
         return chosen
     }
 
-    /// Pauses a host to which no request may be sent now, and returns whether that is so.
-    private mutating func pauses(_ host: Int32, at now: Duration) -> Bool {
-        guard let time = hosts[host].limit.nextTime(at: now) else { return false }
-        pausedHosts[host] = time
-        hostChanged(host)
+    /// Returns the host of the first request in line, after hosts and origins to which none may be sent were taken out.
+    private mutating func firstHost(
+        _ heads: KeyPath<Self, Heap<Int32, Position>>, _ origins: KeyPath<HostTable.Host, Heap<Int32, Position>>,
+        at now: Duration
+    ) -> Int32? {
+        while let host = self[keyPath: heads].first?.key {
+            if let origin = table.host(host)[keyPath: origins].first?.key, blocks(origin, at: now) { continue }
+            guard let time = table.host(host).limit.nextTime(at: now) else { return host }
+            pausedHosts[host] = time
+            hostChanged(host)
+        }
+        return nil
+    }
+
+    /// Takes an origin out to which no request may be sent now, and returns whether that is so.
+    private mutating func blocks(_ slot: Int32, at now: Duration) -> Bool {
+        let origin = table.origin(slot)
+        switch origin.state.availability(hasImpatient: origin.impatientCount > 0, at: now) {
+        case .now: return false
+        case .at(let time): pausedOrigins[slot] = time
+        case .later: pausedOrigins[slot] = nil
+        }
+        table.updateOrigin(slot) { $0.isBlocked = true }
+        changed(slot)
         return true
     }
 
+    /// Determines later whether a request may be sent to the origin.
+    mutating func unblock(_ slot: Int32) {
+        pausedOrigins[slot] = nil
+        table.updateOrigin(slot) { $0.isBlocked = false }
+        changed(slot)
+    }
+
     private mutating func run(_ slot: Int32, at now: Duration) {
-        let host = requests[slot].host
-        let isOldest = oldest(of: host) == slot
+        let (request, host) = (requests[slot], table.origin(requests[slot].origin).host)
+        let isOldest = oldest(ofHost: host) == slot
         holderCount += 1
         turn.granted()
         leaveLine(slot)
-        hosts.update(host) { host in
-            host.enter(at: now)
+        enter(Ticket(number: request.number, slot: slot), request.origin, reserves: true, at: now)
+        table.updateHost(host) { host in
             if isOldest {
                 host.passedOver = 0
             } else if !host.isBelowLimit {
@@ -192,106 +273,6 @@ struct PermitQueue: Sendable {
             }
         }
         requests.update(slot) { ($0.stage, $0.isReserved, $0.isAccepted) = (.running, true, false) }
-        hostChanged(host)
-    }
-}
-
-// MARK: - Requests to hosts
-
-extension PermitQueue {
-    /// Begins a request of a transfer to the host of its permit, and returns the number of the request.
-    ///
-    /// If the host permits no request now, the permit is released, and the result is nil.
-    mutating func begin(_ ticket: Ticket, at now: Duration) -> Int? {
-        guard let request = request(ticket), request.stage == .running else { return nil }
-        let number: Int? = hosts.update(request.host) { host in
-            if request.isReserved {
-                // The cool-down has begun after the grant.
-                guard host.limit.coolDownEnd <= now else { return nil }
-            } else {
-                guard host.limit.nextTime(at: now) == nil else { return nil }
-                host.limit.reserve(at: now)
-            }
-            return host.limit.begin()
-        }
-        if number == nil { release(ticket) } else { requests.update(ticket.slot) { $0.isReserved = false } }
-        return number
-    }
-
-    /// Begins an extra request of a transfer that runs, and returns the number of the request.
-    ///
-    /// The result is nil if the host permits no request now.
-    mutating func beginExtra(host name: String, at now: Duration) -> Int? {
-        let host = hosts.slot(of: name)
-        defer { hostChanged(host) }
-        return hosts.update(host) { host in
-            guard host.limit.nextTime(at: now) == nil else { return nil }
-            host.limit.reserve(at: now)
-            return host.limit.begin()
-        }
-    }
-
-    /// Records the answer to a request that was begun.
-    ///
-    /// - Parameter ticket: The permit under which the request was begun; nil for an extra request.
-    /// - Returns: Whether permits may be granted because of the answer.
-    mutating func answered(
-        _ number: Int, host name: String, _ answer: HostLimit.Answer, ticket: Ticket?, at now: Duration
-    ) -> Bool {
-        let host = hosts.slot(of: name)
-        hosts.update(host) { host in
-            host.limit.answered(
-                number, answer, isExtra: ticket == nil, runningCount: host.runningCount, at: now)
-        }
-        if let ticket, let request = request(ticket), request.stage == .running, request.host == host {
-            requests.update(ticket.slot) { $0.isAccepted = answer == .accepted }
-        }
-        let wasPaused = pausedHosts[host] != nil
-        continueHost(host)
-        return wasPaused
-    }
-
-    /// Determines again whether a request may be sent to the host.
-    private mutating func continueHost(_ host: Int32) {
-        pausedHosts[host] = nil
-        hostChanged(host)
-    }
-
-    private mutating func leaveHost(_ request: Request) {
-        hosts.update(request.host) { $0.leave(request) }
-        hostChanged(request.host)
-    }
-}
-
-// MARK: - Lines
-
-extension PermitQueue {
-    private func mostUrgent(of host: Int32) -> Int32? {
-        hosts[host].lines.lazy.compactMap(\.first).first
-    }
-
-    private func oldest(of host: Int32) -> Int32? {
-        hosts[host].lines.lazy.compactMap(\.first).min { requests[$0].order < requests[$1].order }
-    }
-
-    private mutating func lineUp(_ slot: Int32) {
-        let request = requests[slot]
-        hosts.update(request.host) { $0.lines[Host.line(request.rank)].insert(slot, in: &requests) }
-        hostChanged(request.host)
-    }
-
-    /// Removes a waiting request from its line; a call of ``hostChanged(_:)`` must follow.
-    private mutating func leaveLine(_ slot: Int32) {
-        let request = requests[slot]
-        hosts.update(request.host) { $0.lines[Host.line(request.rank)].remove(slot, in: &requests) }
-    }
-
-    private mutating func hostChanged(_ slot: Int32) {
-        let host = hosts[slot]
-        if !host.isInDemand { pausedHosts[slot] = nil }
-        let mayRun = host.isBelowLimit && pausedHosts[slot] == nil
-        urgentHeads[slot] = mayRun ? mostUrgent(of: slot).map { requests[$0].position } : nil
-        oldestHeads[slot] = mayRun ? oldest(of: slot).map { requests[$0].order } : nil
-        if host.isIdle { hosts.remove(at: slot) }
+        changed(request.origin)
     }
 }

@@ -22,8 +22,8 @@ struct QueuedDecision {
         return .first
     }
 
-    /// Handles the grant of a permit, which needs the state machine.
-    func permitGranted(_ ticket: PermitQueue.Ticket) -> Void? {
+    /// Handles the grant or the refusal of a permit, which needs the state machine.
+    func permitAnswered(_ ticket: PermitQueue.Ticket) -> Void? {
         // The race of a grant with the end or the pause of a queued transfer.
         transfer.ticket == ticket ? nil : ()
     }
@@ -64,9 +64,11 @@ struct QueuedDecision {
 
     private mutating func requestPermit() {
         let (request, scheduler) = (slot.request, environment.scheduler)
+        let isPatient = (request.retryPolicy ?? environment.configuration.retryPolicy).maximumRetries > 0
         transfer.wait { place in
             scheduler.request(
-                host: RedirectChain.host(of: request.url), priority: request.priority, place: place, for: slot)
+                OriginPair(request.url), request.url, priority: request.priority, place: place, isPatient: isPatient,
+                for: slot)
         }
         effects.append(scheduler.deliveryOfGrants)
     }

@@ -166,6 +166,9 @@ extension QueuedTransfer {
         if let ticket {
             guard let permitID else { preconditionFailure("a queued transfer waits without a request for a permit") }
             state.permit.requested(ticket, as: permitID, priority: request.priority)
+            if let reason = environment.waitingReason(of: ticket) {
+                _ = state.subscribers.emit(.waiting(reason: reason))
+            }
         }
         guard let ending else { return }
         // The consumers have received the outcome.

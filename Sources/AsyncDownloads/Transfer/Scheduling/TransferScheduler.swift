@@ -1,20 +1,4 @@
-/// A receiver of granted permits.
-protocol PermitReceiver: AnyObject, Sendable {
-    /// Handles the grant of a permit.
-    ///
-    /// This method is called once for each granted ticket, on any thread, while no lock is held. If the ticket is
-    /// released or moved at the same time on another thread, the grant may arrive after that.
-    func permitGranted(_ ticket: PermitQueue.Ticket)
-}
-
-/// A request to a host that was begun and not answered.
-struct BegunRequest: Sendable {
-    let host: String
-    /// The number that ``HostLimit`` has given to it.
-    let number: Int
-    /// The permit under which it was begun; nil for an extra request.
-    let ticket: PermitQueue.Ticket?
-}
+internal import struct Foundation.URL
 
 /// Grants transfers their permits to run and to send requests, within a limit in total and the limits of each host.
 ///
@@ -24,13 +8,25 @@ final class TransferScheduler: Sendable {
     private struct State {
         var queue: PermitQueue
         /// The receivers of the tickets that were not granted, by slot.
-        var receivers = SlotArray()
+        var receivers = PermitReceivers()
+        /// What the receivers and the observers have not been notified of.
+        var notices = Notices()
+        /// The observers of ``room(within:)``, and the number of transfers that they know.
+        var observers: [Int: @Sendable () -> Void] = [:]
+        var lastObserver = 0
+        var observedCount = 0
         var isClosed = false
         /// The number of permits that were granted, yielded, or released while their transfers ran.
         var changeCount = 0
         /// The timer for the next grant that needs no other change than the time.
         var timer: Timer?
         var lastTimerNumber = 0
+    }
+
+    private struct Refusal {
+        let receiver: any PermitReceiver
+        let ticket: PermitQueue.Ticket
+        let error: DownloadError
     }
 
     private struct Timer {
@@ -47,20 +43,28 @@ final class TransferScheduler: Sendable {
     ///   - limit: The maximum number of transfers that run.
     ///   - openLimit: The maximum number of transfers with open files, which includes those that verify or place their
     ///     files; nil for `limit`.
-    init(limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings, time: any TimeSource) {
+    ///   - seed: The seed of the random delays between attempts to connect.
+    init(
+        limit: Int, openLimit: Int? = nil, _ settings: HostLimit.Settings, time: any TimeSource,
+        seed: UInt64 = .random(in: .min ... .max)
+    ) {
         self.time = time
-        state = Mutex(State(queue: PermitQueue(limit: limit, openLimit: openLimit, settings)))
+        state = Mutex(State(queue: PermitQueue(limit: limit, openLimit: openLimit, settings, seed: seed)))
     }
 
     /// Requests a permit, which is granted by ``deliverGrants()``.
     ///
-    /// - Parameter place: The first ticket of the transfer, whose place in line a retry keeps.
+    /// - Parameters:
+    ///   - url: The URL of the request.
+    ///   - place: The first ticket of the transfer, whose place in line a retry keeps.
+    ///   - isPatient: Whether the transfer waits while the origin can't be reached.
     func request(
-        host: String, priority: DownloadRequest.Priority, place: PermitQueue.Ticket? = nil,
-        for receiver: any PermitReceiver
+        _ pair: OriginPair, _ url: URL? = nil, priority: DownloadRequest.Priority,
+        place: PermitQueue.Ticket? = nil, isPatient: Bool = true, for receiver: any PermitReceiver
     ) -> PermitQueue.Ticket {
         state.withLock { state in
-            let ticket = state.queue.enqueue(host: host, priority: priority, place: place)
+            let ticket = state.queue.enqueue(
+                for: pair, url.map(ResourceID.init), priority: priority, place: place, isPatient: isPatient)
             state.receivers[ticket.slot] = receiver
             return ticket
         }
@@ -71,34 +75,51 @@ final class TransferScheduler: Sendable {
         state.withLock { $0.queue.setPriority(priority, of: ticket) }
     }
 
-    /// Moves a permit to another host if that host permits a request now; otherwise releases the permit.
-    ///
-    /// If the other host permits none, the permit is released, so that other transfers can use it in the meantime.
+    /// Returns the reason why the origin of a waiting request accepts none at present; nil if it does.
+    func hindrance(of ticket: PermitQueue.Ticket) -> OriginState.Hindrance? {
+        state.withLock { $0.queue.hindrance(of: ticket, at: time.now) }
+    }
+
+    /// Moves a permit to another origin if a request may be sent to it now; otherwise releases the permit, so that other
+    /// transfers can use it in the meantime.
     ///
     /// - Returns: Whether the ticket still has a permit.
-    func move(_ ticket: PermitQueue.Ticket, to host: String) -> Bool {
-        state.withLock { $0.queue.move(ticket, to: host, at: time.now) }
+    func move(_ ticket: PermitQueue.Ticket, to pair: OriginPair) -> Bool {
+        state.withLock { $0.queue.move(ticket, to: pair, at: time.now) }
     }
 
-    /// Begins a request of a transfer to the host of its permit.
+    /// Begins a request of a transfer to the origin of its permit.
     ///
-    /// If the host permits no request now, the permit is released, and the result is nil.
-    func begin(_ ticket: PermitQueue.Ticket, host: String) -> BegunRequest? {
-        state.withLock { $0.queue.begin(ticket, at: time.now) }
-            .map { BegunRequest(host: host, number: $0, ticket: ticket) }
+    /// If none may be sent now, the permit is released, and the result is nil.
+    func begin(_ ticket: PermitQueue.Ticket, _ url: URL? = nil) -> PermitQueue.Begun? {
+        state.withLock { $0.queue.begin(ticket, url.map(ResourceID.init), at: time.now) }
     }
 
-    /// Begins an extra request of a transfer that runs; the result is nil if the host permits no request now.
-    func beginExtra(host: String) -> BegunRequest? {
-        state.withLock { $0.queue.beginExtra(host: host, at: time.now) }
-            .map { BegunRequest(host: host, number: $0, ticket: nil) }
+    /// Begins an extra request of a transfer that runs; the result is nil if none may be sent now.
+    func beginExtra(_ pair: OriginPair) -> PermitQueue.Begun? {
+        state.withLock { $0.queue.beginExtra(for: pair, at: time.now) }
     }
 
-    /// Records the answer to a request, once, and returns whether permits may be granted because of it.
-    func answered(_ request: BegunRequest, _ answer: HostLimit.Answer) -> Bool {
+    /// Records the answer to a request, once.
+    ///
+    /// - Returns: Whether permits may be granted or refused because of it, and what follows for the transfer, if it
+    ///   couldn't connect.
+    func answered(
+        _ request: PermitQueue.Begun, _ answer: RequestAnswer
+    ) -> (permitsGrants: Bool, step: Outage.Step?) {
         state.withLock { state in
-            state.queue.answered(
-                request.number, host: request.host, answer, ticket: request.ticket, at: time.now)
+            let consequence = state.queue.answered(request, answer, at: time.now)
+            if case .unreachable(let error, _) = answer {
+                for ticket in consequence.failed {
+                    guard let receiver = state.receivers[ticket.slot] else { continue }
+                    state.receivers[ticket.slot] = nil
+                    state.notices.refusals.append(Refusal(receiver: receiver, ticket: ticket, error: error))
+                }
+            }
+            for ticket in consequence.hindered {
+                if let receiver = state.receivers[ticket.slot] { state.notices.hindered.append((receiver, ticket)) }
+            }
+            return (consequence.permitsGrants, consequence.step)
         }
     }
 
@@ -120,7 +141,7 @@ final class TransferScheduler: Sendable {
             case .finishing, nil: break
             }
             state.queue.release(ticket)
-            if state.queue.isEmpty { state.receivers = SlotArray() }
+            if state.queue.isEmpty { state.receivers = PermitReceivers() }
         }
     }
 
@@ -143,6 +164,31 @@ final class TransferScheduler: Sendable {
         }
     }
 
+    /// The most transfers of a batch that wait for their origins beside those within its limit.
+    private static let mostHeldUp = 10_000
+
+    /// Returns how many transfers a batch may start with this limit, in which those don't count that wait because their
+    /// origins can't be reached or ask to wait.
+    func room(within limit: Int) -> Int {
+        let (room, isTooLarge) = limit.addingReportingOverflow(
+            min(state.withLock { $0.queue.heldUpCount }, Self.mostHeldUp))
+        return isTooLarge ? .max : room
+    }
+
+    /// Calls `body`, on any thread, whenever ``room(within:)`` has risen, until ``removeObserver(_:)`` is called.
+    func observeHeldUp(_ body: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.lastObserver += 1
+            state.observers[state.lastObserver] = body
+            return state.lastObserver
+        }
+    }
+
+    /// Removes an observer; a call that is in progress may still happen.
+    func removeObserver(_ number: Int) {
+        _ = state.withLock { $0.observers.removeValue(forKey: number) }
+    }
+
     /// Grants no more permits, because all transfers are ended.
     func close() {
         let timer = state.withLock { state in
@@ -156,8 +202,9 @@ final class TransferScheduler: Sendable {
     /// Grants all permits that are available, and notifies their receivers; no lock may be held.
     func deliverGrants() {
         let now = time.now
-        let (grants, obsolete, timer) = state.withLock { state -> (Grants, (any ScheduledAction)?, Timer?) in
-            guard !state.isClosed else { return ([], nil, nil) }
+        let (grants, obsolete, timer, notices) = state.withLock {
+            state -> (Grants, (any ScheduledAction)?, Timer?, Notices) in
+            guard !state.isClosed else { return ([], nil, nil, Notices()) }
             let grants: Grants = state.queue.grant(at: now).compactMap { ticket in
                 defer { state.receivers[ticket.slot] = nil }
                 return state.receivers[ticket.slot].map { ($0, ticket) }
@@ -165,15 +212,34 @@ final class TransferScheduler: Sendable {
             state.changeCount += grants.count
             let before = state.timer
             let timer = nextTimer(&state)
-            return (grants, state.timer?.number == before?.number ? nil : before?.action, timer)
+            let obsolete = state.timer?.number == before?.number ? nil : before?.action
+            return (grants, obsolete, timer, takeNotices(&state))
         }
         obsolete?.cancel()
         if let timer { schedule(timer) }
+        for refusal in notices.refusals { refusal.receiver.permitRefused(refusal.ticket, refusal.error) }
         for (receiver, ticket) in grants { receiver.permitGranted(ticket) }
+        for (receiver, ticket) in notices.hindered { receiver.originHindered(ticket) }
+        for observer in notices.observers { observer() }
     }
 
     /// An effect that delivers the available grants; it must follow every change that was made under another lock.
     var deliveryOfGrants: DeferredEffect { DeferredEffect { [self] in deliverGrants() } }
+
+    /// What is to be reported without a lock, besides grants.
+    private struct Notices {
+        var refusals: [Refusal] = []
+        var hindered: Grants = []
+        var observers: [@Sendable () -> Void] = []
+    }
+
+    private func takeNotices(_ state: inout State) -> Notices {
+        defer { state.notices = Notices() }
+        var notices = state.notices
+        if state.queue.heldUpCount > state.observedCount { notices.observers = Array(state.observers.values) }
+        state.observedCount = state.queue.heldUpCount
+        return notices
+    }
 
     private typealias Grants = [(receiver: any PermitReceiver, ticket: PermitQueue.Ticket)]
 
@@ -213,21 +279,5 @@ final class TransferScheduler: Sendable {
             return true
         }
         if isDue { deliverGrants() }
-    }
-}
-
-/// An array of receivers, indexed by slot.
-///
-/// The array doesn't shrink while the queue has requests: the slots of a few running transfers may be the last ones of
-/// a large queue that has drained.
-private struct SlotArray {
-    private var receivers: [(any PermitReceiver)?] = []
-
-    subscript(slot: Int32) -> (any PermitReceiver)? {
-        get { receivers.indices.contains(Int(slot)) ? receivers[Int(slot)] : nil }
-        set {
-            while receivers.count <= slot { receivers.append(nil) }
-            receivers[Int(slot)] = newValue
-        }
     }
 }

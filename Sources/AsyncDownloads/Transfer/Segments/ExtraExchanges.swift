@@ -48,6 +48,9 @@ struct ExtraExchanges: Sendable {
     private var acceptedCount = 1
     /// When the first request of the attempt was sent.
     private var requestTime = Duration.zero
+    /// The number of extra exchanges in a row that have ended early after they brought little.
+    private var brokenCount = 0
+    private static let mostBroken = 8
     /// When bytes of bodies arrive.
     private(set) var flow = ByteFlow()
 
@@ -92,6 +95,14 @@ struct ExtraExchanges: Sendable {
     /// Such a server would be sent requests as fast as it responds. A single request is delayed; see ``RequestPacing``.
     mutating func receivedShortResponse(of count: Int64) {
         if count < Self.shortResponse { turnOff() }
+    }
+
+    /// Records that an extra exchange has ended early, after it has brought this many bytes.
+    ///
+    /// A server that ends one connection after another would be sent request after request.
+    mutating func broke(after count: Int64) {
+        brokenCount = count < Self.shortestWindow ? brokenCount + 1 : 0
+        if brokenCount >= Self.mostBroken { turnOff() }
     }
 
     /// Sends no condition with extra requests from now on.

@@ -10,9 +10,9 @@ struct RedirectChain: Sendable {
 
     /// The requested URL, or the one that has replaced it.
     private(set) var origin: URL
-    private(set) var current: URL { didSet { host = Self.host(of: current) } }
-    /// The host that the next request goes to.
-    private(set) var host: String
+    private(set) var current: URL { didSet { updateOrigins() } }
+    /// The origin that the next request goes to, and the requested one.
+    private(set) var origins: OriginPair
     private var hops = 0
     /// Whether a redirect to another origin was followed, so that no credentials are sent (rule 11).
     private(set) var hasLeftOrigin = false
@@ -27,13 +27,13 @@ struct RedirectChain: Sendable {
     init(origin: URL) {
         self.origin = origin
         current = origin
-        host = Self.host(of: origin)
+        origins = OriginPair(origin)
         trusted = Origin(origin)
     }
 
-    /// The host that a request for `url` goes to.
-    static func host(of url: URL) -> String {
-        Origin(url)?.host ?? ""
+    private mutating func updateOrigins() {
+        let new = OriginPair(requested: origin, target: current)
+        if new != origins { origins = new }
     }
 
     /// Uses another URL from now on.

@@ -11,7 +11,7 @@ struct Run: Sendable {
         /// The exchanges are of no more use; their ends are awaited, so that they can't touch what follows. Continues
         /// with what the follow-up says.
         case draining(DrainFollowUp)
-        /// A move of the permit to another host was requested. Continues with `exchanging`; if the host has no room, the
+        /// A move of the permit to another origin was requested. Continues with `exchanging`; if that has no room, the
         /// run ends.
         case moving(PermitRequestID)
         /// A fresh URL was requested. A URL that is signed for a minute must not wait for a permit, and a caller that
@@ -31,6 +31,8 @@ struct Run: Sendable {
         case refresh(StatusCode)
         /// A counted failure, and another attempt after a delay.
         case retry(DownloadError)
+        /// The next attempt to connect to the origin, which follows in a permit; the attempts are counted for the origin.
+        case awaitOrigin(DownloadError, number: Int, delay: Duration)
         /// The files at the destinations, which the server has confirmed.
         case reuse
         /// Another location of the bytes, because the store has failed at the present one.
@@ -39,8 +41,8 @@ struct Run: Sendable {
         case fail(DownloadError)
     }
 
-    /// The host that the permit is for, or is being moved to.
-    private(set) var host = ""
+    /// The origin that the permit is for, or is being moved to.
+    private(set) var origins: OriginPair
     var step = Step.exchanging
     var exchanges = ExchangeTable()
     var extras: ExtraExchanges
@@ -56,18 +58,18 @@ struct Run: Sendable {
     private var marks = MarkSchedule()
     private var slowness = SlowConnectionPatience()
 
-    /// Creates the first run of a transfer, which begins with ``begin(host:allowsGaps:recordedCredentials:)``.
-    init(_ extras: ExtraExchanges) {
-        self.extras = extras
+    /// Creates the first run of a transfer, which begins with ``begin(_:allowsGaps:recordedCredentials:)``.
+    init(_ origins: OriginPair, _ extras: ExtraExchanges) {
+        (self.origins, self.extras) = (origins, extras)
     }
 
     /// Begins a run with another permit and another opening; what earlier ones have measured is kept.
     ///
     /// - Parameters:
-    ///   - host: The host that the permit is for.
+    ///   - origins: The origin that the permit is for.
     ///   - recordedCredentials: The secret headers that the partial file knows to be sent.
-    mutating func begin(host: String, allowsGaps: Bool, recordedCredentials: HeaderFields?) {
-        self.host = host
+    mutating func begin(_ origins: OriginPair, allowsGaps: Bool, recordedCredentials: HeaderFields?) {
+        self.origins = origins
         self.allowsGaps = allowsGaps
         self.recordedCredentials = recordedCredentials
         step = .exchanging
@@ -75,9 +77,9 @@ struct Run: Sendable {
         checkpoints = CheckpointSchedule()
     }
 
-    /// Moves the permit to another host, as the identified request asks.
-    mutating func move(to host: String, _ request: PermitRequestID) {
-        (self.host, step) = (host, .moving(request))
+    /// Moves the permit to another origin, as the identified request asks.
+    mutating func move(to origins: OriginPair, _ request: PermitRequestID) {
+        (self.origins, step) = (origins, .moving(request))
     }
 
     /// Starts the sole exchange of the transfer, which asks for the first missing bytes.

@@ -50,8 +50,8 @@ struct SourceAddress: Sendable {
         knownURLs = [url]
     }
 
-    /// The host that the next request goes to.
-    var host: String { redirects.host }
+    /// The origin that the next request goes to, and the requested one.
+    var origins: OriginPair { redirects.origins }
 
     /// The URL that the next request goes to.
     var url: URL { redirects.current }

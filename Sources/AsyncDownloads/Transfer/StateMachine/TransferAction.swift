@@ -4,10 +4,10 @@
 enum TransferAction: Sendable {
     // The scheduler.
 
-    /// Request a permit for this host; answered by `permitGranted` with the identifier.
-    case requestPermit(host: String, PermitRequestID)
-    /// Use the permit for another host; answered by `permitGranted`, or by `moveRefused` if the permit is lost.
-    case movePermit(host: String, PermitRequestID)
+    /// Request a permit for this origin; answered by `permitGranted` or `permitRefused` with the identifier.
+    case requestPermit(OriginPair, PermitRequestID)
+    /// Use the permit for another origin; answered by `permitGranted`, or by `moveRefused` if the permit is lost.
+    case movePermit(OriginPair, PermitRequestID)
     /// Release the permit, or withdraw the request for one, if there is either.
     case releasePermit
     /// Record what was found out about the connections of a host.

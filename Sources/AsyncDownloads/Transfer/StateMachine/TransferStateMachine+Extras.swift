@@ -132,7 +132,9 @@ extension TransferStateMachine {
         // An exchange that breaks soon is like one that is refused: another one would break as well.
         let hasBroughtLittle = exchange.position - exchange.request.start < ExtraExchanges.shortResponse
         let hasBroughtAll = run.exchanges.isExhausted(id, bytes.intervals)
-        let isRefused = exchange.isExtra && !exchange.isCanceled && hasBroughtLittle && !hasBroughtAll
+        let isBroken = exchange.isExtra && !exchange.isCanceled && !hasBroughtAll
+        let isRefused = isBroken && hasBroughtLittle
+        if isBroken, exchange.isReceiving { run.extras.broke(after: exchange.position - exchange.request.start) }
         let counts = exchange.isReceiving || run.countsRefusal(exchange, policies.idleTimeout, at: now)
         run.exchanges.remove(id)
         if isRefused, counts {

@@ -9,8 +9,8 @@ extension TransferStateMachine {
             replace(by: offer)
         }
         let request = identifiers.permits.next()
-        state = .waiting(request, host: address.host)
-        return (isRepeated ? [] : [.emit(.waiting(reason: .turn))]) + [.requestPermit(host: address.host, request)]
+        state = .waiting(request, address.origins)
+        return (isRepeated ? [] : [.emit(.waiting(reason: .turn))]) + [.requestPermit(address.origins, request)]
     }
 
     /// Releases the permit, or withdraws the request for one, where no partial file is open.
@@ -24,13 +24,22 @@ extension TransferStateMachine {
 
     /// Handles the permit that was requested under this identifier.
     mutating func permitGranted(_ request: PermitRequestID, at now: Duration) -> [TransferAction] {
-        if case .waiting(request, let host) = state { return openPartial(.transferring(host: host)) }
+        if case .waiting(request, let origins) = state { return openPartial(.transferring(origins)) }
         if isRunning, case .moving(request) = run.step { return applyIntent(at: now) }
         // The race of a grant with a stop, which has released the permit or will.
         return []
     }
 
-    /// Handles that the host of the next request has no room, and that the permit is lost.
+    /// Handles that no connection with the origin can be established, so that no permit is granted.
+    mutating func permitRefused(
+        _ request: PermitRequestID, _ error: DownloadError, at now: Duration
+    ) -> [TransferAction] {
+        // Otherwise the race of a refusal with a stop, which has withdrawn the request.
+        guard case .waiting(request, _) = state else { return [] }
+        return fail(error, at: now)
+    }
+
+    /// Handles that the origin of the next request has no room, and that the permit is lost.
     mutating func moveRefused(_ request: PermitRequestID, at now: Duration) -> [TransferAction] {
         // The race of a refusal with a stop, which has released the permit.
         guard isRunning, case .moving(request) = run.step else { return [] }
@@ -38,7 +47,7 @@ extension TransferStateMachine {
         return close(.moving, at: now)
     }
 
-    /// Handles that the request of an exchange has to wait, because its host permits none now.
+    /// Handles that the request of an exchange has to wait, because its origin permits none now.
     ///
     /// The permit of a first exchange is lost. An extra exchange is requested again later.
     mutating func requestHeld(_ id: ExchangeID, at now: Duration) -> [TransferAction] {
@@ -77,8 +86,8 @@ extension TransferStateMachine {
             return close(.keeping, at: now)
         case (.failure(let error), .transferring), (.failure(let error), .discarding):
             return openingFailed(error, at: now)
-        case (.success(let finding), .transferring(let host)):
-            return opened(finding, host: host, allowsGaps: allowsGaps, existing: existing, at: now)
+        case (.success(let finding), .transferring(let origins)):
+            return opened(finding, origins, allowsGaps: allowsGaps, existing: existing, at: now)
         case (.success(let finding), .discarding):
             return take(finding) + closeFile(.discarding(holdsPermit: false))
         case (.success(let finding), .purging):
@@ -89,7 +98,8 @@ extension TransferStateMachine {
 
     /// Begins a run with what was found, or does what the subscribers want instead.
     private mutating func opened(
-        _ finding: PartialFinding, host: String, allowsGaps: Bool, existing: ExistingRepresentation?, at now: Duration
+        _ finding: PartialFinding, _ origins: OriginPair, allowsGaps: Bool, existing: ExistingRepresentation?,
+        at now: Duration
     ) -> [TransferAction] {
         let openedWith = bytes.credentials
         let actions = take(finding)
@@ -97,7 +107,7 @@ extension TransferStateMachine {
         if case .bytes = finding { hasCheckpoint = true }
         // Whether a checkpoint says that secret headers were sent is not known here.
         let recorded = hasCheckpoint && !credentials.isEmpty ? nil : openedWith
-        beginRun(host: host, allowsGaps: allowsGaps, recordedCredentials: recorded)
+        beginRun(origins, allowsGaps: allowsGaps, recordedCredentials: recorded)
         if hasCheckpoint { run.foundCheckpoint(at: now) }
         // Rule 63: the bytes of an unfinished download are worth more than the question.
         if bytes.intervals.isEmpty { run.existing = existing }

@@ -36,7 +36,10 @@ extension TransferStateMachine {
     }
 
     /// The host that the permit is for, or is being moved to; nil while the transfer doesn't run.
-    var permitHost: String? { isRunning ? run.host : nil }
+    var permitHost: String? { isRunning ? run.origins.host : nil }
+
+    /// The origin of the next extra request.
+    var extraOrigins: OriginPair { run.extraAddress.redirects(address.redirects).origins }
 
     /// The latest progress.
     var progress: DownloadProgress {

@@ -154,7 +154,11 @@ extension Run.DrainFollowUp {
 
 extension TransferStateMachine {
     /// Handles the end of an exchange, after which nothing of it arrives.
-    mutating func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID, at now: Duration) -> [TransferAction] {
+    ///
+    /// - Parameter step: What follows from a failure to connect for all transfers of the origin.
+    mutating func exchangeEnded(
+        _ end: ExchangeEnd, step: Outage.Step? = nil, exchange id: ExchangeID, at now: Duration
+    ) -> [TransferAction] {
         guard let exchange = run.exchanges[id] else {
             preconditionFailure("exchange \(id) ended twice, or was never started")
         }
@@ -163,14 +167,14 @@ extension TransferStateMachine {
             run.exchanges.remove(id)
             return run.exchanges.isEmpty ? proceed(followUp, at: now) : []
         case .exchanging:
-            return ended(exchange, id, end, at: now)
+            return ended(exchange, id, end, step, at: now)
         case .moving, .refreshing, .delaying:
             preconditionFailure("exchange ended in \(phase)")
         }
     }
 
     private mutating func ended(
-        _ exchange: ExchangeProgress, _ id: ExchangeID, _ end: ExchangeEnd, at now: Duration
+        _ exchange: ExchangeProgress, _ id: ExchangeID, _ end: ExchangeEnd, _ step: Outage.Step?, at now: Duration
     ) -> [TransferAction] {
         if isHarmless(end, of: exchange, id) { return handleHarmlessEnd(exchange, id, at: now) }
         switch exchange.phase {
@@ -181,7 +185,13 @@ extension TransferStateMachine {
             preconditionFailure("exchange \(id) ended twice")
         case .connecting:
             run.exchanges.remove(id)
-            return failed(failure(of: end) ?? DownloadError(.connectionLost, "no response"), at: now)
+            let error = failure(of: end) ?? DownloadError(.connectionLost, "no response")
+            guard let step else { return failed(error, at: now) }
+            strategy.interrupted()
+            return switch step {
+            case .retry(let number, let delay): drain(.awaitOrigin(error, number: number, delay: delay), at: now)
+            case .end: drain(.fail(error), at: now)
+            }
         case .receiving:
             run.exchanges.remove(id)
             if let error = failure(of: end) ?? shortfall(exchange) { return failed(error, at: now) }
@@ -262,6 +272,8 @@ extension TransferStateMachine {
         case .advance: return advance(at: now)
         case .refresh(let status): return refresh(.status(status.code), at: now)
         case .retry(let error): return retry(error, at: now)
+        case .awaitOrigin(let error, let number, let delay):
+            return awaitOrigin(error, number: number, delay: delay, at: now)
         case .relocate: return close(.keeping, at: now)
         case .reuse:
             guard let existing = run.existing else { preconditionFailure("files confirmed that were not asked about") }

@@ -13,11 +13,11 @@ extension TransferStateMachine {
         // A URL that has waited for a permit may be too old by now.
         address.willRequest(at: now, freshFor: Self.longestRefreshWithPermit)
         if policies.isRefreshable, address.hasExpired(at: now) { return actions + refresh(.expired, at: now) }
-        // Rule 58: the limit is that of the host of the request, which a redirect or a fresh URL changes.
-        if run.host != address.host {
+        // Rule 58: the limits are those of the origin of the request, which a redirect or a fresh URL changes.
+        if run.origins != address.origins {
             let request = identifiers.permits.next()
-            run.move(to: address.host, request)
-            return actions + [.movePermit(host: address.host, request)]
+            run.move(to: address.origins, request)
+            return actions + [.movePermit(address.origins, request)]
         }
         actions += recordCredentials()
         if let comparison = startComparison(at: now) { return actions + comparison }

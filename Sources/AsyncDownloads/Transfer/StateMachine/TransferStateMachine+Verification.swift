@@ -10,7 +10,7 @@ extension TransferStateMachine {
         guard let length = representation.length else { preconditionFailure("complete without a length") }
         if let error = tooLarge(length) { return fail(error, at: now) }
         // Rule 12: a complete body isn't requested again.
-        var actions = endRun(.finishing(host: run.host)) + leaveConnections()
+        var actions = endRun(.finishing(run.origins)) + leaveConnections()
         // Rule 57: the last progress is emitted even if earlier ones were coalesced.
         actions += [
             .emit(.progress(progress)), .emit(.verifying),
@@ -23,11 +23,11 @@ extension TransferStateMachine {
     mutating func finished(
         _ result: Result<[SubscriberID: Result<DownloadedFile, DownloadError>], DownloadError>, at now: Duration
     ) -> [TransferAction] {
-        guard case .finishing(let host) = state else { preconditionFailure("finished in \(phase)") }
+        guard case .finishing(let origins) = state else { preconditionFailure("finished in \(phase)") }
         meter.stop()
         switch result {
         case .failure(let error) where error.code == .checksumMismatch && bytes.mayRestartUnverified:
-            return restartUnverified(host: host)
+            return restartUnverified(origins)
         case .failure(let error):
             return [.releasePermit] + end(.failed(error))
         case .success(let results):
@@ -36,10 +36,10 @@ extension TransferStateMachine {
     }
 
     /// Restarts strictly, once: bytes under several validators, or of several users, were not of one object (rule 35).
-    private mutating func restartUnverified(host: String) -> [TransferAction] {
+    private mutating func restartUnverified(_ origins: OriginPair) -> [TransferAction] {
         let reason: RestartReason = bytes.reliesOnChecksum ? .credentialsChanged : .digestMismatch
         bytes.digestMismatched()
-        return restart(reason) + openPartial(.transferring(host: host))
+        return restart(reason) + openPartial(.transferring(origins))
     }
 }
 

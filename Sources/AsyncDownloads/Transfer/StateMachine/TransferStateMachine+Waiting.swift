@@ -12,6 +12,15 @@ extension TransferStateMachine {
         return [emission(of: attempt, error)] + backOff(for: attempt.delay, keepsPermit: keepsPermit, at: now)
     }
 
+    /// Waits for a permit until the origin is to be tried again, or another transfer has reached it.
+    mutating func awaitOrigin(
+        _ error: DownloadError, number: Int, delay: Duration, at now: Duration
+    ) -> [TransferAction] {
+        address.attemptEnded()
+        budget.kept(bytes.count)
+        return [.emit(.retrying(attempt: number, delay: delay, error: error))] + close(.keeping, at: now)
+    }
+
     private mutating func nextAttempt(after error: DownloadError) -> RetryBudget.Attempt? {
         budget.nextAttempt(after: error, policy: policies.retryPolicy, received: bytes.count)
     }
@@ -107,7 +116,7 @@ extension TransferStateMachine {
         switch run.step {
         case .exchanging:
             return drain(.advance, at: now)
-        case .draining(.retry), .draining(.refresh):
+        case .draining(.retry), .draining(.awaitOrigin), .draining(.refresh):
             run.step = .draining(.advance)
             return []
         case .delaying:
@@ -121,10 +130,10 @@ extension TransferStateMachine {
 
     mutating func replace(by replacement: SourceAddress.Replacement) {
         let credentialsBefore = credentials
-        let hostBefore = RedirectChain.host(of: address.origin)
+        let hostBefore = address.origins.requestedHost
         address.replace(by: replacement)
         strategy.addressChanged()
-        if RedirectChain.host(of: address.origin) != hostBefore { hostChanged() }
+        if address.origins.requestedHost != hostBefore { hostChanged() }
         if credentials != credentialsBefore, bytes.comparison != nil {
             // What was compared is proven for the earlier credentials only.
             bytes.credentialsChanged(isChecksumExpected: settings.checksum != nil)

@@ -17,8 +17,8 @@ struct TransferStateMachine: Sendable {
     enum State: Sendable {
         /// Nothing has happened. Continues with `waiting`; a restored transfer starts as `paused`.
         case ready
-        /// A permit for this host was requested. Continues with `opening`.
-        case waiting(PermitRequestID, host: String)
+        /// A permit for this origin was requested. Continues with `opening`.
+        case waiting(PermitRequestID, OriginPair)
         /// The store opens the partial file. Continues with `running`, `finishing`, or `backingOff` while another process
         /// owns the file; if the file is opened to be removed, with `closing`.
         case opening(Opening)
@@ -36,17 +36,17 @@ struct TransferStateMachine: Sendable {
         case closing(CloseReason)
         /// Nothing is open and nothing runs; the bytes are on disk. Continues with `waiting`.
         case paused
-        /// Every byte is on disk; the file is verified and placed, with the permit for this host. Continues with `ended`,
-        /// or with `opening` if bytes under several validators are not of one object.
-        case finishing(host: String)
+        /// Every byte is on disk; the file is verified and placed, with the permit for this origin. Continues with
+        /// `ended`, or with `opening` if bytes under several validators are not of one object.
+        case finishing(OriginPair)
         /// The transfer has ended. Nothing follows.
         case ended
     }
 
     /// Why the store opens the partial file.
     enum Opening: Sendable, Hashable {
-        /// To continue the transfer, with a permit for this host.
-        case transferring(host: String)
+        /// To continue the transfer, with a permit for this origin.
+        case transferring(OriginPair)
         /// To discard the bytes.
         case discarding
         /// To remove the bytes of a paused transfer, which stays paused.
@@ -66,7 +66,7 @@ struct TransferStateMachine: Sendable {
         case retrying(at: Duration)
         /// The fresh URL that was requested takes long.
         case refreshing(RefreshID)
-        /// The host of the next request permits none now.
+        /// The origin of the next request permits none now.
         case moving
         /// The subscribers whose files the server has confirmed end meanwhile; the transfer continues for the others. The
         /// validator is that of the files.
@@ -148,11 +148,11 @@ extension TransferStateMachine {
     /// The exchange with an identifier, while exchanges run and are of use; nil after its end.
     func liveExchange(_ id: ExchangeID) -> ExchangeProgress? { isExchanging ? run.exchanges[id] : nil }
 
-    /// Begins a run with the permit for `host` and the partial file that the store has opened.
-    mutating func beginRun(host: String, allowsGaps: Bool, recordedCredentials: HeaderFields?) {
+    /// Begins a run with the permit for an origin and the partial file that the store has opened.
+    mutating func beginRun(_ origins: OriginPair, allowsGaps: Bool, recordedCredentials: HeaderFields?) {
         state = .running(
-            formerRun.take() ?? CopyOnWrite(Run(ExtraExchanges(settings.connections, settings.segmentLimits))))
-        run.begin(host: host, allowsGaps: allowsGaps, recordedCredentials: recordedCredentials)
+            formerRun.take() ?? CopyOnWrite(Run(origins, ExtraExchanges(settings.connections, settings.segmentLimits))))
+        run.begin(origins, allowsGaps: allowsGaps, recordedCredentials: recordedCredentials)
     }
 
     /// Ends the run before the partial file is closed or placed, and keeps what the server has shown.
@@ -201,7 +201,7 @@ extension TransferStateMachine {
         guard intent == .run, isRunning else { return [] }
         switch run.step {
         case .exchanging: return drain(.relocate, at: now)
-        case .draining(.advance), .draining(.retry):
+        case .draining(.advance), .draining(.retry), .draining(.awaitOrigin):
             run.step = .draining(.relocate)
             return []
         case .refreshing: return [.cancelRefresh] + close(.keeping, at: now)

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Testing
 
 @testable import AsyncDownloads
@@ -10,7 +11,13 @@ extension PermitQueue {
 
     mutating func grant() -> [Ticket] { grant(at: .zero) }
 
-    mutating func move(_ ticket: Ticket, to host: String) -> Bool { move(ticket, to: host, at: .zero) }
+    mutating func enqueue(host: String, priority: DownloadRequest.Priority, place: Ticket? = nil) -> Ticket {
+        enqueue(for: OriginPair(host: host), priority: priority, place: place)
+    }
+
+    mutating func move(_ ticket: Ticket, to host: String) -> Bool {
+        move(ticket, to: OriginPair(host: host), at: .zero)
+    }
 
     /// Grants and releases one request, at a limit of one.
     mutating func runOne() -> Ticket? {
@@ -31,4 +38,23 @@ extension PermitQueue {
         }
         return order
     }
+}
+
+extension OriginPair {
+    /// Creates the pair of direct requests to a host, or of those that another host redirects to it.
+    init(host: String, port: Int = 443, via requested: String? = nil) {
+        guard let target = URL(string: "https://\(host):\(port)"),
+            let requested = URL(string: "https://\(requested ?? "\(host):\(port)")")
+        else { preconditionFailure("no host: \(host)") }
+        self.init(requested: requested, target: target)
+    }
+}
+
+/// A receiver that does nothing.
+final class IndifferentReceiver: PermitReceiver {
+    func permitGranted(_ ticket: PermitQueue.Ticket) {}
+
+    func permitRefused(_ ticket: PermitQueue.Ticket, _ error: DownloadError) {}
+
+    func originHindered(_ ticket: PermitQueue.Ticket) {}
 }

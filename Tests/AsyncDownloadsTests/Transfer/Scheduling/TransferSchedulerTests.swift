@@ -21,7 +21,7 @@ struct TransferSchedulerTests {
     func `a request without a delivery is granted by the delivery of another one`() {
         let scheduler = TransferScheduler(limit: 2, limitPerHost: 2)
         let calls = Calls()
-        _ = scheduler.request(host: "a", priority: .normal, for: Receiver("a", calls))
+        _ = scheduler.permit(host: "a", priority: .normal, for: Receiver("a", calls))
         #expect(calls.all == [])
         _ = scheduler.request("b", calls)
         #expect(calls.all == ["a granted", "b granted"])
@@ -48,12 +48,12 @@ struct TransferSchedulerTests {
         do {
             let first = Receiver("a", calls)
             receiver = first
-            scheduler.release(scheduler.request(host: "a", priority: .normal, for: first))
+            scheduler.release(scheduler.permit(host: "a", priority: .normal, for: first))
         }
         scheduler.deliverGrants()
         #expect(receiver == nil)
         let holder = scheduler.request("b", calls)
-        scheduler.release(scheduler.request(host: "c", priority: .normal, for: Receiver("c", calls)))
+        scheduler.release(scheduler.permit(host: "c", priority: .normal, for: Receiver("c", calls)))
         _ = scheduler.request("d", calls)
         scheduler.releaseAndDeliver(holder)
         #expect(calls.all == ["b granted", "d granted"])
@@ -68,7 +68,7 @@ struct TransferSchedulerTests {
             scheduler.release(ticket)
             _ = scheduler.request("c", calls)
         }
-        _ = scheduler.request(host: "b", priority: .normal, for: receiver)
+        _ = scheduler.permit(host: "b", priority: .normal, for: receiver)
         scheduler.releaseAndDeliver(holder)
         #expect(calls.all == ["a granted", "b granted", "c granted"])
     }
@@ -97,19 +97,19 @@ struct TransferSchedulerTests {
         let scheduler = TransferScheduler(limit: 2, HostLimit.Settings(), time: time)
         let calls = Calls()
         let first = scheduler.request("a", calls)
-        let begun = try #require(scheduler.begin(first, host: "a"))
+        let begun = try #require(scheduler.begin(first))
         _ = scheduler.answered(begun, .refused(retryAfter: .seconds(5)))
         scheduler.releaseAndDeliver(first)
         _ = scheduler.request("a", calls)
         _ = scheduler.request("b", calls)
         #expect(calls.all == ["a granted", "b granted"])
-        #expect(scheduler.beginExtra(host: "a") == nil)
+        #expect(scheduler.beginExtra(OriginPair(host: "a")) == nil)
         time.advance(by: .seconds(4))
         #expect(calls.all == ["a granted", "b granted"])
         time.advance(by: .seconds(1))
         #expect(calls.all == ["a granted", "b granted", "a granted"])
         #expect(time.pendingCount == 0)
-        #expect(scheduler.beginExtra(host: "a") != nil)
+        #expect(scheduler.beginExtra(OriginPair(host: "a")) != nil)
     }
 
     @Test
@@ -118,11 +118,11 @@ struct TransferSchedulerTests {
         let scheduler = TransferScheduler(limit: 2, HostLimit.Settings(), time: time)
         let calls = Calls()
         let tickets = (0..<2).map { _ in scheduler.request("a", calls) }
-        let begun = try #require(scheduler.begin(tickets[0], host: "a"))
+        let begun = try #require(scheduler.begin(tickets[0]))
         _ = scheduler.answered(begun, .refused(retryAfter: .seconds(5)))
         // The first one has begun its request before, and the other one hasn't.
-        #expect(scheduler.begin(tickets[1], host: "a") == nil)
-        #expect(scheduler.begin(tickets[0], host: "a") == nil)
+        #expect(scheduler.begin(tickets[1]) == nil)
+        #expect(scheduler.begin(tickets[0]) == nil)
         #expect(!scheduler.moveAndDeliver(tickets[0], to: "b"))
         #expect(time.pendingCount == 0)
     }
@@ -137,7 +137,7 @@ struct TransferSchedulerTests {
                     let (first, second) = ("host\(number % 3)", "host\(number % 2)")
                     let ticket = await withCheckedContinuation { continuation in
                         let receiver = Receiver(first, Calls()) { continuation.resume(returning: $0) }
-                        _ = scheduler.request(
+                        _ = scheduler.permit(
                             host: first, priority: number % 5 == 0 ? .high : .low, for: receiver)
                         scheduler.deliverGrants()
                     }
@@ -167,7 +167,14 @@ extension TransferScheduler {
         _ host: String, _ calls: Calls, priority: DownloadRequest.Priority = .normal, place: PermitQueue.Ticket? = nil
     ) -> PermitQueue.Ticket {
         defer { deliverGrants() }
-        return request(host: host, priority: priority, place: place, for: Receiver(host, calls))
+        return permit(host: host, priority: priority, place: place, for: Receiver(host, calls))
+    }
+
+    fileprivate func permit(
+        host: String, priority: DownloadRequest.Priority, place: PermitQueue.Ticket? = nil,
+        for receiver: any PermitReceiver
+    ) -> PermitQueue.Ticket {
+        request(OriginPair(host: host), priority: priority, place: place, for: receiver)
     }
 
     fileprivate func releaseAndDeliver(_ ticket: PermitQueue.Ticket) {
@@ -177,7 +184,7 @@ extension TransferScheduler {
 
     fileprivate func moveAndDeliver(_ ticket: PermitQueue.Ticket, to host: String) -> Bool {
         defer { deliverGrants() }
-        return move(ticket, to: host)
+        return move(ticket, to: OriginPair(host: host))
     }
 }
 
@@ -194,6 +201,14 @@ private final class Receiver: PermitReceiver {
     func permitGranted(_ ticket: PermitQueue.Ticket) {
         calls.add("\(host) granted")
         body(ticket)
+    }
+
+    func permitRefused(_ ticket: PermitQueue.Ticket, _ error: DownloadError) {
+        calls.add("\(host) refused: \(error.code)")
+    }
+
+    func originHindered(_ ticket: PermitQueue.Ticket) {
+        calls.add("\(host) hindered")
     }
 }
 

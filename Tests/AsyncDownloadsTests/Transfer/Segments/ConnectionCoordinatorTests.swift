@@ -6,10 +6,6 @@ internal import Testing
 
 @Suite("ConnectionCoordinator", .endsWhenHung)
 struct ConnectionCoordinatorTests {
-    private final class Receiver: PermitReceiver {
-        func permitGranted(_ ticket: PermitQueue.Ticket) {}
-    }
-
     private let scheduler = TransferScheduler(limit: 3, limitPerHost: 2)
     private let coordinator: ConnectionCoordinator
     private let origin: Origin
@@ -35,7 +31,7 @@ struct ConnectionCoordinatorTests {
 
     /// Starts a transfer of the host, or lets it wait if the host is at its limit.
     private func start(_ host: String = "a.example") {
-        _ = scheduler.request(host: host, priority: .normal, for: Receiver())
+        _ = scheduler.request(OriginPair(host: host), priority: .normal, for: IndifferentReceiver())
         scheduler.deliverGrants()
     }
 
@@ -69,7 +65,7 @@ struct ConnectionCoordinatorTests {
         let other = TransferScheduler(limit: 9, limitPerHost: 2)
         let coordinator = ConnectionCoordinator(scheduler: other)
         for host in ["a.example", "b.example", "b.example", "b.example"] {
-            _ = other.request(host: host, priority: .normal, for: Receiver())
+            _ = other.request(OriginPair(host: host), priority: .normal, for: IndifferentReceiver())
         }
         other.deliverGrants()
         #expect(coordinator.budget(of: 1, report(1), permitHost: "a.example", at: .zero).bound == 16)
@@ -237,7 +233,7 @@ struct ConnectionCoordinatorTests {
 
     @Test func `a transfer learns once that another one has started or ended`() {
         #expect(budget(report()).disturbance == nil)
-        let ticket = scheduler.request(host: "b.example", priority: .normal, for: Receiver())
+        let ticket = scheduler.request(OriginPair(host: "b.example"), priority: .normal, for: IndifferentReceiver())
         #expect(budget(report()).disturbance == nil, "it only waits")
         scheduler.deliverGrants()
         #expect(budget(report()).disturbance == .otherTransfer)

@@ -5,10 +5,6 @@ internal import Testing
 
 /// Several transfers of equal files from one host in virtual time, with the coordinator of the package.
 struct SimulatedDownloader {
-    private final class Receiver: PermitReceiver {
-        func permitGranted(_ ticket: PermitQueue.Ticket) {}
-    }
-
     private static let host = "a.example"
     private let network: SimulatedNetwork
     private let scheduler = TransferScheduler(limit: 16, limitPerHost: 16)
@@ -25,8 +21,9 @@ struct SimulatedDownloader {
         let url = try #require(URL(string: "https://\(Self.host)/"))
         origin = try #require(Origin(url))
         transfers = (0..<fileCount).map { _ in SimulatedTransfer(network, mode) }
-        let (scheduler, receiver) = (scheduler, Receiver())
-        tickets = transfers.map { _ in scheduler.request(host: Self.host, priority: .normal, for: receiver) }
+        let (scheduler, receiver) = (scheduler, IndifferentReceiver())
+        tickets = transfers.map { _ in scheduler.request(OriginPair(host: Self.host), priority: .normal, for: receiver)
+        }
         scheduler.deliverGrants()
     }
 

@@ -11,8 +11,8 @@ extension ModelRun {
             check(!store.isOpen, "waits for a permit with an open partial file")
             permit = .requested
             (permitNumber, movingHost) = (number, nil)
-        case .movePermit(let host, let number):
-            (permitNumber, movingHost) = (number, host)
+        case .movePermit(let origins, let number):
+            (permitNumber, movingHost) = (number, origins.host)
             check(permit == .held, "a move without a permit")
             check(exchanges.isEmpty, "a move during an exchange")
             permit = .requested

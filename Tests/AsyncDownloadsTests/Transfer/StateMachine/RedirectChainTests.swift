@@ -20,10 +20,10 @@ struct RedirectChainTests {
     ])
     func `rule 58: a host has one name`(_ text: String, _ host: String) throws {
         let url = try #require(URL(string: text))
-        #expect(RedirectChain.host(of: url) == host)
+        #expect(OriginPair(url).host == host)
         // The URL that a transfer requests is that of its key.
         let key = TransferKey(DownloadRequest(from: url))
-        #expect(RedirectChain.host(of: try #require(URL(string: key.url))) == host)
+        #expect(OriginPair(try #require(URL(string: key.url))).host == host)
     }
 
     @Test

@@ -15,7 +15,7 @@ struct SourceAddressTests {
         var address = address()
         #expect(!address.requiresVerification)
         address.replace(by: Self.other)
-        #expect(address.requiresVerification && address.host == "b.example")
+        #expect(address.requiresVerification && address.origins.host == "b.example")
         address.comparisonAnswered()
         #expect(address.requiresVerification)
         address.answered()

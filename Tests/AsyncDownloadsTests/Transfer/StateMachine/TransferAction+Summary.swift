@@ -5,7 +5,7 @@ extension TransferAction {
     var summary: String {
         switch self {
         case .requestPermit: "request a permit"
-        case .movePermit(let host, _): "move to \(host)"
+        case .movePermit(let origins, _): "move to \(origins.host)"
         case .releasePermit: "release the permit"
         case .recordHost: "record the host"
         case .leaveConnections: "leave the connections"

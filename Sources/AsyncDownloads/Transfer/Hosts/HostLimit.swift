@@ -1,21 +1,23 @@
-/// The limits on the requests to one host: how many transfers may run, and when the next request may be sent.
+/// The limits on the requests to one host: how many transfers may run, and at which pace requests may be sent.
 ///
-/// A refusal with `Retry-After` starts a cool-down, in which no request is sent. The first refusal of a period also
-/// halves the number of transfers and shows the pace of the host; the others belong to requests that were sent before
-/// it was known. Every request is reserved, then either begun and answered, or withdrawn.
+/// The first refusal of a period halves the number of transfers and shows the pace of the host; the others belong to
+/// requests that were sent before it was known. The cool-down that a refusal asks for is that of an ``OriginState``. Every
+/// request is reserved, then either begun and answered, or withdrawn.
 struct HostLimit: Sendable {
     /// The configured limits.
     struct Settings: Sendable, Hashable {
         /// The number of transfers that may run at the same time; nil for a number that adapts.
         var transferCount: Int?
         var pace: RequestPace?
+        /// For how long transfers wait for an origin that can't be reached, and has answered before.
+        var patience = Duration.seconds(30)
     }
 
-    /// What the head of a response says about the limits of the host.
+    /// What the answer to a request says about the limits of the host.
     enum Answer: Sendable, Hashable {
         /// The host has accepted the request.
         case accepted
-        /// The host asks for fewer requests (429 or 503), and possibly for a time without any.
+        /// The host asks for fewer requests, and possibly for a time without any.
         case refused(retryAfter: Duration?)
         /// Nothing, such as a lost connection.
         case nothing
@@ -55,14 +57,14 @@ struct HostLimit: Sendable {
     private let settings: Settings
     private(set) var concurrency: ConcurrencyLimit
     private(set) var learned: LearnedPace?
-    /// The end of the cool-down, in which no request is sent.
-    private(set) var coolDownEnd = Duration.zero
+    /// The latest time at which a refusal permits requests again.
+    private var refusalEnd = Duration.zero
     private var log: RequestLog
     private var spacing = RequestSpacing()
     private var period: Period?
     /// The period that a refusal has ended, of which more requests may be accepted late.
     private var refusedPeriod: Period?
-    private var lastNumber = 0
+    private(set) var lastNumber = 0
     /// The number of the last request that was sent before a refusal was known.
     private var lastNumberBeforeRefusal = 0
     private var unansweredCount = 0
@@ -73,15 +75,20 @@ struct HostLimit: Sendable {
         log = RequestLog(capacity: max(RequestLog.leastCapacity, settings.pace?.count ?? 0))
     }
 
-    /// Whether the value has to be kept while no transfer uses the host.
-    var isWorthKeeping: Bool {
-        unansweredCount > 0 || learned != nil || coolDownEnd > .zero || !concurrency.isInitial
-            || settings.pace != nil && !log.isEmpty
+    /// The value to be kept while the host has no requests; nil if nothing was found out about the host.
+    var trimmed: Self? {
+        guard
+            unansweredCount > 0 || learned != nil || refusalEnd > .zero || !concurrency.isInitial
+                || settings.pace != nil && !log.isEmpty
+        else { return nil }
+        var value = self
+        // Most of the memory.
+        if learned == nil, settings.pace == nil { value.log.removeAll() }
+        return value
     }
 
     /// Returns the time before which no request may be sent, unless another one is answered; nil if one may be sent now.
     func nextTime(at now: Duration) -> Duration? {
-        if coolDownEnd > now { return coolDownEnd }
         if let pace = settings.pace {
             let time = max(log.nextTime(pace) ?? .zero, spacing.nextTime(pace))
             if time > now { return time }
@@ -129,8 +136,8 @@ extension HostLimit {
             if period.acceptedCount >= pace.count { learned?.held(count: period.acceptedCount) }
         }
         // A host that counts in fixed periods has begun one at the end of the cool-down.
-        let followsCoolDown = period == nil && learned.map { now < coolDownEnd + $0.pace.period } ?? false
-        return Period(start: followsCoolDown ? coolDownEnd : now, lastNumberBefore: lastNumber)
+        let followsCoolDown = period == nil && learned.map { now < refusalEnd + $0.pace.period } ?? false
+        return Period(start: followsCoolDown ? refusalEnd : now, lastNumberBefore: lastNumber)
     }
 
     /// Returns the number of a reserved request, which is being sent.
@@ -153,20 +160,15 @@ extension HostLimit {
     ///
     /// - Parameters:
     ///   - number: The number of the request.
-    ///   - isExtra: Whether the request was for an extra exchange of a transfer, whose refusal shows neither a pace nor
-    ///     a limit of transfers.
     ///   - runningCount: The number of running transfers.
-    mutating func answered(
-        _ number: Int, _ answer: Answer, isExtra: Bool = false, runningCount: Int, at now: Duration
-    ) {
+    mutating func answered(_ number: Int, _ answer: Answer, runningCount: Int, at now: Duration) {
         unansweredCount -= 1
         switch answer {
         case .nothing: break
         case .accepted: accepted(number, at: now)
         case .refused(let retryAfter):
-            let end = now + (retryAfter ?? .zero)
-            if !isExtra, number > lastNumberBeforeRefusal { refused(number, retryAfter, runningCount, at: now) }
-            coolDownEnd = max(coolDownEnd, end)
+            if number > lastNumberBeforeRefusal { refused(number, retryAfter, runningCount, at: now) }
+            refusalEnd = max(refusalEnd, now + (retryAfter ?? .zero))
         }
     }
 
@@ -210,49 +212,5 @@ extension HostLimit {
             learned = LearnedPace(count: period.acceptedCount, period: length)
             refusedPeriod = period
         }
-    }
-}
-
-/// The spacing of requests with a configured pace (the generic cell rate algorithm; ITU-T I.371).
-struct RequestSpacing: Sendable {
-    /// The time of the next request if all requests were spaced evenly.
-    private var evenTime = Duration.zero
-
-    /// Returns the time from which another request keeps the spacing.
-    func nextTime(_ pace: RequestPace) -> Duration { evenTime - pace.interval * (pace.burst - 1) }
-
-    /// Records a request.
-    mutating func add(_ time: Duration, _ pace: RequestPace) { evenTime = max(evenTime, time) + pace.interval }
-}
-
-/// The times of the latest requests to one host.
-struct RequestLog: Sendable {
-    /// The number of recorded requests, if no pace needs more.
-    static let leastCapacity = 4096
-
-    private let capacity: Int
-    /// The times, of which the oldest is at ``oldest`` once there are as many as the capacity.
-    private var times: [Duration] = []
-    private var oldest = 0
-
-    init(capacity: Int = leastCapacity) {
-        self.capacity = capacity
-    }
-
-    var isEmpty: Bool { times.isEmpty }
-
-    /// Records a request, and forgets the oldest one if there are too many.
-    mutating func add(_ time: Duration) {
-        guard times.count == capacity else { return times.append(time) }
-        times[oldest] = time
-        oldest = (oldest + 1) % capacity
-    }
-
-    /// Returns the time from which another request keeps the pace.
-    ///
-    /// The result is nil if the pace permits more requests than were recorded.
-    func nextTime(_ pace: RequestPace) -> Duration? {
-        guard pace.count <= times.count else { return nil }
-        return times[(oldest + times.count - pace.count) % times.count] + pace.period
     }
 }

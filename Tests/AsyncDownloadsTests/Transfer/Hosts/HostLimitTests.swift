@@ -97,18 +97,6 @@ struct HostLimitTests {
 extension HostLimitTests {
     private static func refused(seconds: Int) -> HostLimit.Answer { .refused(retryAfter: .seconds(seconds)) }
 
-    @Test func `rule 37: no request is sent before the latest end of a cool-down`() {
-        var limit = HostLimit(.init())
-        for _ in 0..<3 { limit.reserve(at: .zero) }
-        let numbers = (0..<3).map { _ in limit.begin() }
-        limit.answered(numbers[0], Self.refused(seconds: 10), runningCount: 3, at: .seconds(1))
-        limit.answered(numbers[1], Self.refused(seconds: 5), runningCount: 2, at: .seconds(2))
-        #expect(limit.nextTime(at: .seconds(2)) == .seconds(11))
-        limit.answered(numbers[2], .accepted, runningCount: 1, at: .seconds(3))
-        #expect(limit.nextTime(at: .seconds(10)) == .seconds(11))
-        #expect(limit.nextTime(at: .seconds(11)) == nil)
-    }
-
     @Test func `a cool-down halves the number once, and the number starts low again`() {
         var limit = HostLimit(.init())
         // Six, twelve, and 24 transfers.
@@ -145,14 +133,5 @@ extension HostLimitTests {
         limit.reserve(at: .seconds(6))
         limit.answered(limit.begin(), .nothing, runningCount: 1, at: .seconds(6))
         #expect(limit.nextTime(at: .seconds(6)) == nil)
-    }
-
-    @Test func `a refusal of an extra request doesn't change the number of transfers`() {
-        var limit = HostLimit(.init())
-        for _ in 0..<6 { limit.reserve(at: .zero) }
-        limit.answered(limit.begin(), Self.refused(seconds: 5), isExtra: true, runningCount: 6, at: .zero)
-        #expect(limit.concurrency.isInitial)
-        #expect(limit.learned == nil)
-        #expect(limit.nextTime(at: .zero) == .seconds(5))
     }
 }

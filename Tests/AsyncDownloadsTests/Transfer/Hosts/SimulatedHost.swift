@@ -31,8 +31,8 @@ struct SimulatedHost {
     }
 
     private enum Event {
-        case arrival(PermitQueue.Ticket, Int)
-        case answer(PermitQueue.Ticket, Int, HostLimit.Answer)
+        case arrival(PermitQueue.Ticket, PermitQueue.Begun)
+        case answer(PermitQueue.Ticket, PermitQueue.Begun, HostLimit.Answer)
         case retry(place: PermitQueue.Ticket)
     }
 
@@ -90,10 +90,10 @@ struct SimulatedHost {
     }
 
     private mutating func begin(_ ticket: PermitQueue.Ticket, at now: Duration) {
-        guard let number = queue.begin(ticket, at: now) else { return requestAgain(ticket) }
+        guard let begun = queue.begin(ticket, at: now) else { return requestAgain(ticket) }
         outcome.requestCount += 1
         if let firstCoolDownEnd, now >= firstCoolDownEnd { outcome.laterRequestCount += 1 }
-        add(.arrival(ticket, number), at: now + delay())
+        add(.arrival(ticket, begun), at: now + delay())
     }
 
     /// Half of the latency, more or less.
@@ -109,15 +109,15 @@ struct SimulatedHost {
 
     private mutating func handle(_ event: Event, at now: Duration) {
         switch event {
-        case .arrival(let ticket, let number):
+        case .arrival(let ticket, let begun):
             let answer = answer(at: now)
             if answer == .accepted {
                 current += 1
                 outcome.mostAtOnce = max(outcome.mostAtOnce, current)
             }
-            add(.answer(ticket, number, answer), at: now + delay())
-        case .answer(let ticket, let number, let answer):
-            _ = queue.answered(number, host: "host", answer, ticket: ticket, at: now)
+            add(.answer(ticket, begun, answer), at: now + delay())
+        case .answer(let ticket, let begun, let answer):
+            _ = queue.answered(begun, RequestAnswer(answer), at: now)
             queue.release(ticket)
             if case .refused(let retryAfter?) = answer {
                 outcome.refusalCount += 1
@@ -171,5 +171,15 @@ struct SimulatedHost {
         guard isAccepted else { return .refused(retryAfter: .seconds((waiting / .seconds(1)).rounded(.up))) }
         accepted.append(now)
         return .accepted
+    }
+}
+
+extension RequestAnswer {
+    fileprivate init(_ answer: HostLimit.Answer) {
+        switch answer {
+        case .accepted: self = .accepted()
+        case .refused(let retryAfter): self = .refused(retryAfter: retryAfter)
+        case .nothing: self = .nothing
+        }
     }
 }

@@ -1,0 +1,142 @@
+/// What a downloader knows of hosts and their origins: their requests in the queue, their limits, and their failures.
+///
+/// A host or an origin has an entry while requests for it wait, run, or are unanswered. What is known of the others is kept
+/// apart for some time.
+struct HostTable: Sendable {
+    /// The requests of one host.
+    struct Host: Sendable {
+        let name: String
+        var limit: HostLimit
+        /// The number of requests with a permit.
+        var runningCount = 0
+        /// The number of requests that wait.
+        var waitingCount = 0
+        /// The number of consecutive times that the host reached its limit while its oldest request was still waiting.
+        var passedOver = 0
+        /// The first requests in line by priority and by age, one for each origin to which requests may be sent.
+        var urgentOrigins = Heap<Int32, PermitQueue.Position>()
+        var oldestOrigins = Heap<Int32, PermitQueue.Position>()
+        fileprivate var originCount = 0
+        fileprivate var memory: HostMemory
+
+        var isBelowLimit: Bool { runningCount < limit.concurrency.count }
+
+        fileprivate init(_ name: String, _ memory: HostMemory, _ settings: HostLimit.Settings) {
+            self.name = name
+            self.memory = memory
+            limit = memory.limit?.value ?? HostLimit(settings)
+        }
+    }
+
+    /// The requests of one origin.
+    struct Origin: Sendable {
+        let pair: OriginPair
+        /// The slot of the host.
+        let host: Int32
+        var state: OriginState
+        /// The waiting requests, by their ranks in descending order.
+        var lines = [SlotHeap<PermitQueue.Request>](repeating: SlotHeap(), count: ranks.count)
+        var waitingCount = 0
+        /// The number of requests that wait outside the lines, because their resources are refused.
+        var parkedCount = 0
+        /// The number of waiting requests whose transfers retry nothing.
+        var impatientCount = 0
+        var runningCount = 0
+        /// The number of requests with a permit that the origin has accepted.
+        var servingCount = 0
+        var unansweredCount = 0
+        /// Whether no request may be sent at present, although some wait.
+        var isBlocked = false
+        /// The number of waiting requests that were counted as held up.
+        var heldUpCount = 0
+
+        fileprivate var isIdle: Bool { waitingCount + parkedCount + runningCount + unansweredCount == 0 }
+
+        private static let ranks = [DownloadRequest.Priority.high, .normal, .low].map(\.rank)
+
+        /// Returns the index in ``lines`` of the requests with this rank.
+        static func line(_ rank: Int8) -> Int {
+            guard let index = ranks.firstIndex(of: rank) else { preconditionFailure("no priority has rank \(rank)") }
+            return index
+        }
+    }
+
+    let settings: HostLimit.Settings
+    private var hosts = SlotTable<Host>()
+    private var hostSlots: [String: Int32] = [:]
+    private var origins = SlotTable<Origin>()
+    private var originSlots: [OriginPair: Int32] = [:]
+    private var memory = HostMemories()
+
+    init(_ settings: HostLimit.Settings) {
+        self.settings = settings
+    }
+}
+
+// MARK: - Entries
+
+extension HostTable {
+    /// Returns the host in a slot, which must be in use.
+    func host(_ slot: Int32) -> Host { hosts[slot] }
+
+    /// Returns the host with this name; nil if it has no requests.
+    func host(named name: String) -> Host? { hostSlots[name].map { hosts[$0] } }
+
+    /// Returns the origin in a slot, which must be in use.
+    func origin(_ slot: Int32) -> Origin { origins[slot] }
+
+    /// Changes the host in a slot, which must be in use.
+    mutating func updateHost<Value>(_ slot: Int32, _ body: (inout Host) -> Value) -> Value {
+        hosts.update(slot, body)
+    }
+
+    /// Changes the origin in a slot, which must be in use.
+    mutating func updateOrigin<Value>(_ slot: Int32, _ body: (inout Origin) -> Value) -> Value {
+        origins.update(slot, body)
+    }
+
+    /// Returns the slot of an origin, which is added if necessary.
+    mutating func slot(of pair: OriginPair) -> Int32 {
+        if let slot = originSlots[pair] { return slot }
+        let host = hostSlot(pair.host)
+        let state = hosts.update(host) { host in
+            host.originCount += 1
+            return host.memory.takeState(of: pair)
+        }
+        let slot = origins.insert(Origin(pair: pair, host: host, state: state))
+        originSlots[pair] = slot
+        return slot
+    }
+
+    private mutating func hostSlot(_ name: String) -> Int32 {
+        if let slot = hostSlots[name] { return slot }
+        let slot = hosts.insert(Host(name, memory.take(name), settings))
+        hostSlots[name] = slot
+        return slot
+    }
+
+    /// Records that an origin has sent a response.
+    mutating func answered(_ slot: Int32) {
+        let origin = origins[slot]
+        hosts.update(origin.host) { $0.memory.answered(origin.pair) }
+    }
+
+    /// Removes an origin without requests, and its host if it has no other one; what is known of them is kept.
+    mutating func removeIfIdle(_ slot: Int32, at now: Duration) {
+        let origin = origins[slot]
+        guard origin.isIdle else { return }
+        originSlots[origin.pair] = nil
+        origins.remove(at: slot)
+        let isLast = hosts.update(origin.host) { host in
+            host.originCount -= 1
+            host.memory.keep(origin.state, of: origin.pair, at: now)
+            return host.originCount == 0
+        }
+        guard isLast else { return }
+        var host = hosts[origin.host]
+        hostSlots[host.name] = nil
+        hosts.remove(at: origin.host)
+        host.memory.limit = host.limit.trimmed.map(CopyOnWrite.init)
+        memory.keep(host.memory, of: host.name, at: now)
+    }
+}

@@ -1,0 +1,37 @@
+internal import struct Foundation.URL
+
+/// The origin that a request goes to, and the one that was requested, which differs after a redirect to another origin.
+///
+/// A refusal behind such a redirect says nothing about direct requests to the same origin: anybody can redirect there.
+/// The hosts' limits of transfers and requests apply to both.
+struct OriginPair: Sendable, Hashable {
+    private struct Origins: Sendable, Hashable {
+        let requested: Origin?
+        let target: Origin?
+    }
+
+    /// One allocation, because the state of every transfer contains the pair several times.
+    private let origins: CopyOnWrite<Origins>
+
+    /// - Parameters:
+    ///   - requested: The URL before redirects.
+    ///   - target: The URL that the request goes to.
+    init(requested: URL, target: URL) {
+        let origin = Origin(requested)
+        origins = CopyOnWrite(Origins(requested: origin, target: target == requested ? origin : Origin(target)))
+    }
+
+    /// Creates the pair of a direct request.
+    init(_ url: URL) {
+        self.init(requested: url, target: url)
+    }
+
+    /// The origin that the request goes to; nil if its URL has none, so that the request will fail.
+    var target: Origin? { origins.value.target }
+
+    /// The host that the request goes to.
+    var host: String { target?.host ?? "" }
+
+    /// The host that was requested.
+    var requestedHost: String { origins.value.requested?.host ?? "" }
+}

@@ -1,0 +1,64 @@
+internal import struct Foundation.URL
+
+/// What the head of a response, or the end of a request without one, says about the origin of the request.
+enum RequestAnswer: Sendable {
+    /// The origin has accepted the request.
+    ///
+    /// - Parameter quota: The number of further requests that it announces to accept, if it does.
+    case accepted(RateLimit.Quota? = nil)
+    /// The origin asks for fewer requests (429 or 503), and possibly for a time without any.
+    ///
+    /// - Parameter resource: The resource, if the refusal may be one of this resource only (503).
+    case refused(retryAfter: Duration?, of: ResourceID? = nil)
+    /// The origin has sent another response.
+    case failed
+    /// The connection has ended without a response.
+    case lost
+    /// No connection could be established. The policy is that of the transfer.
+    case unreachable(DownloadError, RetryPolicy)
+    /// Nothing: the request was canceled.
+    case nothing
+}
+
+/// Identifies the URL of a request among those of an origin, within one process.
+struct ResourceID: Sendable, Hashable {
+    private let hash: Int
+
+    init(_ url: URL) {
+        hash = url.absoluteString.hashValue
+    }
+}
+
+extension RequestAnswer {
+    /// - Parameter longest: The longest time without requests that is respected in full (rule 37).
+    init(
+        _ head: ResponseHead, of resource: @autoclosure () -> ResourceID, longest: Duration,
+        date: @autoclosure () -> HTTPDate
+    ) {
+        if head.status.asksForFewerRequests {
+            let retryAfter = RetryAfter(head, now: date()).map { min($0.delay(now: date()), longest) }
+            self = .refused(retryAfter: retryAfter, of: head.status.code == 503 ? resource() : nil)
+        } else if head.status.isRetryable {
+            self = .failed
+        } else {
+            var quota = RateLimit.quota(head.headers)
+            if case .exhausted(let time) = quota { quota = .exhausted(min(time, longest)) }
+            self = .accepted(quota)
+        }
+    }
+
+    /// - Parameter end: The end of an exchange without a head.
+    init(_ end: ExchangeEnd, policy: RetryPolicy) {
+        switch end {
+        case .failed(let error) where error.isUnreachableHost: self = .unreachable(error, policy)
+        case .failed: self = .lost
+        case .complete: self = .lost
+        case .cancelled: self = .nothing
+        }
+    }
+}
+
+extension DownloadError {
+    /// Whether no connection with the host could be established.
+    var isUnreachableHost: Bool { code == .cannotConnect || code == .hostNotFound }
+}

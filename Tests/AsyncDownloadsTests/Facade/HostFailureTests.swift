@@ -1,0 +1,266 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// Origins that can't be reached, or refuse requests, and the downloads that wait for them (rules 37 and 58).
+@Suite(.endsWhenHung)
+struct HostFailureTests {
+    private static let good = "https://good.example"
+    private static let bad = "https://bad.example"
+
+    // MARK: Outages
+
+    @Test func `all downloads of an origin that never answers fail after the retries of one`() async throws {
+        try await SimulatedFixture.with(reply: { _, _ in
+            .unreachable
+        }) { fixture async throws in
+            let requests = (0..<2000).map { fixture.request("\(Self.bad)/\($0)") }
+            let outcomes = Task {
+                var outcomes: [BatchOutcome] = []
+                for try await outcome in fixture.downloader.batch(requests) { outcomes.append(outcome) }
+                return outcomes
+            }
+            // They are outside the window of the batch.
+            while fixture.downloader.liveTransfers.count < 2000 { await Task.yield() }
+            let endedCount = Mutex(0)
+            let watcher = Task {
+                _ = try? await outcomes.value
+                endedCount.withLock { $0 = 1 }
+            }
+            await fixture.advance { endedCount.withLock { $0 } > 0 }
+            await watcher.value
+            let errors = try await outcomes.value.map { $0.result.failure }
+            #expect(errors.count == 2000)
+            #expect(errors.allSatisfy { $0?.code == .cannotConnect && $0?.isRetryable == true })
+            // Six at first, and five retries.
+            #expect(fixture.servers.requests.count <= 11, "\(fixture.servers.requests.count)")
+            #expect(fixture.time.now <= .seconds(60))
+        }
+    }
+
+    @Test func `downloads of an origin that has answered wait for its return, without retries`() async throws {
+        let outage = Duration.seconds(1)..<Duration.seconds(26)
+        try await SimulatedFixture.with(
+            configure: { $0.retryPolicy.maximumRetries = 1 },
+            reply: { _, now in
+                outage.contains(now) ? .unreachable : .response(200)
+            }
+        ) { fixture async throws in
+            _ = try await fixture.start("\(Self.bad)/first").file
+            fixture.time.advance(by: .seconds(1))
+            let downloads = (0..<40).map { fixture.start("\(Self.bad)/\($0)") }
+            await fixture.advance { downloads.allSatisfy(\.hasEnded) }
+            #expect(downloads.allSatisfy { $0.state == .completed })
+            #expect(fixture.time.now <= .seconds(32), "\(fixture.time.now)")
+        }
+    }
+
+    @Test func `after the time of patience, all of them fail together`() async throws {
+        try await SimulatedFixture.with(
+            configure: { $0.hostPatience = .seconds(20) },
+            reply: { _, now in
+                now < .seconds(1) ? .response(200) : .unreachable
+            }
+        ) { fixture async throws in
+            _ = try await fixture.start("\(Self.bad)/first").file
+            fixture.time.advance(by: .seconds(1))
+            let downloads = (0..<40).map { fixture.start("\(Self.bad)/\($0)") }
+            fixture.time.advance(by: .seconds(10))
+            #expect(!downloads.contains { $0.hasEnded })
+            await fixture.advance { downloads.allSatisfy(\.hasEnded) }
+            #expect(downloads.allSatisfy { $0.state == .failed })
+            #expect(fixture.time.now >= .seconds(21) && fixture.time.now <= .seconds(23), "\(fixture.time.now)")
+            #expect(fixture.servers.requests.count < 40)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `downloads of origins that can't be reached don't hold up those of others`(each: Bool) async throws {
+        try await SimulatedFixture.with(reply: { url, _ in
+            url.host()?.hasPrefix("bad") == true ? .unreachable : .response(200)
+        }) { fixture async throws in
+            let requests =
+                (0..<300).map { fixture.request("https://bad\($0 % 30).example/\($0)") }
+                + (0..<100).map { fixture.request("\(Self.good)/\($0)") }
+            let finishedCount = Mutex(0)
+            let batch = Task {
+                if each, #available(macOS 14, iOS 17, tvOS 17, watchOS 10, *) {
+                    try await fixture.downloader.downloadEach(requests, limit: 8) { outcome in
+                        if case .success = outcome.result { finishedCount.withLock { $0 += 1 } }
+                    }
+                } else {
+                    for try await outcome in fixture.downloader.batch(requests, limit: 8) {
+                        if case .success = outcome.result { finishedCount.withLock { $0 += 1 } }
+                    }
+                }
+            }
+            // The clock stands still.
+            while finishedCount.withLock({ $0 }) < 100 { await Task.yield() }
+            batch.cancel()
+            _ = await batch.result
+        }
+    }
+
+    @Test func `a download without retries fails at once, and the others wait`() async throws {
+        try await SimulatedFixture.with(reply: { _, now in
+            now < .seconds(1) ? .response(200) : .unreachable
+        }) { fixture async throws in
+            _ = try await fixture.start("\(Self.bad)/first").file
+            fixture.time.advance(by: .seconds(1))
+            let patient = fixture.start("\(Self.bad)/patient")
+            while patient.state != .waiting { await Task.yield() }
+            var request = fixture.request("\(Self.bad)/hasty")
+            request.retryPolicy = .never
+            let error = await fixture.downloader.start(request).result.failure
+            #expect(error?.code == .cannotConnect)
+            #expect(fixture.time.now == .seconds(1))
+            #expect(patient.state == .waiting)
+        }
+    }
+
+    @Test func `a deadline and a pause end the wait of a download`() async throws {
+        try await SimulatedFixture.with(reply: { _, now in
+            now < .seconds(1) ? .response(200) : .unreachable
+        }) { fixture async throws in
+            _ = try await fixture.start("\(Self.bad)/first").file
+            fixture.time.advance(by: .seconds(1))
+            let paused = fixture.start("\(Self.bad)/paused")
+            while paused.state != .waiting { await Task.yield() }
+            paused.pause()
+            while paused.state != .paused { await Task.yield() }
+            var request = fixture.request("\(Self.bad)/late")
+            request.deadline = .seconds(10)
+            let late = fixture.downloader.start(request)
+            while late.state != .waiting { await Task.yield() }
+            fixture.time.advance(by: .seconds(10))
+            #expect(await late.result.failure?.code == .deadlineExceeded)
+            await fixture.advance { fixture.time.now > .seconds(60) }
+            #expect(paused.state == .paused)
+        }
+    }
+
+    @Test func `a download that waits says why, and until when`() async throws {
+        try await SimulatedFixture.with(reply: { url, now in
+            if now < .seconds(1) { return .response(200) }
+            return url.host() == "bad.example" ? .unreachable : .response(429, ["Retry-After": "60"])
+        }) { fixture async throws in
+            for host in [Self.bad, Self.good] {
+                _ = try await fixture.start("\(host)/first").file
+            }
+            fixture.time.advance(by: .seconds(1))
+            for (host, name) in [(Self.bad, "hostUnreachable"), (Self.good, "coolDown")] {
+                let first = fixture.start("\(host)/a")
+                while first.state != .waiting, first.state != .retrying { await Task.yield() }
+                let events = fixture.start("\(host)/b").events
+                let reason = try await events.first {
+                    if case .waiting(let reason) = $0 { reason != .turn } else { false }
+                }
+                guard case .waiting(let reason)? = reason else { continue }
+                #expect(reason.name == name)
+                let end = try #require(reason.end)
+                #expect(end.timeIntervalSince1970 >= Double(fixture.time.date.secondsSinceEpoch))
+                if name == "coolDown" {
+                    #expect(end.timeIntervalSince1970 == Double(fixture.time.date.secondsSinceEpoch + 60))
+                }
+            }
+        }
+    }
+
+    // MARK: Refusals
+
+    @Test func `rule 37: a refusal by one port of a host doesn't stop another one`() async throws {
+        try await SimulatedFixture.with(reply: { url, _ in
+            url.port == 8080 ? .response(429, ["Retry-After": "60"]) : .response(200)
+        }) { fixture async throws in
+            let refused = fixture.start("\(Self.good):8080/a")
+            while refused.state != .retrying { await Task.yield() }
+            for number in 0..<20 { _ = try await fixture.start("\(Self.good)/\(number)").file }
+        }
+    }
+
+    @Test func `rule 37: a refusal behind a redirect from another origin stops those redirects only`() async throws {
+        try await SimulatedFixture.with(reply: { url, _ in
+            if url.host() == "bad.example" { return .response(302, ["Location": "\(Self.good)/limited"]) }
+            return url.path() == "/limited" ? .response(429, ["Retry-After": "60"]) : .response(200)
+        }) { fixture async throws in
+            let refused = fixture.start("\(Self.bad)/a")
+            while refused.state != .retrying { await Task.yield() }
+            for number in 0..<20 { _ = try await fixture.start("\(Self.good)/\(number)").file }
+            // Another redirect waits.
+            let count = fixture.servers.requests.count { $0.path() == "/limited" }
+            let held = fixture.start("\(Self.bad)/b")
+            while held.state != .waiting { await Task.yield() }
+            #expect(fixture.servers.requests.count { $0.path() == "/limited" } == count)
+        }
+    }
+
+    @Test func `rule 37: a resource that is always refused doesn't stop the others`() async throws {
+        try await SimulatedFixture.with(reply: { url, _ in
+            url.path() == "/bad" ? .response(503, ["Retry-After": "30"]) : .response(200)
+        }) { fixture async throws in
+            let refused = fixture.start("\(Self.good)/bad")
+            while refused.state != .retrying { await Task.yield() }
+            let downloads = (0..<60).map { fixture.start("\(Self.good)/\($0)") }
+            // The clock stands still.
+            for download in downloads { _ = try await download.file }
+            // Neither a pause nor another destination repeats the request before its time.
+            refused.pause()
+            while refused.state != .paused { await Task.yield() }
+            refused.resume()
+            while refused.state != .waiting { await Task.yield() }
+            #expect(fixture.servers.requests.count { $0.path() == "/bad" } == 1)
+            fixture.time.advance(by: .seconds(30))
+            while fixture.servers.requests.count(where: { $0.path() == "/bad" }) < 2 { await Task.yield() }
+        }
+    }
+
+    @Test func `rule 37: a server that refuses everything with 503 is asked once more`() async throws {
+        try await SimulatedFixture.with(reply: { _, now in
+            now < .seconds(30) ? .response(503, ["Retry-After": "30"]) : .response(200)
+        }) { fixture async throws in
+            let downloads = (0..<60).map { fixture.start("\(Self.good)/\($0)") }
+            while downloads.count(where: { $0.state == .retrying }) < 2 { await Task.yield() }
+            await fixture.waitUntilIdle()
+            #expect(fixture.servers.requests.count <= 7, "\(fixture.servers.requests.count)")
+            await fixture.advance { downloads.allSatisfy(\.hasEnded) }
+            #expect(downloads.allSatisfy { $0.state == .completed })
+        }
+    }
+
+    @Test func `rule 37: a response that announces no more requests is respected`() async throws {
+        let count = Mutex(0)
+        try await SimulatedFixture.with(
+            configure: { $0.maximumConcurrentTransfersPerHost = 1 },
+            reply: { _, now in
+                let index = count.withLock { count in
+                    defer { count += 1 }
+                    return count
+                }
+                if now >= .seconds(20) { return .response(200) }
+                return index < 5 ? .response(200, ["RateLimit": "\"a\";r=\(4 - index);t=20"]) : .response(429)
+            }
+        ) { fixture async throws in
+            let downloads = (0..<20).map { fixture.start("\(Self.good)/\($0)") }
+            while downloads.count(where: \.hasEnded) < 5 { await Task.yield() }
+            await fixture.waitUntilIdle()
+            #expect(fixture.servers.requests.count == 5)
+            await fixture.advance { downloads.allSatisfy(\.hasEnded) }
+            #expect(downloads.allSatisfy { $0.state == .completed })
+            #expect(fixture.servers.requests.count == 20)
+        }
+    }
+}
+
+extension Download {
+    fileprivate var result: Result<DownloadedFile, DownloadError> {
+        get async {
+            do throws(DownloadError) {
+                return .success(try await file)
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// Many transfers and origins in any order of events, and what is kept of hosts without requests.
+@Suite(.endsWhenHung)
+struct HostTableTests {
+    @Test(arguments: Seeds.first(40))
+    func `in any order of events, cool-downs and outages are respected, and every transfer finishes`(_ seed: UInt64) {
+        var simulation = HostTableSimulation(seed: seed, transferCount: 400)
+        simulation.run()
+        #expect(simulation.violations == [])
+        #expect(simulation.unfinishedCount == 0, "at \(simulation.now)")
+        #expect(simulation.remainder == (waiting: 0, heldUp: 0, holders: 0))
+    }
+
+    @Test func `an origin is known after its requests have ended, and forgotten after a while`() throws {
+        for (pause, isKnown) in [(Duration.seconds(60), true), (.seconds(1200), false)] {
+            var queue = PermitQueue(limit: 4, HostLimit.Settings())
+            try accept(&queue, host: "a", at: .zero)
+            // Something else has to end before the host is forgotten.
+            try accept(&queue, host: "b", at: pause)
+            try accept(&queue, host: "b", at: pause)
+            let ticket = queue.enqueue(for: OriginPair(host: "a"), priority: .normal)
+            let ticketGrants = queue.grant(at: pause)
+            #expect(ticketGrants == [ticket])
+            let first = queue.begin(ticket, at: pause)
+            let begun = try #require(first)
+            let never = RetryPolicy(maximumRetries: 1)
+            _ = queue.answered(begun, .unreachable(DownloadError(.cannotConnect), never), at: pause)
+            queue.release(ticket)
+            let second = queue.enqueue(for: OriginPair(host: "a"), priority: .normal)
+            let secondGrants = queue.grant(at: pause + .seconds(5))
+            #expect(secondGrants == [second])
+            let next = queue.begin(second, at: pause + .seconds(5))
+            let again = try #require(next)
+            let consequence = queue.answered(
+                again, .unreachable(DownloadError(.cannotConnect), never), at: pause + .seconds(5))
+            // The retry policy would end it.
+            #expect((consequence.step == .end) != isKnown)
+        }
+    }
+
+    private func accept(_ queue: inout PermitQueue, host: String, at now: Duration) throws {
+        let ticket = queue.enqueue(for: OriginPair(host: host), priority: .normal)
+        let ticketGrants = queue.grant(at: now)
+        #expect(ticketGrants == [ticket])
+        let number = queue.begin(ticket, at: now)
+        let begun = try #require(number)
+        _ = queue.answered(begun, .accepted(), at: now)
+        queue.release(ticket)
+    }
+}

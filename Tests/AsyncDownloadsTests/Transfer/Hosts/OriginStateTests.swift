@@ -1,0 +1,194 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// The state of one origin: cool-downs, and the time in which it can't be reached.
+@Suite(.endsWhenHung)
+struct OriginStateTests {
+    private var state = OriginState(hasAnswered: false)
+    private var lastNumber = 0
+    private static let resource = ResourceID(.sample("https://a.example/resource"))
+    private let tickets = (1...9).map { PermitQueue.Ticket(number: $0, slot: Int32($0)) }
+
+    /// Sends a request, and returns its number.
+    private mutating func send(_ ticket: Int = 0, at seconds: Int = 0) -> Int {
+        lastNumber += 1
+        state.permitted(tickets[ticket], at: .seconds(seconds))
+        state.began(lastNumber, tickets[ticket], at: .seconds(seconds))
+        return lastNumber
+    }
+
+    @discardableResult
+    private mutating func answer(
+        _ number: Int, _ answer: RequestAnswer, isServing: Bool = false, at seconds: Int = 0
+    ) -> OriginState.Consequence {
+        state.answered(
+            number, answer,
+            .init(
+                patience: .seconds(30), lastNumber: lastNumber, isServing: isServing, jitter: 1, now: .seconds(seconds))
+        )
+    }
+
+    private func availability(at seconds: Int, hasImpatient: Bool = false) -> OriginState.Availability {
+        state.availability(hasImpatient: hasImpatient, at: .seconds(seconds))
+    }
+
+    private static let unreachable = RequestAnswer.unreachable(DownloadError(.cannotConnect), .default)
+
+    // MARK: Cool-downs
+
+    @Test mutating func `rule 37: no request is sent before the latest end of a cool-down`() {
+        let numbers = (0..<3).map { _ in send() }
+        let consequence = answer(numbers[0], .refused(retryAfter: .seconds(10)), at: 1)
+        #expect(consequence.isRefusal)
+        answer(numbers[1], .refused(retryAfter: .seconds(5)), at: 2)
+        answer(numbers[2], .accepted(), at: 3)
+        #expect(availability(at: 3) == .at(.seconds(11)))
+        #expect(state.hindrance(at: .seconds(3)) == .coolDown(end: .seconds(11)))
+        #expect(availability(at: 11) == .now)
+        #expect(state.hindrance(at: .seconds(11)) == nil)
+    }
+
+    @Test mutating func `rule 37: after a 503 with Retry-After, one request of another resource is sent`() {
+        let first = send()
+        let consequence = answer(first, .refused(retryAfter: .seconds(30), of: Self.resource))
+        #expect(!consequence.isRefusal)
+        #expect(availability(at: 1) == .now)
+        #expect(state.refusalEnd(of: Self.resource, at: .seconds(1)) == .seconds(30))
+        let probe = send(1, at: 1)
+        #expect(availability(at: 1) == .at(.seconds(30)))
+        answer(probe, .accepted(), at: 2)
+        #expect(availability(at: 2) == .now)
+        #expect(state.refusalEnd(of: Self.resource, at: .seconds(2)) == .seconds(30))
+        #expect(state.refusalEnd(of: Self.resource, at: .seconds(30)) == nil)
+        _ = send(2, at: 2)
+        #expect(availability(at: 2) == .now)
+    }
+
+    @Test mutating func `rule 37: a refusal of that request starts a cool-down`() {
+        let numbers = (0..<2).map { send($0) }
+        answer(numbers[0], .refused(retryAfter: .seconds(30), of: Self.resource))
+        let probe = send(2, at: 1)
+        // The other one was sent before the first refusal was known.
+        answer(numbers[1], .refused(retryAfter: .seconds(30), of: Self.resource), at: 1)
+        #expect(state.hindrance(at: .seconds(1)) == nil)
+        let consequence = answer(probe, .refused(retryAfter: .seconds(30), of: Self.resource), at: 2)
+        #expect(consequence.isRefusal)
+        #expect(availability(at: 3) == .at(.seconds(32)))
+    }
+
+    @Test(arguments: [RequestAnswer.failed, .lost, .nothing])
+    mutating func `a request that shows nothing about a 503 is followed by another one`(_ other: RequestAnswer) {
+        answer(send(), .refused(retryAfter: .seconds(30), of: Self.resource))
+        answer(send(1, at: 1), other, at: 2)
+        #expect(availability(at: 2) == .now)
+        _ = send(2, at: 2)
+        #expect(availability(at: 2) == .at(.seconds(30)))
+    }
+
+    @Test mutating func `a permit whose request isn't sent leaves the place to another one`() {
+        answer(send(), .refused(retryAfter: .seconds(30), of: Self.resource))
+        state.permitted(tickets[1], at: .seconds(1))
+        #expect(availability(at: 1) == .at(.seconds(30)))
+        #expect(state.mayBegin(tickets[1], at: .seconds(1)))
+        #expect(!state.mayBegin(tickets[2], at: .seconds(1)))
+        #expect(!state.mayBeginExtra(at: .seconds(1)))
+        let isOther = state.withdrawn(tickets[2])
+        #expect(!isOther)
+        let isProbe = state.withdrawn(tickets[1])
+        #expect(isProbe)
+        #expect(availability(at: 1) == .now)
+    }
+
+    @Test mutating func `a 503 without Retry-After starts no cool-down`() {
+        let consequence = answer(send(), .refused(retryAfter: nil, of: Self.resource))
+        #expect(consequence.isRefusal)
+        #expect(availability(at: 0) == .now)
+    }
+
+    // MARK: Announcements
+
+    @Test mutating func `an accepted request may announce that no other one is accepted`() {
+        let numbers = (0..<3).map { _ in send() }
+        answer(numbers[1], .accepted(.exhausted(.seconds(20))))
+        #expect(availability(at: 0) == .at(.seconds(20)))
+        // It was counted before.
+        answer(numbers[0], .accepted(.available))
+        #expect(availability(at: 0) == .at(.seconds(20)))
+        #expect(availability(at: 20) == .now)
+    }
+
+    @Test(arguments: [nil, RateLimit.Quota.exhausted(.seconds(20))])
+    mutating func `announcements are ignored after a request was accepted nevertheless`(_ quota: RateLimit.Quota?) {
+        let numbers = (0..<2).map { _ in send() }
+        answer(numbers[0], .accepted(.exhausted(.seconds(20))))
+        answer(numbers[1], .accepted(quota))
+        #expect(availability(at: 0) == .now)
+        answer(send(), .accepted(.exhausted(.seconds(20))))
+        #expect(availability(at: 0) == .now)
+        #expect(state.isWorthKeeping(at: .seconds(1000)))
+    }
+
+    // MARK: Outages
+
+    @Test mutating func `an origin that has never answered follows the retry policy, once for all`() {
+        let numbers = (0..<3).map { send($0) }
+        for number in numbers {
+            let consequence = answer(number, Self.unreachable)
+            #expect(consequence.step == .retry(number: 1, delay: .seconds(1)))
+        }
+        #expect(availability(at: 0) == .at(.seconds(1)))
+        var now = 1
+        for (number, delay) in [(2, 2), (3, 4), (4, 8), (5, 16)] {
+            let consequence = answer(send(at: now), Self.unreachable, at: now)
+            #expect(consequence.step == .retry(number: number, delay: .seconds(delay)))
+            #expect(!consequence.failsAll)
+            now += delay
+        }
+        let last = answer(send(at: now), Self.unreachable, at: now)
+        #expect(last.failsAll && last.step == .end)
+        // A later one fails at once, and one that follows after a while has all retries.
+        let later = answer(send(at: now + 1), Self.unreachable, at: now + 1)
+        #expect(later.failsAll)
+        let muchLater = answer(send(at: now + 60), Self.unreachable, at: now + 60)
+        #expect(!muchLater.failsAll)
+    }
+
+    @Test mutating func `an origin that has answered is waited for with a request every few seconds`() {
+        answer(send(), .failed)
+        var (now, count) = (100, 0)
+        while !answer(send(at: now), Self.unreachable, at: now).failsAll {
+            guard case .at(let time) = availability(at: now) else { break }
+            now = Int((time / .seconds(1)).rounded(.up))
+            count += 1
+        }
+        #expect(now == 130)
+        #expect((6...10).contains(count), "\(count)")
+    }
+
+    @Test mutating func `only one request is sent until the origin is reached`() {
+        answer(send(), Self.unreachable)
+        let probe = send(1, at: 1)
+        #expect(availability(at: 5) == .later)
+        #expect(availability(at: 5, hasImpatient: true) == .later)
+        answer(probe, .lost, at: 5)
+        #expect(availability(at: 5) == .now)
+        #expect(state.hindrance(at: .seconds(5)) == nil)
+    }
+
+    @Test mutating func `a transfer without retries decides about itself only`() {
+        let never = RequestAnswer.unreachable(DownloadError(.cannotConnect), .never)
+        let consequence = answer(send(), never)
+        #expect(!consequence.failsAll && consequence.step == .end)
+        #expect(availability(at: 0) == .at(.seconds(1)))
+        #expect(availability(at: 0, hasImpatient: true) == .now)
+    }
+
+    @Test mutating func `an origin that serves another transfer is waited for`() {
+        answer(send(), .accepted())
+        answer(send(), Self.unreachable, isServing: true)
+        let consequence = answer(send(at: 100), Self.unreachable, isServing: true, at: 100)
+        #expect(!consequence.failsAll && consequence.step == .retry(number: 2, delay: .seconds(2)))
+    }
+}
