@@ -13,6 +13,8 @@ extension Batch {
     var window: Int { 4 * (jobs ?? Self.largestDefaultJobs) }
 
     private static let largestDefaultJobs = 64
+    /// A run without a user may wait longer for a host than an app.
+    private static let defaultHostPatience = 300.0
 
     /// The configuration that follows from the options for all downloads.
     var downloaderConfiguration: Downloader.Configuration {
@@ -23,6 +25,7 @@ extension Batch {
         configuration.minimumRate = minimumRate?.value
         configuration.bandwidthLimit = limitRate?.value
         if let retries { configuration.retryPolicy.maximumRetries = retries }
+        configuration.hostPatience = .seconds(hostPatience ?? Self.defaultHostPatience)
         if let timeout { configuration.idleTimeout = .seconds(timeout) }
         if let deadline { configuration.deadline = .seconds(deadline) }
         if let inUse { configuration.partialInUsePolicy = inUse.policy }

@@ -34,6 +34,9 @@ extension Batch {
             throw ValidationError(
                 "--timeout requires a number of seconds that is positive and at most \(Int(Self.longestTimeout))")
         }
+        if let hostPatience, !(hostPatience >= 0 && hostPatience <= Self.longestTimeout) {
+            throw ValidationError("--host-patience requires a number of seconds from 0 to \(Int(Self.longestTimeout))")
+        }
         if let deadline, !(deadline > 0 && deadline <= Self.longestDeadline) {
             throw ValidationError(
                 "--deadline requires a number of seconds that is positive and at most \(Int(Self.longestDeadline))")
@@ -77,7 +80,7 @@ extension Batch {
         let options: [(String, Bool)] = [
             ("-d", directory != nil), ("-o", output != nil), ("--directories", keepsDirectories),
             ("--cut-dirs", cutDirectoryCount != nil), ("-j", jobs != nil), ("--per-host", jobsPerHost != nil),
-            ("-x", connections != nil), ("--retries", retries != nil),
+            ("-x", connections != nil), ("--retries", retries != nil), ("--host-patience", hostPatience != nil),
             ("--timeout", timeout != nil), ("--checksum", checksum != nil), ("--header", !headers.isEmpty),
             ("--public-header", !publicHeaders.isEmpty),
             ("--durability", durability != nil), ("--deadline", deadline != nil),

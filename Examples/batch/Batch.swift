@@ -102,6 +102,12 @@ struct Batch: AsyncParsableCommand {
     var retries: Int?
 
     @Option(
+        help: ArgumentHelp(
+            "The time for which downloads wait for a host that can't be reached, and has answered before. (default: 300)",
+            valueName: "seconds"))
+    var hostPatience: Double?
+
+    @Option(
         help: ArgumentHelp("The time without a received byte that ends an attempt. (default: 30)", valueName: "seconds")
     )
     var timeout: Double?
@@ -234,6 +240,7 @@ struct Batch: AsyncParsableCommand {
     }
 
     private func download(_ items: [Item]) async throws {
+        OpenFileLimit.raise()
         let session = Session(
             downloader: Downloader(configuration: downloaderConfiguration), window: window,
             console: makeConsole(items.count))

@@ -19,6 +19,14 @@ actor Session {
     /// Whether ``stop()`` was called; no download starts afterward.
     private var isStopping = false
     private var quiescence: CheckedContinuation<Void, Never>?
+    /// The number of downloads that have started and haven't ended.
+    private var openCount = 0
+    /// The IDs of the downloads that wait for a host that can't be reached or asks to wait; they leave their places in the
+    /// window to others.
+    private var heldUp: Set<Int> = []
+    private var room: CheckedContinuation<Void, Never>?
+
+    private static let mostHeldUp = 2048
 
     /// Creates a session.
     ///
@@ -42,15 +50,21 @@ actor Session {
         tally.total = items.count
         let painter = Task { await paint() }
         await withTaskGroup(of: Void.self) { group in
-            var openCount = 0
+            var startedCount = 0
             for item in items {
                 if let error = item.pathError(in: directory) {
                     fail(item, error)
                     continue
                 }
-                if openCount < window { openCount += 1 } else { await group.next() }
+                while !hasRoom { await withCheckedContinuation { room = $0 } }
+                // The group keeps the results of the tasks that have ended.
+                while startedCount > openCount {
+                    await group.next()
+                    startedCount -= 1
+                }
                 guard !isStopping else { break }
                 let download = begin(item, into: directory)
+                startedCount += 1
                 group.addTask { await self.follow(download, of: item) }
             }
         }
@@ -72,6 +86,14 @@ actor Session {
 
     private var now: Duration { clock.now - start }
 
+    private var hasRoom: Bool { openCount < window + min(heldUp.count, Self.mostHeldUp) }
+
+    private func offerRoom() {
+        guard hasRoom else { return }
+        room?.resume()
+        room = nil
+    }
+
     private func paint() async {
         guard console.isLive else { return }
         while !Task.isCancelled {
@@ -79,6 +101,11 @@ actor Session {
             try? await Task.sleep(for: .milliseconds(100))
         }
     }
+}
+
+extension WaitingReason {
+    /// Whether the host of a download can't be reached, or asks to wait.
+    fileprivate var isOfHost: Bool { end != nil }
 }
 
 extension Download {
@@ -96,6 +123,7 @@ extension Session {
         let request = item.request(into: directory)
         let download = downloader.start(request)
         running.insert(item.id)
+        openCount += 1
         return download
     }
 
@@ -128,9 +156,18 @@ extension Session {
         }
         tally.fetched += download.fetchedHere
         removeRunning(item.id)
+        openCount -= 1
+        heldUp.remove(item.id)
+        offerRoom()
     }
 
     private func record(_ event: DownloadEvent, of id: Int) {
+        if case .waiting(let reason) = event, reason.isOfHost {
+            heldUp.insert(id)
+            offerRoom()
+        } else {
+            heldUp.remove(id)
+        }
         switch event {
         case .paused:
             removeRunning(id)

@@ -93,12 +93,13 @@ internal import Testing
             "http://a/x", "-j", "3", "--per-host", "2", "--retries", "7", "--timeout", "1.5", "--durability",
             "process-crash", "--engine",
             "urlsession", "--deadline", "2.5", "--in-use", "fail", "--max-bytes", "3K", "-x", "5",
-            "--limit-rate", "2M", "--pace", "100/10", "--min-rate", "8K",
+            "--limit-rate", "2M", "--pace", "100/10", "--min-rate", "8K", "--host-patience", "60",
         ])
         let configuration = batch.downloaderConfiguration
         #expect(configuration.maximumConcurrentTransfers == 3)
         #expect(configuration.maximumConcurrentTransfersPerHost == 2)
         #expect(configuration.retryPolicy.maximumRetries == 7)
+        #expect(configuration.hostPatience == .seconds(60))
         #expect(configuration.idleTimeout == .milliseconds(1500))
         #expect(configuration.durability == .processCrash)
         #expect(configuration.transport == .urlSession)
@@ -118,6 +119,7 @@ internal import Testing
         #expect(configuration.maximumConcurrentTransfers == plain.maximumConcurrentTransfers)
         #expect(configuration.maximumConcurrentTransfersPerHost == plain.maximumConcurrentTransfersPerHost)
         #expect(configuration.retryPolicy == plain.retryPolicy)
+        #expect(configuration.hostPatience == .seconds(300))
         #expect(configuration.idleTimeout == plain.idleTimeout)
         #expect(configuration.durability == plain.durability)
         #expect(configuration.transport == plain.transport)

@@ -1,0 +1,30 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// The number of files that the process may have open, which includes its connections.
+enum OpenFileLimit {
+    /// More descriptors than a run uses.
+    private static let enough: rlim_t = 65_536
+
+    /// Raises the limit as far as the user permits it, because the usual one of 1024 permits few connections with many
+    /// hosts.
+    static func raise() {
+        #if canImport(Darwin)
+        let (resource, enough) = (RLIMIT_NOFILE, min(Self.enough, rlim_t(OPEN_MAX)))
+        #elseif canImport(Musl)
+        let resource = RLIMIT_NOFILE
+        #else
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #endif
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0, limit.rlim_cur < min(enough, limit.rlim_max) else { return }
+        limit.rlim_cur = min(enough, limit.rlim_max)
+        // Without effect if it isn't permitted.
+        _ = setrlimit(resource, &limit)
+    }
+}
