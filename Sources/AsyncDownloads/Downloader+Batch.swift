@@ -48,14 +48,15 @@ extension Downloader {
             return try await withThrowingTaskGroup(of: (index: Int, file: DownloadedFile).self) { group in
                 var requests = requests.makeIterator()
                 var files: [DownloadedFile?] = []
-                var room = BatchRoom(environment.scheduler, limit: batchLimit(limit))
+                let room = BatchRoom(self, limit: batchLimit(limit))
                 defer { room.close() }
                 while await room.wait(), !Task.isCancelled, let request = requests.next() {
                     let index = files.count
                     files.append(nil)
-                    group.addTask { [room] in
-                        try await room.run { (index, try await self.download(request)) }
-                    }
+                    let (number, download) = room.start(request)
+                    group.addTask { try await room.run(number) { (index, try await download.file) } }
+                    // The group keeps the results of the tasks that have ended.
+                    while room.takeEnded(), let (index, file) = try await group.next() { files[index] = file }
                 }
                 while let (index, file) = try await group.next() { files[index] = file }
                 // Without this check, a canceled task could end with the files of the first requests only.
@@ -90,6 +91,7 @@ extension Downloader {
     ///     duplicates.
     ///   - limit: The maximum number of downloads that wait or run, or whose call of `body` hasn't returned; `nil` for
     ///     twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader apply as well.
+    ///     If the limit isn't 1, up to 10,000 further ones may wait for hosts that can't be reached or ask to wait.
     ///   - body: A closure that is called once for each request, when its download has ended. It runs in the child task
     ///     of the download, on no particular actor, and concurrently with at most `limit - 1` other calls. A closure that
     ///     changes a user interface is marked with `@MainActor`. If the limit is 1, the calls are made one after another,
@@ -120,6 +122,7 @@ extension Downloader {
     ///     task. The ``DuplicatePolicy`` applies to duplicates.
     ///   - limit: The maximum number of downloads that wait or run, or whose call of `body` hasn't returned; `nil` for
     ///     twice as many as the downloader runs. A value below 1 counts as 1. The limits of the downloader apply as well.
+    ///     If the limit isn't 1, up to 10,000 further ones may wait for hosts that can't be reached or ask to wait.
     ///   - body: A closure that is called once for each request, when its download has ended, concurrently with at most
     ///     `limit - 1` other calls.
     /// - Throws: The first error that `body` or the sequence of requests throws, or a ``DownloadError`` with the code
@@ -158,29 +161,24 @@ extension Downloader {
         to group: inout ThrowingDiscardingTaskGroup<any Error>, limit: Int?,
         _ body: @escaping @Sendable (BatchOutcome) async throws -> Void, next: () async -> DownloadRequest?
     ) async {
-        var room = BatchRoom(environment.scheduler, limit: batchLimit(limit))
+        let room = BatchRoom(self, limit: batchLimit(limit))
         defer { room.close() }
         var startedCount = 0
         // There is no more room after a failure or a cancellation.
         while await room.wait() {
-            guard !group.isCancelled, let request = await next() else { return }
+            guard !group.isCancelled, let request = await next(), !group.isCancelled else { return }
             let index = startedCount
             startedCount += 1
-            group.addTask { [room] in
-                try await room.run {
-                    let result = await self.result(of: request)
+            let (number, download) = room.start(request)
+            group.addTask {
+                try await room.run(number) {
+                    let result = await download.result
                     if Task.isCancelled { throw DownloadError(.cancelled) }
-                    try await body(BatchOutcome(index: index, request: request, result: result))
+                    try await room.runBody {
+                        try await body(BatchOutcome(index: index, request: request, result: result))
+                    }
                 }
             }
-        }
-    }
-
-    private func result(of request: DownloadRequest) async -> Result<DownloadedFile, DownloadError> {
-        do throws(DownloadError) {
-            return .success(try await download(request))
-        } catch {
-            return .failure(error)
         }
     }
 
@@ -190,5 +188,17 @@ extension Downloader {
         if let limit { return max(1, limit) }
         let (twice, isTooLarge) = configuration.largestTransferCount.multipliedReportingOverflow(by: 2)
         return isTooLarge ? .max : twice
+    }
+}
+
+extension Download {
+    fileprivate var result: Result<DownloadedFile, DownloadError> {
+        get async {
+            do throws(DownloadError) {
+                return .success(try await file)
+            } catch {
+                return .failure(error)
+            }
+        }
     }
 }

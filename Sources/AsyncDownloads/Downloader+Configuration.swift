@@ -111,9 +111,9 @@ extension Downloader {
         ///
         /// If a connection is refused or can't be established, or if the name can't be resolved, one request at a time is
         /// sent to the origin, after delays of at most 5 seconds, and all of its downloads wait for the result. They use no
-        /// retry. After this time, they fail together with a retryable error. If the origin has never answered, the
-        /// ``retryPolicy`` decides instead, once for all of its downloads. A download whose policy permits no retries
-        /// doesn't wait, and a deadline ends its download in any case.
+        /// retry. After this time, they fail together with a retryable error. If the origin has never answered, each download
+        /// waits instead for as many attempts as its ``RetryPolicy`` permits, whichever download makes them. A download
+        /// whose policy permits no retries doesn't wait, and a deadline ends its download in any case.
         ///
         /// Default: 30 seconds.
         public var hostPatience: Duration = .seconds(30)

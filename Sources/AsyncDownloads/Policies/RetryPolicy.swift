@@ -11,8 +11,8 @@
 /// the resource, and of the origin if another resource is refused as well. After ten such responses in a row, without new
 /// bytes in between, each further one uses a retry. The policy ``never`` has no such exception.
 ///
-/// If no connection with an origin can be established, its downloads wait together, and the policy applies once to all of
-/// them; see ``Downloader/Configuration/hostPatience``.
+/// If no connection with an origin can be established, its downloads wait together, and attempts of one of them count for
+/// all; see ``Downloader/Configuration/hostPatience``.
 ///
 /// If a host refuses the only connection of a download without Retry-After, while another download has several
 /// connections with it, the other one gives connections up, and the request is repeated once after 250 milliseconds, also

@@ -107,7 +107,9 @@ extension ActiveTransfer {
 
     func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
         update { state, decision in
-            var answer = RequestAnswer(end, policy: state.machine.policies.retryPolicy)
+            let policy = state.machine.policies.retryPolicy
+            var answer = RequestAnswer(end, policy: policy)
+            if case .nothing = answer, state.machine.hasTimedOut(id) { answer = .unanswered(policy) }
             if case .failed(let error) = end, [.cannotConnect, .connectionLost].contains(error.code),
                 makeRoom(forRequestOf: id, isResponse: false, &state)
             {

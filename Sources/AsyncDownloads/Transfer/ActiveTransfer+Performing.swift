@@ -108,6 +108,7 @@ extension ActiveTransfer {
     private func tearDown(_ ending: TransferEnding) {
         let timers = update { state, decision in
             if releasePermit(&state) { decision.effects.append(deliveryOfGrants) }
+            for (_, receiver) in state.connections.all { answered(receiver, .nothing, &decision) }
             state.connections.removeAll()
             return state.subscribers.takeDeadlineTimers() + state.scheduled.takeTimers()
         }

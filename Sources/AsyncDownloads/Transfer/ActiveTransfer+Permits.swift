@@ -3,11 +3,11 @@ extension ActiveTransfer {
     func requestPermit(
         _ origins: OriginPair, _ id: PermitRequestID, _ state: inout State, _ decision: inout Decision
     ) {
-        let priority = state.subscribers.priority
+        let (priority, retryLimit) = (state.subscribers.priority, state.machine.policies.retryPolicy.maximumRetries)
         let ticket = environment.scheduler.request(
-            origins, state.machine.address.url, priority: priority, place: state.permit.place,
-            isPatient: state.machine.policies.retryPolicy.maximumRetries > 0, for: self)
-        state.permit.requested(ticket, as: id, priority: priority)
+            origins, state.machine.address.url, priority: priority, place: state.permit.place, retryLimit: retryLimit,
+            for: self)
+        state.permit.requested(ticket, as: id, priority: priority, retryLimit: retryLimit)
         if let reason = waitingReason(state) {
             decision.effects += state.subscribers.emit(.waiting(reason: reason))
         }
@@ -59,16 +59,16 @@ extension ActiveTransfer {
             if begun == nil { state.permit.take() }
         }
         guard let begun else { return state.machine.requestHeld(id, at: now) }
-        state.connections.begin(id, ExchangeReceiver(transfer: self, exchange: id, request: begun))
+        state.connections.begin(id, ExchangeReceiver(transfer: self, exchange: id, url: request.url, request: begun))
         return nil
     }
 
     /// Reports what a head says about the origin and its host.
     func answered(_ receiver: ExchangeReceiver, _ head: ResponseHead, _ state: State, _ decision: inout Decision) {
-        let url = state.machine.address.url
         let longest = state.machine.policies.retryPolicy.maximumRetryAfter
         answered(
-            receiver, RequestAnswer(head, of: ResourceID(url), longest: longest, date: environment.time.date), &decision
+            receiver, RequestAnswer(head, of: ResourceID(receiver.url), longest: longest, date: environment.time.date),
+            &decision
         )
     }
 
@@ -97,11 +97,13 @@ extension ActiveTransfer {
         return true
     }
 
-    /// Passes the present priority of the subscribers to the scheduler.
+    /// Passes the present priority of the subscribers to the scheduler, and the number of retries that they permit.
     func updatePriority(_ state: inout State) {
-        let priority = state.subscribers.priority
-        guard !state.subscribers.isEmpty, let ticket = state.permit.setPriority(priority) else { return }
-        environment.scheduler.setPriority(priority, of: ticket)
+        let (priority, retryLimit) = (state.subscribers.priority, state.machine.policies.retryPolicy.maximumRetries)
+        guard !state.subscribers.isEmpty,
+            let ticket = state.permit.setPriority(priority, retryLimit: retryLimit)
+        else { return }
+        environment.scheduler.setPriority(priority, retryLimit: retryLimit, of: ticket)
     }
 
     /// An effect to be added after every call to the scheduler.

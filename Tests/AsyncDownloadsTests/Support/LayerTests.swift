@@ -34,7 +34,9 @@ struct LayerTests {
                 self = isPort || name.hasPrefix("Partial") ? .ports : .values
             case "Background": self = components.contains("Internal") ? .ports : .values
             case "Transport", "Storage", "MemoryPressure", "Time": self = .ports
-            case "Transfer": self = name == "BatchWindow.swift" ? .facade : .transfer
+            case "Transfer":
+                let isOfBatch = ["BatchWindow.swift", "BatchRoom.swift", "HeldUpDownloads.swift"].contains(name)
+                self = isOfBatch ? .facade : .transfer
             default:
                 let isFacade = name.hasPrefix("Downloader") || name.hasPrefix("Download+")
                 self = isFacade || Self.facadeFiles.contains(name) ? .facade : .values

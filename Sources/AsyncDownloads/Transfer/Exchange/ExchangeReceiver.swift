@@ -1,3 +1,5 @@
+internal import struct Foundation.URL
+
 /// The handler of one exchange, which forwards its callbacks to the transfer with the exchange's identifier.
 ///
 /// A transfer never receives an end while another callback of the exchange is in progress, even if the engine reports
@@ -24,11 +26,14 @@ final class ExchangeReceiver: ExchangeHandler {
 
     private let transfer: ActiveTransfer
     private let id: ExchangeID
+    /// The URL of the request.
+    let url: URL
     private let state: Mutex<State>
 
-    init(transfer: ActiveTransfer, exchange id: ExchangeID, request: PermitQueue.Begun) {
+    init(transfer: ActiveTransfer, exchange id: ExchangeID, url: URL, request: PermitQueue.Begun) {
         self.transfer = transfer
         self.id = id
+        self.url = url
         state = Mutex(State(request: request))
     }
 

@@ -30,8 +30,9 @@ struct HostMemory: Sendable {
     /// Keeps the state of an origin, unless it contains nothing of interest.
     mutating func keep(_ state: OriginState, of pair: OriginPair, at now: Duration) {
         guard state.isWorthKeeping(at: now) else { return }
-        if states.count >= Self.mostStates { states = states.filter { $0.value.isWorthKeeping(at: now) } }
-        if states.count < Self.mostStates { states[pair] = state }
+        if states.count >= Self.mostStates { states = states.filter { $0.value.delaysRequests(at: now) } }
+        if states.count >= Self.mostStates, let other = states.keys.first { states[other] = nil }
+        states[pair] = state
     }
 
     private static func number(_ pair: OriginPair) -> Int32? {

@@ -39,7 +39,7 @@ struct HostTable: Sendable {
         var waitingCount = 0
         /// The number of requests that wait outside the lines, because their resources are refused.
         var parkedCount = 0
-        /// The number of waiting requests whose transfers retry nothing.
+        /// The number of waiting requests whose transfers retry nothing, and don't wait during an outage.
         var impatientCount = 0
         var runningCount = 0
         /// The number of requests with a permit that the origin has accepted.

@@ -50,8 +50,8 @@ struct OriginState: Sendable {
         var isRefusal = false
         /// What follows for the transfer, if it couldn't connect.
         var step: Outage.Step?
-        /// Whether the transfers that wait fail.
-        var failsAll = false
+        /// The transfers that wait fail if they permit at most this number of retries.
+        var failingRetryLimit = -1
     }
 
     private var condition = Condition.open
@@ -70,7 +70,12 @@ struct OriginState: Sendable {
 
     /// Returns whether the value has to be kept while no transfer uses the origin.
     func isWorthKeeping(at now: Duration) -> Bool {
-        if ignoresAnnouncements || refusedResources.contains(where: { now < $0.value }) { return true }
+        ignoresAnnouncements || delaysRequests(at: now)
+    }
+
+    /// Returns whether requests have to wait, or some of them.
+    func delaysRequests(at now: Duration) -> Bool {
+        if refusedResources.contains(where: { now < $0.value }) { return true }
         return switch condition {
         case .open: false
         case .coolingDown(let end, _), .doubtful(let end): now < end
@@ -111,7 +116,9 @@ struct OriginState: Sendable {
     func hindrance(at now: Duration) -> Hindrance? {
         switch condition {
         case .coolingDown(let end, _) where now < end: .coolDown(end: end)
-        case .unreachable(let outage): .outage(nextAttempt: max(now, outage.attemptTime))
+        case .unreachable(let outage) where now < outage.attemptTime || probe != nil:
+            .outage(nextAttempt: max(now, outage.attemptTime))
+        case .unreachable: nil
         case .open, .coolingDown, .doubtful: nil
         }
     }
@@ -157,8 +164,9 @@ extension OriginState {
     /// - Parameter ticket: The permit; nil for an extra request.
     mutating func began(_ number: Int, _ ticket: PermitQueue.Ticket?, at now: Duration) {
         renewOutage(at: now)
-        guard let ticket, needsProbe(at: now) else { return }
-        if probe == nil || probe == .permitted(ticket) { probe = .sent(number) }
+        guard let ticket else { return }
+        if probe == .permitted(ticket) { probe = nil }
+        if needsProbe(at: now), probe == nil { probe = .sent(number) }
     }
 
     /// Begins another outage if the transfers of the present one have failed some time before this request.
@@ -186,7 +194,14 @@ extension OriginState {
         if wasProbe { probe = nil }
         switch answer {
         case .nothing: return Consequence()
-        case .lost: reached()
+        case .lost:
+            // A connection of the time before says nothing about the present.
+            if case .unreachable(let outage) = condition, !wasProbe, outage.isLate(number) { break }
+            reached()
+        case .unanswered(let policy):
+            if case .unreachable = condition {
+                return unreachable(number, policy, wasProbe: wasProbe, context)
+            }
         case .failed:
             hasAnswered = true
             reached()
@@ -229,11 +244,12 @@ extension OriginState {
         var (end, hasDoubt) = (now + (retryAfter ?? .zero), false)
         if let resource, end > now { refuse(resource, until: end, at: now) }
         switch condition {
-        case .coolingDown(let present, _): end = max(end, present)
+        case .coolingDown(let present, _) where now < present: end = max(end, present)
         case .doubtful(let present) where now < present:
-            end = max(end, present)
+            // The time of one resource isn't that of the origin, unless others are refused as well.
+            if resource != nil || wasProbe { end = max(end, present) }
             hasDoubt = resource != nil && !wasProbe
-        case .open, .doubtful, .unreachable:
+        case .open, .coolingDown, .doubtful, .unreachable:
             hasDoubt = resource != nil && end > now
         }
         if hasDoubt {
@@ -248,24 +264,26 @@ extension OriginState {
         if refusedResources.count >= Self.mostRefusedResources {
             refusedResources = refusedResources.filter { now < $0.value }
         }
-        if refusedResources.count < Self.mostRefusedResources { refusedResources[resource] = end }
+        if refusedResources.count < Self.mostRefusedResources || refusedResources[resource] != nil {
+            refusedResources[resource] = end
+        }
     }
 
     private mutating func unreachable(
         _ number: Int, _ policy: RetryPolicy, wasProbe: Bool, _ context: Context
     ) -> Consequence {
-        var outage = Outage(at: context.now)
-        if case .unreachable(let present) = condition {
-            if !wasProbe, present.isLate(number) {
-                return Consequence(step: policy.maximumRetries > 0 ? present.step(at: context.now) : .end)
-            }
-            outage = present
+        if case .coolingDown(let end, _) = condition, context.now < end {
+            return Consequence(step: policy.maximumRetries > 0 ? .retry(number: 1, delay: end - context.now) : .end)
         }
-        let step = outage.failed(
-            policy, lastNumber: context.lastNumber, patience: hasAnswered ? context.patience : nil,
-            isServing: context.isServing, jitter: context.jitter, at: context.now)
+        var outage = Outage(at: context.now)
+        var isLate = false
+        if case .unreachable(let present) = condition {
+            (outage, isLate) = (present, !wasProbe && present.isLate(number))
+        }
+        if !isLate { outage.failed(policy, context, hasAnswered: hasAnswered) }
         condition = .unreachable(outage)
-        let hasEnded = if case .end = outage.step(at: context.now) { true } else { false }
-        return Consequence(step: step, failsAll: hasEnded)
+        return Consequence(
+            step: outage.step(retryLimit: policy.maximumRetries, context, hasAnswered: hasAnswered),
+            failingRetryLimit: hasAnswered ? (outage.hasLasted(context) ? .max : 0) : outage.failureCount - 1)
     }
 }

@@ -1,71 +1,71 @@
 /// The time in which no connection with an origin can be established.
 ///
 /// One request at a time is sent, after delays that grow; all other transfers wait for its end. If the origin has answered
-/// before, they wait as long as the downloader is patient. Otherwise, the retry policy decides, once for all transfers.
+/// before, they wait as long as the downloader is patient. Otherwise, each transfer waits for as many attempts as its retry
+/// policy permits, whichever transfer makes them.
 struct Outage: Sendable {
     /// What a failed attempt to connect leads to.
     enum Step: Sendable, Hashable {
         /// The next attempt follows after the delay. The number is that of the retry, counted from 1.
         case retry(number: Int, delay: Duration)
-        /// No attempt follows; the transfers fail that wait for the origin.
+        /// No attempt follows, and the transfer fails.
         case end
     }
 
-    /// The longest delay between attempts to connect to an origin that has answered before.
-    private static let longestDelay = Duration.seconds(5)
-    /// For how long after the last failure a further one belongs to the outage whose transfers have failed.
+    /// The shortest and the longest delay between attempts to connect to an origin that has answered before.
+    private static let (firstDelay, longestDelay) = (Duration.milliseconds(100), Duration.seconds(5))
+    /// For how long after the time of the next attempt a failure belongs to the same outage.
+    ///
+    /// A transfer that waits would have made the attempt.
     private static let memory = Duration.seconds(10)
 
     private let start: Duration
     /// The number of the last request before the last failure was known; the failures of earlier ones don't count.
-    private var lastNumber: Int
+    private var lastNumber = 0
     /// The number of failed attempts.
     private(set) var failureCount = 0
-    private var failureTime: Duration
     /// The time of the next attempt.
     private(set) var attemptTime: Duration
-    /// Whether the transfers that waited have failed.
-    private var hasEnded = false
 
     init(at now: Duration) {
-        (start, lastNumber, failureTime, attemptTime) = (now, 0, now, now)
+        (start, attemptTime) = (now, now)
     }
 
-    /// Whether a further failure belongs to another outage, because transfers have failed, and nothing was tried since.
-    func isPast(at now: Duration) -> Bool { hasEnded && now - failureTime > Self.memory }
+    /// Whether a further failure belongs to another outage.
+    func isPast(at now: Duration) -> Bool { now - attemptTime > Self.memory }
 
     /// Returns whether a request was sent before the last failure was known.
     func isLate(_ number: Int) -> Bool { number <= lastNumber }
 
-    /// Returns what follows from a failure that was already counted.
-    func step(at now: Duration) -> Step {
-        hasEnded ? .end : .retry(number: failureCount, delay: max(.zero, attemptTime - now))
+    /// Returns what follows for a transfer from the failures so far.
+    ///
+    /// - Parameter retryLimit: The number of retries that the policy of the transfer permits.
+    func step(retryLimit: Int, _ context: OriginState.Context, hasAnswered: Bool) -> Step {
+        let isOver = hasAnswered ? hasLasted(context) : failureCount > retryLimit
+        if isOver || retryLimit == 0 { return .end }
+        return .retry(number: failureCount, delay: max(.zero, attemptTime - context.now))
+    }
+
+    /// Returns whether the downloader is patient no more with an origin that has answered before.
+    func hasLasted(_ context: OriginState.Context) -> Bool {
+        context.now >= start + context.patience && !context.isServing
     }
 
     /// Records that an attempt has failed.
-    ///
-    /// - Parameters:
-    ///   - lastNumber: The number of the last request that was sent to the host.
-    ///   - patience: For how long transfers wait for the origin, if it has answered before.
-    ///   - isServing: Whether a transfer receives from the origin, which accepts no more connections then.
-    ///   - jitter: A random number from 0 to 1.
-    mutating func failed(
-        _ policy: RetryPolicy, lastNumber: Int, patience: Duration?, isServing: Bool, jitter: Double, at now: Duration
-    ) -> Step {
-        self.lastNumber = lastNumber
+    mutating func failed(_ policy: RetryPolicy, _ context: OriginState.Context, hasAnswered: Bool) {
+        lastNumber = context.lastNumber
+        // The attempt of a transfer that doesn't wait is one of its own.
+        guard failureCount == 0 || policy.maximumRetries > 0 && context.now >= attemptTime else { return }
         failureCount += 1
-        failureTime = now
-        var delay = policy.delay(beforeRetry: failureCount, jitter: jitter, retryAfter: nil)
-        if let patience {
-            delay = min(delay, Self.longestDelay)
-            let end = start + patience
-            if now < end { delay = min(delay, end - now) } else { hasEnded = !isServing }
-        } else {
-            hasEnded = failureCount > policy.maximumRetries
+        var delay = policy.delay(beforeRetry: failureCount, jitter: context.jitter, retryAfter: nil)
+        if hasAnswered {
+            let least = min(Self.firstDelay * (1 << min(failureCount - 1, 10)), Self.longestDelay)
+            delay = min(max(delay, least), Self.longestDelay)
+            let end = start + context.patience
+            if context.now < end { delay = min(delay, end - context.now) }
         }
-        // A transfer without retries doesn't decide about the others.
-        if policy.maximumRetries == 0 { hasEnded = false }
-        attemptTime = hasEnded ? now : now + delay
-        return policy.maximumRetries == 0 ? .end : step(at: now)
+        let isOver = step(retryLimit: max(1, policy.maximumRetries), context, hasAnswered: hasAnswered) == .end
+        // A transfer that comes later doesn't wait for a time at which nobody tries.
+        attemptTime = isOver ? context.now : context.now + delay
     }
 }

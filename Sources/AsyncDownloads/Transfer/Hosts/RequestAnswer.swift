@@ -16,6 +16,8 @@ enum RequestAnswer: Sendable {
     case lost
     /// No connection could be established. The policy is that of the transfer.
     case unreachable(DownloadError, RetryPolicy)
+    /// Nothing has arrived for the idle timeout, perhaps because no connection could be established.
+    case unanswered(RetryPolicy)
     /// Nothing: the request was canceled.
     case nothing
 }
@@ -50,15 +52,15 @@ extension RequestAnswer {
     /// - Parameter end: The end of an exchange without a head.
     init(_ end: ExchangeEnd, policy: RetryPolicy) {
         switch end {
-        case .failed(let error) where error.isUnreachableHost: self = .unreachable(error, policy)
-        case .failed: self = .lost
+        case .failed(let error):
+            switch error.code {
+            case .cannotConnect, .hostNotFound: self = .unreachable(error, policy)
+            case .timedOut: self = .unanswered(policy)
+            case .tooManyOpenFiles, .networkNotPermitted, .cancelled: self = .nothing
+            default: self = .lost
+            }
         case .complete: self = .lost
         case .cancelled: self = .nothing
         }
     }
-}
-
-extension DownloadError {
-    /// Whether no connection with the host could be established.
-    var isUnreachableHost: Bool { code == .cannotConnect || code == .hostNotFound }
 }

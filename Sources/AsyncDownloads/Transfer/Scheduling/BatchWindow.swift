@@ -37,6 +37,7 @@ final class BatchWindow: Sendable {
         var hasMoreRoom = false
         /// The number of the observer of such downloads.
         var observer: Int?
+        var heldUp = HeldUpDownloads()
 
         mutating func add(_ event: Event) {
             events.append(event)
@@ -85,10 +86,13 @@ final class BatchWindow: Sendable {
 
     /// Whether another download may start.
     var hasRoom: Bool {
-        let room = scheduler.room(within: limit)
+        // A change after this is noticed by the next call.
+        state.withLock { $0.hasMoreRoom = false }
+        let heldUpCount = scheduler.heldUpCount
         return state.withLock { state in
-            state.hasMoreRoom = false
-            return state.running.count + state.outcomeCount < room
+            let count = state.running.count + state.outcomeCount
+            let downloads = state.running.values
+            return count < limit || count < limit + state.heldUp.count(of: downloads, total: heldUpCount, limit)
         }
     }
 
@@ -172,6 +176,7 @@ final class BatchWindow: Sendable {
             switch event {
             case .outcome(let outcome):
                 download = state.running.removeValue(forKey: outcome.index)
+                state.heldUp.ended()
                 if let download, download.remembersOutcome { state.unacknowledged[outcome.index] = download }
             case .request: state.taking = nil
             case .room, .cancelled, .idle: break

@@ -98,10 +98,10 @@ extension PermitQueue {
         }
         if answer.isResponse { table.answered(slot) }
         pausedHosts[host] = nil
-        let failed = consequence.step == nil ? [] : waiting(slot, all: consequence.failsAll)
+        let failed = waiting(slot, retryLimit: consequence.failingRetryLimit).sorted()
         for ticket in failed { leaveLine(ticket.slot) }
         let isHindered = table.origin(slot).state.hindrance(at: now)?.lasts(at: now) ?? false
-        let hindered = isHindered && !wasHindered ? waiting(slot, all: true) : []
+        let hindered = isHindered && !wasHindered ? waiting(slot, retryLimit: .max) : []
         unblock(slot)
         for ticket in failed { requests.remove(at: ticket.slot) }
         return Consequence(
@@ -117,12 +117,12 @@ extension PermitQueue {
         table.updateOrigin(slot) { $0.servingCount += isAccepted ? 1 : -1 }
     }
 
-    /// Returns the waiting requests of an origin: all, or those that don't wait while the origin can't be reached.
-    private func waiting(_ slot: Int32, all: Bool) -> [Ticket] {
+    /// Returns the waiting requests of an origin whose transfers permit at most this number of retries.
+    private func waiting(_ slot: Int32, retryLimit: Int) -> [Ticket] {
         let origin = table.origin(slot)
-        guard all || origin.impatientCount > 0 else { return [] }
-        return origin.lines.flatMap(\.all).filter { all || !requests[$0].isPatient }
-            .map { Ticket(number: requests[$0].number, slot: $0) }.sorted()
+        guard retryLimit > 0 || retryLimit == 0 && origin.impatientCount > 0 else { return [] }
+        return origin.lines.flatMap(\.all).filter { requests[$0].retryLimit <= retryLimit }
+            .map { Ticket(number: requests[$0].number, slot: $0) }
     }
 }
 
@@ -133,7 +133,7 @@ extension RequestAnswer {
     fileprivate var isResponse: Bool {
         switch self {
         case .accepted, .refused, .failed: true
-        case .lost, .unreachable, .nothing: false
+        case .lost, .unreachable, .unanswered, .nothing: false
         }
     }
 
@@ -144,7 +144,7 @@ extension RequestAnswer {
         switch self {
         case .accepted: .accepted
         case .refused(let retryAfter, _) where isRefusal: .refused(retryAfter: retryAfter)
-        case .refused, .failed, .lost, .unreachable, .nothing: .nothing
+        case .refused, .failed, .lost, .unreachable, .unanswered, .nothing: .nothing
         }
     }
 }
@@ -179,7 +179,8 @@ extension PermitQueue {
         table.updateHost(host) { host in
             host.runningCount -= 1
             if request.isReserved, !keepsReservation { host.limit.withdraw() }
-            if request.isAccepted { host.limit.succeeded(isInDemand: host.waitingCount > 0) }
+            // A transfer that moves to another origin of the host still runs.
+            if request.isAccepted, !keepsReservation { host.limit.succeeded(isInDemand: host.waitingCount > 0) }
         }
         if wasProbe { unblock(request.origin) } else { changed(request.origin) }
     }

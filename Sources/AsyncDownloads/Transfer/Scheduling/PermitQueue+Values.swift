@@ -57,8 +57,8 @@ extension PermitQueue {
         var origin: Int32
         var heapIndex: Int32 = 0
         var rank: Int8
-        /// Whether the request waits while its origin can't be reached.
-        let isPatient: Bool
+        /// The number of retries that the policy of the transfer permits.
+        var retryLimit: Int
         /// Whether the request waits outside the lines, because its resource is refused.
         var isParked = false
         var stage = Stage.waiting
@@ -67,6 +67,8 @@ extension PermitQueue {
         /// Whether the origin has accepted the last request to it.
         var isAccepted = false
 
+        /// Whether the request waits while its origin can't be reached.
+        var isPatient: Bool { retryLimit > 0 }
         var position: Position { Position(rank: rank, place: place, number: number) }
         /// The position among requests of the same origin and rank.
         var order: Position { Position(rank: 0, place: place, number: number) }

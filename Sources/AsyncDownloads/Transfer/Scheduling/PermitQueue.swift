@@ -93,17 +93,17 @@ struct PermitQueue: Sendable {
     ///
     /// - Parameters:
     ///   - resource: The resource of the request; nil if it was never refused.
-    ///   - isPatient: Whether the request waits while its origin can't be reached.
+    ///   - retryLimit: The number of retries that the policy of the transfer permits.
     mutating func enqueue(
         for pair: OriginPair, _ resource: @autoclosure () -> ResourceID? = nil, priority: DownloadRequest.Priority,
-        place: Ticket? = nil, isPatient: Bool = true
+        place: Ticket? = nil, retryLimit: Int = 5
     ) -> Ticket {
         lastNumber += 1
         let origin = table.slot(of: pair)
         let slot = requests.insert(
             Request(
                 number: lastNumber, place: place?.number ?? lastNumber, origin: origin, rank: priority.rank,
-                isPatient: isPatient))
+                retryLimit: retryLimit))
         if let end = table.origin(origin).state.refusalEnd(of: resource(), at: latest) {
             park(slot, until: end)
         } else {
@@ -112,13 +112,15 @@ struct PermitQueue: Sendable {
         return Ticket(number: lastNumber, slot: slot)
     }
 
-    /// Changes the priority of a waiting request.
-    mutating func setPriority(_ priority: DownloadRequest.Priority, of ticket: Ticket) {
+    /// Changes the priority of a waiting request, and the number of retries that its transfer permits; nil for no change.
+    mutating func setPriority(_ priority: DownloadRequest.Priority, retryLimit: Int? = nil, of ticket: Ticket) {
         guard let request = request(ticket), request.stage == .waiting else { return }
-        guard !request.isParked else { return requests.update(ticket.slot) { $0.rank = priority.rank } }
-        leaveLine(ticket.slot)
-        requests.update(ticket.slot) { $0.rank = priority.rank }
-        lineUp(ticket.slot)
+        if !request.isParked { leaveLine(ticket.slot) }
+        requests.update(ticket.slot) { request in
+            request.rank = priority.rank
+            request.retryLimit = retryLimit ?? request.retryLimit
+        }
+        if !request.isParked { lineUp(ticket.slot) }
     }
 
     /// Moves a permit to another origin if a request may be sent to it now; otherwise releases the permit.

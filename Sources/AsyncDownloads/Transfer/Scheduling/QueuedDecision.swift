@@ -64,10 +64,10 @@ struct QueuedDecision {
 
     private mutating func requestPermit() {
         let (request, scheduler) = (slot.request, environment.scheduler)
-        let isPatient = (request.retryPolicy ?? environment.configuration.retryPolicy).maximumRetries > 0
+        let retryLimit = (request.retryPolicy ?? environment.configuration.retryPolicy).maximumRetries
         transfer.wait { place in
             scheduler.request(
-                OriginPair(request.url), request.url, priority: request.priority, place: place, isPatient: isPatient,
+                OriginPair(request.url), request.url, priority: request.priority, place: place, retryLimit: retryLimit,
                 for: slot)
         }
         effects.append(scheduler.deliveryOfGrants)

@@ -165,7 +165,9 @@ extension QueuedTransfer {
         state.permit = TransferPermit(place: place)
         if let ticket {
             guard let permitID else { preconditionFailure("a queued transfer waits without a request for a permit") }
-            state.permit.requested(ticket, as: permitID, priority: request.priority)
+            state.permit.requested(
+                ticket, as: permitID, priority: request.priority,
+                retryLimit: state.machine.policies.retryPolicy.maximumRetries)
             if let reason = environment.waitingReason(of: ticket) {
                 _ = state.subscribers.emit(.waiting(reason: reason))
             }

@@ -4,8 +4,9 @@ struct TransferPermit: Sendable {
         let ticket: PermitQueue.Ticket
         /// The identifier that the state machine has given to the request.
         var id: PermitRequestID
-        /// The priority that was last passed to the scheduler.
+        /// The priority and the number of permitted retries that were last passed to the scheduler.
         var priority: DownloadRequest.Priority
+        var retryLimit: Int
     }
 
     /// The request, also after it was granted; nil without a permit or a request for one.
@@ -28,9 +29,9 @@ struct TransferPermit: Sendable {
 
     /// Records a request for a permit.
     mutating func requested(
-        _ ticket: PermitQueue.Ticket, as id: PermitRequestID, priority: DownloadRequest.Priority
+        _ ticket: PermitQueue.Ticket, as id: PermitRequestID, priority: DownloadRequest.Priority, retryLimit: Int = 0
     ) {
-        request = Request(ticket: ticket, id: id, priority: priority)
+        request = Request(ticket: ticket, id: id, priority: priority, retryLimit: retryLimit)
         if place == nil { place = ticket }
     }
 
@@ -39,11 +40,13 @@ struct TransferPermit: Sendable {
         request?.id = id
     }
 
-    /// Records a priority, and returns the ticket whose priority the scheduler has to change, if it does.
-    mutating func setPriority(_ priority: DownloadRequest.Priority) -> PermitQueue.Ticket? {
-        guard let ticket, request?.priority != priority else { return nil }
-        request?.priority = priority
-        return ticket
+    /// Records a priority and a number of permitted retries, and returns the ticket for which the scheduler has to change
+    /// them, if it does.
+    mutating func setPriority(_ priority: DownloadRequest.Priority, retryLimit: Int = 0) -> PermitQueue.Ticket? {
+        guard let request, request.priority != priority || request.retryLimit != retryLimit else { return nil }
+        self.request?.priority = priority
+        self.request?.retryLimit = retryLimit
+        return request.ticket
     }
 
     /// Records that there is no permit and no request any more, and returns the ticket if there was one.

@@ -11,7 +11,7 @@ final class TransferScheduler: Sendable {
         var receivers = PermitReceivers()
         /// What the receivers and the observers have not been notified of.
         var notices = Notices()
-        /// The observers of ``room(within:)``, and the number of transfers that they know.
+        /// The observers of ``heldUpCount``, and the number of transfers that they know.
         var observers: [Int: @Sendable () -> Void] = [:]
         var lastObserver = 0
         var observedCount = 0
@@ -57,22 +57,24 @@ final class TransferScheduler: Sendable {
     /// - Parameters:
     ///   - url: The URL of the request.
     ///   - place: The first ticket of the transfer, whose place in line a retry keeps.
-    ///   - isPatient: Whether the transfer waits while the origin can't be reached.
+    ///   - retryLimit: The number of retries that the policy of the transfer permits.
     func request(
         _ pair: OriginPair, _ url: URL? = nil, priority: DownloadRequest.Priority,
-        place: PermitQueue.Ticket? = nil, isPatient: Bool = true, for receiver: any PermitReceiver
+        place: PermitQueue.Ticket? = nil, retryLimit: Int = 5, for receiver: any PermitReceiver
     ) -> PermitQueue.Ticket {
         state.withLock { state in
             let ticket = state.queue.enqueue(
-                for: pair, url.map(ResourceID.init), priority: priority, place: place, isPatient: isPatient)
+                for: pair, url.map(ResourceID.init), priority: priority, place: place, retryLimit: retryLimit)
             state.receivers[ticket.slot] = receiver
             return ticket
         }
     }
 
-    /// Changes the priority of a waiting request.
-    func setPriority(_ priority: DownloadRequest.Priority, of ticket: PermitQueue.Ticket) {
-        state.withLock { $0.queue.setPriority(priority, of: ticket) }
+    /// Changes the priority of a waiting request, and the number of retries that its transfer permits; nil for no change.
+    func setPriority(
+        _ priority: DownloadRequest.Priority, retryLimit: Int? = nil, of ticket: PermitQueue.Ticket
+    ) {
+        state.withLock { $0.queue.setPriority(priority, retryLimit: retryLimit, of: ticket) }
     }
 
     /// Returns the reason why the origin of a waiting request accepts none at present; nil if it does.
@@ -109,12 +111,14 @@ final class TransferScheduler: Sendable {
     ) -> (permitsGrants: Bool, step: Outage.Step?) {
         state.withLock { state in
             let consequence = state.queue.answered(request, answer, at: time.now)
-            if case .unreachable(let error, _) = answer {
-                for ticket in consequence.failed {
-                    guard let receiver = state.receivers[ticket.slot] else { continue }
-                    state.receivers[ticket.slot] = nil
-                    state.notices.refusals.append(Refusal(receiver: receiver, ticket: ticket, error: error))
+            let error =
+                if case .unreachable(let error, _) = answer { error } else {
+                    DownloadError(.cannotConnect, "nothing was received from the host")
                 }
+            for ticket in consequence.failed {
+                guard let receiver = state.receivers[ticket.slot] else { continue }
+                state.receivers[ticket.slot] = nil
+                state.notices.refusals.append(Refusal(receiver: receiver, ticket: ticket, error: error))
             }
             for ticket in consequence.hindered {
                 if let receiver = state.receivers[ticket.slot] { state.notices.hindered.append((receiver, ticket)) }
@@ -164,18 +168,16 @@ final class TransferScheduler: Sendable {
         }
     }
 
-    /// The most transfers of a batch that wait for their origins beside those within its limit.
-    private static let mostHeldUp = 10_000
-
-    /// Returns how many transfers a batch may start with this limit, in which those don't count that wait because their
-    /// origins can't be reached or ask to wait.
-    func room(within limit: Int) -> Int {
-        let (room, isTooLarge) = limit.addingReportingOverflow(
-            min(state.withLock { $0.queue.heldUpCount }, Self.mostHeldUp))
-        return isTooLarge ? .max : room
+    /// The number of transfers that wait because their origins can't be reached or ask to wait.
+    var heldUpCount: Int {
+        state.withLock { state in
+            // Whoever has read a smaller number is notified when it rises.
+            state.observedCount = min(state.observedCount, state.queue.heldUpCount)
+            return state.queue.heldUpCount
+        }
     }
 
-    /// Calls `body`, on any thread, whenever ``room(within:)`` has risen, until ``removeObserver(_:)`` is called.
+    /// Calls `body`, on any thread, whenever ``heldUpCount`` has risen, until ``removeObserver(_:)`` is called.
     func observeHeldUp(_ body: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.lastObserver += 1

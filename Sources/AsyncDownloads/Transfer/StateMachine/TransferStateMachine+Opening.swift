@@ -35,8 +35,10 @@ extension TransferStateMachine {
         _ request: PermitRequestID, _ error: DownloadError, at now: Duration
     ) -> [TransferAction] {
         // Otherwise the race of a refusal with a stop, which has withdrawn the request.
-        guard case .waiting(request, _) = state else { return [] }
-        return fail(error, at: now)
+        guard case .waiting(request, let origins) = state else { return [] }
+        // A subscriber has offered another URL in the meantime.
+        if let offer = address.takeOffer() { replace(by: offer) }
+        return address.origins == origins ? fail(error, at: now) : requestPermit()
     }
 
     /// Handles that the origin of the next request has no room, and that the permit is lost.

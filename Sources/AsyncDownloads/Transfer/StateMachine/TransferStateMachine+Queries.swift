@@ -86,6 +86,12 @@ extension TransferStateMachine {
     /// Returns whether the exchange is an extra one.
     func isExtra(_ id: ExchangeID) -> Bool { isRunning && run.exchanges[id]?.isExtra == true }
 
+    /// Returns whether the exchange is being canceled because nothing has arrived for the idle timeout.
+    func hasTimedOut(_ id: ExchangeID) -> Bool {
+        guard isRunning, case .draining(.retry(let error)) = run.step, error.code == .timedOut else { return false }
+        return run.exchanges[id]?.isExtra == false
+    }
+
     /// Returns whether the exchange was canceled, or has ended.
     func isCanceled(_ id: ExchangeID) -> Bool { !isRunning || run.exchanges[id]?.isCanceled != false }
 

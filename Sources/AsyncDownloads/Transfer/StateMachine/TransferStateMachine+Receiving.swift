@@ -144,6 +144,14 @@ extension TransferStateMachine {
 }
 
 extension Run.DrainFollowUp {
+    /// The step after a failure to connect, as the state of the origin decides.
+    fileprivate static func connecting(_ error: DownloadError, _ step: Outage.Step) -> Self {
+        switch step {
+        case .retry(let number, let delay): .awaitOrigin(error, number: number, delay: delay)
+        case .end: .fail(error)
+        }
+    }
+
     /// The step after the store has failed.
     fileprivate static func ofStorage(_ error: DownloadError) -> Self {
         error.code == .tooManyOpenFiles ? .retry(error) : .fail(error)
@@ -163,7 +171,11 @@ extension TransferStateMachine {
             preconditionFailure("exchange \(id) ended twice, or was never started")
         }
         switch run.step {
-        case .draining(let followUp):
+        case .draining(var followUp):
+            if let step, case .retry(let error) = followUp {
+                followUp = .connecting(error, step)
+                run.step = .draining(followUp)
+            }
             run.exchanges.remove(id)
             return run.exchanges.isEmpty ? proceed(followUp, at: now) : []
         case .exchanging:
@@ -188,10 +200,7 @@ extension TransferStateMachine {
             let error = failure(of: end) ?? DownloadError(.connectionLost, "no response")
             guard let step else { return failed(error, at: now) }
             strategy.interrupted()
-            return switch step {
-            case .retry(let number, let delay): drain(.awaitOrigin(error, number: number, delay: delay), at: now)
-            case .end: drain(.fail(error), at: now)
-            }
+            return drain(.connecting(error, step), at: now)
         case .receiving:
             run.exchanges.remove(id)
             if let error = failure(of: end) ?? shortfall(exchange) { return failed(error, at: now) }

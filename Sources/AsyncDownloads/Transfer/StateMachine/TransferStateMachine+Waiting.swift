@@ -102,6 +102,9 @@ extension TransferStateMachine {
             return requestPermit(isRepeated: pollsOwner)
         case .refreshing:
             return [.cancelRefresh] + requestPermit()
+        // The origin before may be one that can't be reached.
+        case .waiting(_, let origins) where origins != address.origins:
+            return releasePermit() + requestPermit(isRepeated: true)
         case .closing(.retrying), .closing(.refreshing):
             state = .closing(.keeping)
             return []

@@ -160,7 +160,7 @@ struct HostTableSimulation {
             let transfer = transfers[index]
             let ticket = queue.enqueue(
                 for: transfer.pair, transfer.resource, priority: .normal, place: transfer.place,
-                isPatient: transfer.isPatient)
+                retryLimit: transfer.isPatient ? 3 : 0)
             transfers[index].ticket = ticket
             if transfer.place == nil { transfers[index].place = ticket }
         case .answer(let index, let begun):

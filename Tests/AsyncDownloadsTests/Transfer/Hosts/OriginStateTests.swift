@@ -143,22 +143,22 @@ struct OriginStateTests {
         for (number, delay) in [(2, 2), (3, 4), (4, 8), (5, 16)] {
             let consequence = answer(send(at: now), Self.unreachable, at: now)
             #expect(consequence.step == .retry(number: number, delay: .seconds(delay)))
-            #expect(!consequence.failsAll)
+            #expect(consequence.failingRetryLimit == number - 1)
             now += delay
         }
         let last = answer(send(at: now), Self.unreachable, at: now)
-        #expect(last.failsAll && last.step == .end)
+        #expect(last.failingRetryLimit == 5 && last.step == .end)
         // A later one fails at once, and one that follows after a while has all retries.
         let later = answer(send(at: now + 1), Self.unreachable, at: now + 1)
-        #expect(later.failsAll)
+        #expect(later.step == .end)
         let muchLater = answer(send(at: now + 60), Self.unreachable, at: now + 60)
-        #expect(!muchLater.failsAll)
+        #expect(muchLater.step != .end)
     }
 
     @Test mutating func `an origin that has answered is waited for with a request every few seconds`() {
         answer(send(), .failed)
         var (now, count) = (100, 0)
-        while !answer(send(at: now), Self.unreachable, at: now).failsAll {
+        while answer(send(at: now), Self.unreachable, at: now).failingRetryLimit != .max {
             guard case .at(let time) = availability(at: now) else { break }
             now = Int((time / .seconds(1)).rounded(.up))
             count += 1
@@ -180,15 +180,69 @@ struct OriginStateTests {
     @Test mutating func `a transfer without retries decides about itself only`() {
         let never = RequestAnswer.unreachable(DownloadError(.cannotConnect), .never)
         let consequence = answer(send(), never)
-        #expect(!consequence.failsAll && consequence.step == .end)
+        #expect(consequence.failingRetryLimit == 0 && consequence.step == .end)
         #expect(availability(at: 0) == .at(.seconds(1)))
         #expect(availability(at: 0, hasImpatient: true) == .now)
     }
 
     @Test mutating func `an origin that serves another transfer is waited for`() {
         answer(send(), .accepted())
-        answer(send(), Self.unreachable, isServing: true)
-        let consequence = answer(send(at: 100), Self.unreachable, isServing: true, at: 100)
-        #expect(!consequence.failsAll && consequence.step == .retry(number: 2, delay: .seconds(2)))
+        var now = 0
+        while now < 100 {
+            let consequence = answer(send(at: now), Self.unreachable, isServing: true, at: now)
+            #expect(consequence.failingRetryLimit == 0 && consequence.step != .end)
+            now += 5
+        }
+        let last = answer(send(at: now), Self.unreachable, at: now)
+        #expect(last.failingRetryLimit == .max && last.step == .end)
+    }
+
+    @Test mutating func `an outage that nobody has waited for is forgotten`() {
+        answer(send(), .accepted())
+        answer(send(at: 1), Self.unreachable, at: 1)
+        let consequence = answer(send(at: 300), Self.unreachable, at: 300)
+        #expect(consequence.failingRetryLimit == 0 && consequence.step != .end)
+    }
+
+    @Test mutating func `attempts of transfers without retries aren't those of the others`() {
+        answer(send(), Self.unreachable)
+        for _ in 0..<9 {
+            answer(send(1), .unreachable(DownloadError(.cannotConnect), .never))
+        }
+        #expect(availability(at: 0) == .at(.seconds(1)))
+        let consequence = answer(send(at: 1), Self.unreachable, at: 1)
+        #expect(consequence.step == .retry(number: 2, delay: .seconds(2)))
+    }
+
+    @Test mutating func `a connection that is lost late doesn't end an outage`() {
+        let numbers = (0..<2).map { send($0) }
+        answer(numbers[0], Self.unreachable)
+        answer(numbers[1], .lost, at: 1)
+        #expect(state.hindrance(at: .zero) != nil)
+    }
+
+    @Test mutating func `a connection that fails doesn't end a cool-down`() {
+        let numbers = (0..<2).map { send($0) }
+        answer(numbers[0], .refused(retryAfter: .seconds(60)))
+        let consequence = answer(numbers[1], Self.unreachable, at: 10)
+        #expect(consequence.step == .retry(number: 1, delay: .seconds(50)))
+        #expect(availability(at: 10) == .at(.seconds(60)))
+    }
+
+    @Test mutating func `a cool-down that has ended doesn't affect a later refusal of one resource`() {
+        answer(send(), .refused(retryAfter: .seconds(1)))
+        answer(send(at: 2), .refused(retryAfter: .seconds(60), of: Self.resource), at: 2)
+        #expect(availability(at: 2) == .now)
+        // The refusal of all lasts as long as it says.
+        answer(send(1, at: 3), .refused(retryAfter: .seconds(2)), at: 3)
+        #expect(state.hindrance(at: .seconds(4)) != nil)
+    }
+
+    @Test mutating func `a request without an answer is a failure to connect during an outage only`() {
+        let first = answer(send(), .unanswered(.default))
+        #expect(first.step == nil)
+        answer(send(), Self.unreachable)
+        let consequence = answer(send(at: 1), .unanswered(.default), at: 1)
+        #expect(consequence.step == .retry(number: 2, delay: .seconds(2)))
     }
 }
