@@ -41,12 +41,10 @@ final class BatchRoom: Sendable {
     func wait() async -> Bool {
         var unread = changes.makeAsyncIterator()
         while true {
-            let heldUpCount = downloader.environment.scheduler.heldUpCount
+            let heldUp = downloader.environment.scheduler.heldUp
             let hasRoom: Bool? = state.withLock { state in
                 if state.hasFailed { return nil }
-                let downloads = state.downloads.values
-                return downloads.count < limit
-                    || downloads.count < limit + state.heldUp.count(of: downloads, total: heldUpCount, limit)
+                return state.heldUp.leaveRoom(among: state.downloads.values, heldUp, limit: limit)
             }
             guard let hasRoom else { return false }
             if hasRoom { return true }
@@ -79,7 +77,6 @@ final class BatchRoom: Sendable {
             let value = try await body()
             state.withLock { state in
                 state.downloads[number] = nil
-                state.heldUp.ended()
                 state.endedCount += 1
             }
             change.yield()

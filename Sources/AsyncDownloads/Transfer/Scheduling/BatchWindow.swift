@@ -88,11 +88,10 @@ final class BatchWindow: Sendable {
     var hasRoom: Bool {
         // A change after this is noticed by the next call.
         state.withLock { $0.hasMoreRoom = false }
-        let heldUpCount = scheduler.heldUpCount
+        let heldUp = scheduler.heldUp
         return state.withLock { state in
-            let count = state.running.count + state.outcomeCount
-            let downloads = state.running.values
-            return count < limit || count < limit + state.heldUp.count(of: downloads, total: heldUpCount, limit)
+            state.heldUp.leaveRoom(
+                among: state.running.values, outcomeCount: state.outcomeCount, heldUp, limit: limit)
         }
     }
 
@@ -176,7 +175,6 @@ final class BatchWindow: Sendable {
             switch event {
             case .outcome(let outcome):
                 download = state.running.removeValue(forKey: outcome.index)
-                state.heldUp.ended()
                 if let download, download.remembersOutcome { state.unacknowledged[outcome.index] = download }
             case .request: state.taking = nil
             case .room, .cancelled, .idle: break

@@ -1,31 +1,34 @@
 /// The number of downloads of a batch that wait because their hosts can't be reached or ask to wait.
 ///
-/// They leave their places in the batch to others. Counting them takes a step for each download, so it is repeated only
-/// after their number in the whole downloader has changed by a part.
+/// They leave their places in the batch to others. Counting them takes a step for each download, so it is repeated only if
+/// the batch has no room otherwise, and their number in the whole downloader has changed.
 struct HeldUpDownloads: Sendable {
     /// The most downloads that wait beside those within the limit of the batch.
     private static let mostCount = 10_000
 
     private var count = 0
-    /// The number in the whole downloader when they were last counted.
-    private var countedTotal = 0
+    /// The waiting downloads of the whole downloader when those of the batch were last counted.
+    private var counted = PermitQueue.HeldUp()
 
-    /// Records that a download of the batch has ended, which may have been one of them.
-    mutating func ended() {
-        count = max(0, count - 1)
-    }
-
-    /// Returns the number of such downloads, as far as they are counted.
+    /// Returns whether the batch has room for another download.
     ///
     /// - Parameters:
-    ///   - total: The number in the whole downloader.
+    ///   - downloads: The downloads of the batch that haven't ended.
+    ///   - outcomeCount: The number of ended ones that count toward the limit.
+    ///   - all: The waiting ones in the whole downloader, read before `downloads` are counted.
     ///   - limit: The limit of the batch. Downloads of a batch with the limit 1 run one after another in any case.
-    mutating func count(of downloads: some Collection<Download>, total: Int, _ limit: Int) -> Int {
-        guard limit > 1 else { return 0 }
-        if abs(total - countedTotal) >= max(1, min(limit / 2, count / 8)) {
-            countedTotal = total
-            count = total == 0 ? 0 : downloads.count(where: \.isHeldUp)
-        }
-        return min(count, total, Self.mostCount)
+    mutating func leaveRoom(
+        among downloads: some Collection<Download>, outcomeCount: Int = 0, _ all: PermitQueue.HeldUp, limit: Int
+    ) -> Bool {
+        let usedCount = downloads.count + outcomeCount
+        if usedCount < limit { return true }
+        guard limit > 1 else { return false }
+        // After a rise, the number is too small at most.
+        let mayBeTooLarge = all.count < counted.count
+        if !mayBeTooLarge, usedCount < limit + min(count, Self.mostCount) { return true }
+        guard all.changeCount != counted.changeCount else { return false }
+        counted = all
+        count = all.count == 0 ? 0 : downloads.count(where: \.isHeldUp)
+        return usedCount < limit + min(count, Self.mostCount)
     }
 }

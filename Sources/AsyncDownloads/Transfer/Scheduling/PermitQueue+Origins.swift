@@ -252,7 +252,7 @@ extension PermitQueue {
         }
         let origin = table.origin(slot)
         let heldUp = origin.isBlocked && origin.state.hindrance(at: latest) != nil ? origin.waitingCount : 0
-        heldUpCount += heldUp - origin.heldUpCount
+        self.heldUp.change(by: heldUp - origin.heldUpCount)
         table.updateOrigin(slot) { $0.heldUpCount = heldUp }
         let urgent = origin.isBlocked ? nil : mostUrgent(of: slot).map { requests[$0].position }
         let oldest = origin.isBlocked ? nil : oldest(of: slot).map { requests[$0].order }

@@ -42,9 +42,20 @@ struct PermitQueue: Sendable {
     /// The number of requests whose transfers have yielded their permits and still have open files.
     private(set) var finishingCount = 0
 
-    /// The number of requests that wait because their origins can't be reached or ask to wait, as far as the queue has
-    /// noticed.
-    var heldUpCount = 0
+    /// The requests that wait because their origins can't be reached or ask to wait, as far as the queue has noticed.
+    struct HeldUp: Sendable {
+        fileprivate(set) var count = 0
+        /// How often the number has changed.
+        fileprivate(set) var changeCount = 0
+
+        mutating func change(by difference: Int) {
+            guard difference != 0 else { return }
+            count += difference
+            changeCount += 1
+        }
+    }
+
+    var heldUp = HeldUp()
 
     /// The number of requests that wait for a permit.
     var waitingCount: Int { requests.count - holderCount - finishingCount }

@@ -11,7 +11,7 @@ final class TransferScheduler: Sendable {
         var receivers = PermitReceivers()
         /// What the receivers and the observers have not been notified of.
         var notices = Notices()
-        /// The observers of ``heldUpCount``, and the number of transfers that they know.
+        /// The observers of ``heldUp``, and the number of changes that they know.
         var observers: [Int: @Sendable () -> Void] = [:]
         var lastObserver = 0
         var observedCount = 0
@@ -168,16 +168,10 @@ final class TransferScheduler: Sendable {
         }
     }
 
-    /// The number of transfers that wait because their origins can't be reached or ask to wait.
-    var heldUpCount: Int {
-        state.withLock { state in
-            // Whoever has read a smaller number is notified when it rises.
-            state.observedCount = min(state.observedCount, state.queue.heldUpCount)
-            return state.queue.heldUpCount
-        }
-    }
+    /// The transfers that wait because their origins can't be reached or ask to wait.
+    var heldUp: PermitQueue.HeldUp { state.withLock { $0.queue.heldUp } }
 
-    /// Calls `body`, on any thread, whenever ``heldUpCount`` has risen, until ``removeObserver(_:)`` is called.
+    /// Calls `body`, on any thread, whenever ``heldUp`` has changed, until ``removeObserver(_:)`` is called.
     func observeHeldUp(_ body: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.lastObserver += 1
@@ -238,8 +232,8 @@ final class TransferScheduler: Sendable {
     private func takeNotices(_ state: inout State) -> Notices {
         defer { state.notices = Notices() }
         var notices = state.notices
-        if state.queue.heldUpCount > state.observedCount { notices.observers = Array(state.observers.values) }
-        state.observedCount = state.queue.heldUpCount
+        if state.queue.heldUp.changeCount > state.observedCount { notices.observers = Array(state.observers.values) }
+        state.observedCount = state.queue.heldUp.changeCount
         return notices
     }
 

@@ -81,7 +81,7 @@ struct HostTableSimulation {
 
     /// What is left in the queue after all transfers have finished.
     var remainder: (waiting: Int, heldUp: Int, holders: Int) {
-        (queue.waitingCount, queue.heldUpCount, queue.holderCount)
+        (queue.waitingCount, queue.heldUp.count, queue.holderCount)
     }
 
     /// Runs until all transfers have finished, or until nothing happens any more.
