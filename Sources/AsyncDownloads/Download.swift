@@ -44,8 +44,6 @@ public final class Download: Sendable {
     var foregroundTransfer: TransferSlot? { subscription?.transfer as? TransferSlot }
 
     /// Whether the outcome is remembered until the app acknowledges it.
-    var isHeldUp: Bool { foregroundTransfer?.isHeldUp ?? false }
-
     var remembersOutcome: Bool { subscription?.transfer.remembersOutcomes ?? false }
 
     /// The finished file.

@@ -192,7 +192,8 @@ extension Downloader {
 }
 
 extension Download {
-    fileprivate var result: Result<DownloadedFile, DownloadError> {
+    /// The file, or the error that ended the download; waits for it if necessary.
+    var result: Result<DownloadedFile, DownloadError> {
         get async {
             do throws(DownloadError) {
                 return .success(try await file)

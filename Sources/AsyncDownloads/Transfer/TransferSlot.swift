@@ -183,12 +183,6 @@ extension TransferSlot {
     /// Whether the transfer waits for a permit.
     var isWaiting: Bool { query(queued: { $0.ticket != nil }, active: \.isWaiting) }
 
-    /// Whether the transfer waits because its origin can't be reached or asks to wait.
-    var isHeldUp: Bool {
-        let ticket = query(queued: \.ticket, active: { $0.withState { $0.permit.ticket } })
-        return ticket.map { environment.scheduler.hindrance(of: $0) != nil } ?? false
-    }
-
     /// The subscribers without an outcome.
     var activeSubscribers: [SubscriberID] {
         query(queued: { $0.ending == nil ? [.first] : [] }, active: \.activeSubscribers)

@@ -51,7 +51,7 @@ struct HostFailureTests {
             _ = try await fixture.start("\(Self.bad)/first").file
             fixture.time.advance(by: .seconds(1))
             let downloads = (0..<40).map { fixture.start("\(Self.bad)/\($0)") }
-            await fixture.advance { downloads.allSatisfy(\.hasEnded) }
+            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
             #expect(downloads.allSatisfy { $0.state == .completed })
             #expect(fixture.time.now <= .seconds(32), "\(fixture.time.now)")
         }
@@ -68,8 +68,8 @@ struct HostFailureTests {
             fixture.time.advance(by: .seconds(1))
             let downloads = (0..<40).map { fixture.start("\(Self.bad)/\($0)") }
             fixture.time.advance(by: .seconds(10))
-            #expect(!downloads.contains { $0.hasEnded })
-            await fixture.advance { downloads.allSatisfy(\.hasEnded) }
+            #expect(!downloads.contains { $0.state.isFinal })
+            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
             #expect(downloads.allSatisfy { $0.state == .failed })
             #expect(fixture.time.now >= .seconds(21) && fixture.time.now <= .seconds(23), "\(fixture.time.now)")
             #expect(fixture.servers.requests.count < 40)
@@ -225,7 +225,7 @@ struct HostFailureTests {
             while downloads.count(where: { $0.state == .retrying }) < 2 { await Task.yield() }
             await fixture.waitUntilIdle()
             #expect(fixture.servers.requests.count <= 7, "\(fixture.servers.requests.count)")
-            await fixture.advance { downloads.allSatisfy(\.hasEnded) }
+            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
             #expect(downloads.allSatisfy { $0.state == .completed })
         }
     }
@@ -244,24 +244,12 @@ struct HostFailureTests {
             }
         ) { fixture async throws in
             let downloads = (0..<20).map { fixture.start("\(Self.good)/\($0)") }
-            while downloads.count(where: \.hasEnded) < 5 { await Task.yield() }
+            while downloads.count(where: \.state.isFinal) < 5 { await Task.yield() }
             await fixture.waitUntilIdle()
             #expect(fixture.servers.requests.count == 5)
-            await fixture.advance { downloads.allSatisfy(\.hasEnded) }
+            await fixture.advance { downloads.allSatisfy(\.state.isFinal) }
             #expect(downloads.allSatisfy { $0.state == .completed })
             #expect(fixture.servers.requests.count == 20)
-        }
-    }
-}
-
-extension Download {
-    fileprivate var result: Result<DownloadedFile, DownloadError> {
-        get async {
-            do throws(DownloadError) {
-                return .success(try await file)
-            } catch {
-                return .failure(error)
-            }
         }
     }
 }

@@ -8,8 +8,6 @@ final class SimulatedServers: Transport {
     enum Reply: Sendable {
         case unreachable
         case response(Int, HeaderFields = [:])
-        /// A response that arrives when the test calls ``SimulatedServers/answerHeld()``.
-        case held
     }
 
     private final class SimulatedExchange: Exchange {
@@ -40,56 +38,31 @@ final class SimulatedServers: Transport {
         func cancel() { end(.cancelled) }
     }
 
-    private struct State {
-        var requests: [URL] = []
-        var held: [SimulatedExchange] = []
-        var isClosed = false
-    }
-
     let windowLength: Int64? = nil
     let decodesContent = false
     private let reply: @Sendable (URL) -> Reply
-    private let state = Mutex(State())
+    private let requested = Mutex<[URL]>([])
 
     init(_ reply: @escaping @Sendable (URL) -> Reply) {
         self.reply = reply
     }
 
     /// The URLs of all requests, in their order.
-    var requests: [URL] { state.withLock { $0.requests } }
-
-    /// The number of requests that wait for their responses.
-    var heldCount: Int { state.withLock { $0.held.count } }
+    var requests: [URL] { requested.withLock { $0 } }
 
     func start(
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler
     ) -> any Exchange {
         let exchange = SimulatedExchange(handler)
-        state.withLock { $0.requests.append(request.url) }
+        requested.withLock { $0.append(request.url) }
         switch reply(request.url) {
         case .unreachable: exchange.end(.failed(DownloadError(.cannotConnect, "refused")))
         case .response(let status, let fields): exchange.respond(status, fields)
-        case .held: state.withLock { $0.held.append(exchange) }
         }
         return exchange
     }
 
-    /// Answers the requests that wait with 200.
-    func answerHeld() {
-        let held = state.withLock { state in
-            defer { state.held = [] }
-            return state.held
-        }
-        for exchange in held { exchange.respond(200, [:]) }
-    }
-
-    func shutdown() async {
-        let held = state.withLock { state in
-            defer { state.held = [] }
-            return state.held
-        }
-        for exchange in held { exchange.cancel() }
-    }
+    func shutdown() async {}
 }
 
 /// A downloader with simulated servers and a clock that the test moves.
@@ -139,17 +112,6 @@ struct SimulatedFixture: Sendable {
         }
     }
 
-    /// Waits until all transfers wait for a permit or a time, or have ended.
-    func waitUntilIdle() async {
-        var idleChecks = 0
-        // One transfer may start work of another one after it was checked, so the check is repeated.
-        while idleChecks < 2 {
-            idleChecks = downloader.liveTransfers.allSatisfy(\.isIdle) ? idleChecks + 1 : 0
-            await Task.yield()
-        }
-    }
-}
-
-extension Download {
-    var hasEnded: Bool { [.completed, .failed, .cancelled].contains(state) }
+    /// Waits until only the servers, the clock, or the test can cause progress.
+    func waitUntilIdle() async { await downloader.waitUntilIdle() }
 }

@@ -62,14 +62,7 @@ struct LifecycleFixture: Sendable {
     }
 
     /// Waits until the store has responded and every action is performed, so that only the test can cause progress.
-    func waitUntilIdle() async {
-        var idleChecks = 0
-        // One transfer may start work of another one after it was checked, so the check is repeated.
-        while idleChecks < 2 {
-            idleChecks = downloader.liveTransfers.allSatisfy(\.isIdle) ? idleChecks + 1 : 0
-            await Task.yield()
-        }
-    }
+    func waitUntilIdle() async { await downloader.waitUntilIdle() }
 
     /// Waits until the store has performed all its operations.
     func waitForStore() async {
@@ -116,6 +109,18 @@ struct LifecycleFixture: Sendable {
     /// Performs steps until the download has ended.
     func finish(_ download: Download, _ object: SteppedObject) async {
         while !download.state.isFinal { await step(object) }
+    }
+}
+
+extension Downloader {
+    /// Waits until every transfer is idle.
+    func waitUntilIdle() async {
+        var idleChecks = 0
+        // One transfer may start work of another one after it was checked, so the check is repeated.
+        while idleChecks < 2 {
+            idleChecks = liveTransfers.allSatisfy(\.isIdle) ? idleChecks + 1 : 0
+            await Task.yield()
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 /// apart for some time.
 struct HostTable: Sendable {
     /// The requests of one host.
-    struct Host: Sendable {
+    struct HostEntry: Sendable {
         let name: String
         var limit: HostLimit
         /// The number of requests with a permit.
@@ -29,7 +29,7 @@ struct HostTable: Sendable {
     }
 
     /// The requests of one origin.
-    struct Origin: Sendable {
+    struct OriginEntry: Sendable {
         let pair: OriginPair
         /// The slot of the host.
         let host: Int32
@@ -62,9 +62,9 @@ struct HostTable: Sendable {
     }
 
     let settings: HostLimit.Settings
-    private var hosts = SlotTable<Host>()
+    private var hosts = SlotTable<HostEntry>()
     private var hostSlots: [String: Int32] = [:]
-    private var origins = SlotTable<Origin>()
+    private var origins = SlotTable<OriginEntry>()
     private var originSlots: [OriginPair: Int32] = [:]
     private var memory = HostMemories()
 
@@ -77,21 +77,21 @@ struct HostTable: Sendable {
 
 extension HostTable {
     /// Returns the host in a slot, which must be in use.
-    func host(_ slot: Int32) -> Host { hosts[slot] }
+    func host(_ slot: Int32) -> HostEntry { hosts[slot] }
 
     /// Returns the host with this name; nil if it has no requests.
-    func host(named name: String) -> Host? { hostSlots[name].map { hosts[$0] } }
+    func host(named name: String) -> HostEntry? { hostSlots[name].map { hosts[$0] } }
 
     /// Returns the origin in a slot, which must be in use.
-    func origin(_ slot: Int32) -> Origin { origins[slot] }
+    func origin(_ slot: Int32) -> OriginEntry { origins[slot] }
 
     /// Changes the host in a slot, which must be in use.
-    mutating func updateHost<Value>(_ slot: Int32, _ body: (inout Host) -> Value) -> Value {
+    mutating func updateHost<Value>(_ slot: Int32, _ body: (inout HostEntry) -> Value) -> Value {
         hosts.update(slot, body)
     }
 
     /// Changes the origin in a slot, which must be in use.
-    mutating func updateOrigin<Value>(_ slot: Int32, _ body: (inout Origin) -> Value) -> Value {
+    mutating func updateOrigin<Value>(_ slot: Int32, _ body: (inout OriginEntry) -> Value) -> Value {
         origins.update(slot, body)
     }
 
@@ -103,14 +103,14 @@ extension HostTable {
             host.originCount += 1
             return host.memory.takeState(of: pair)
         }
-        let slot = origins.insert(Origin(pair: pair, host: host, state: state))
+        let slot = origins.insert(OriginEntry(pair: pair, host: host, state: state))
         originSlots[pair] = slot
         return slot
     }
 
     private mutating func hostSlot(_ name: String) -> Int32 {
         if let slot = hostSlots[name] { return slot }
-        let slot = hosts.insert(Host(name, memory.take(name), settings))
+        let slot = hosts.insert(HostEntry(name, memory.take(name), settings))
         hostSlots[name] = slot
         return slot
     }

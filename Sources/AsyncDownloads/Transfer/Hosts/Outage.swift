@@ -65,7 +65,7 @@ struct Outage: Sendable {
             if context.now < end { delay = min(delay, end - context.now) }
         }
         let isOver = step(retryLimit: max(1, policy.maximumRetries), context, hasAnswered: hasAnswered) == .end
-        // A transfer that comes later doesn't wait for a time at which nobody tries.
+        // A transfer that comes later makes the next attempt at once.
         attemptTime = isOver ? context.now : context.now + delay
     }
 }

@@ -32,3 +32,16 @@ struct HeldUpDownloads: Sendable {
         return usedCount < limit + min(count, Self.mostCount)
     }
 }
+
+extension Download {
+    /// Whether the download waits because its origin can't be reached or asks to wait.
+    fileprivate var isHeldUp: Bool {
+        guard let transfer = foregroundTransfer else { return false }
+        let ticket =
+            switch transfer.currentStage {
+            case .queued(let queued): queued.ticket
+            case .active(let active): active.withState { $0.permit.ticket }
+            }
+        return ticket.map { transfer.environment.scheduler.hindrance(of: $0) != nil } ?? false
+    }
+}

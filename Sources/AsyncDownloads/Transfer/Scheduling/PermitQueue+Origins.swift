@@ -222,7 +222,7 @@ extension PermitQueue {
     mutating func lineUp(_ slot: Int32) {
         let request = requests[slot]
         let host = table.updateOrigin(request.origin) { origin in
-            origin.lines[HostTable.Origin.line(request.rank)].insert(slot, in: &requests)
+            origin.lines[HostTable.OriginEntry.line(request.rank)].insert(slot, in: &requests)
             origin.waitingCount += 1
             if !request.isPatient { origin.impatientCount += 1 }
             return origin.host
@@ -236,7 +236,7 @@ extension PermitQueue {
     mutating func leaveLine(_ slot: Int32) {
         let request = requests[slot]
         let host = table.updateOrigin(request.origin) { origin in
-            origin.lines[HostTable.Origin.line(request.rank)].remove(slot, in: &requests)
+            origin.lines[HostTable.OriginEntry.line(request.rank)].remove(slot, in: &requests)
             origin.waitingCount -= 1
             if !request.isPatient { origin.impatientCount -= 1 }
             return origin.host

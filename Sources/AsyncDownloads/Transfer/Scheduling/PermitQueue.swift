@@ -97,7 +97,7 @@ struct PermitQueue: Sendable {
         return table.origin(request.origin).state.hindrance(at: now)
     }
 
-    /// Adds a request for a permit, which ``grant()`` grants.
+    /// Adds a request for a permit, which ``grant(at:)`` grants.
     ///
     /// The ticket is the place in line. A retry keeps the place of its transfer: `place` is the transfer's first
     /// ticket.
@@ -239,7 +239,7 @@ struct PermitQueue: Sendable {
 
     /// Returns the host of the first request in line, after hosts and origins to which none may be sent were taken out.
     private mutating func firstHost(
-        _ heads: KeyPath<Self, Heap<Int32, Position>>, _ origins: KeyPath<HostTable.Host, Heap<Int32, Position>>,
+        _ heads: KeyPath<Self, Heap<Int32, Position>>, _ origins: KeyPath<HostTable.HostEntry, Heap<Int32, Position>>,
         at now: Duration
     ) -> Int32? {
         while let host = self[keyPath: heads].first?.key {

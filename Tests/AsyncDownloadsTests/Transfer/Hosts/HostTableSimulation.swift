@@ -116,7 +116,7 @@ struct HostTableSimulation {
 
     private mutating func granted(_ ticket: PermitQueue.Ticket) {
         guard let index = transfers.firstIndex(where: { $0.ticket == ticket }) else {
-            return violations.append("a permit for nobody")
+            return violations.append("a permit for an unknown request")
         }
         transfers[index].isRunning = true
         // A permit whose request isn't sent, as after a pause.
@@ -201,7 +201,7 @@ struct HostTableSimulation {
         knowledge[transfer.pair] = known
         for ticket in consequence.failed {
             guard let other = transfers.firstIndex(where: { $0.ticket == ticket }) else {
-                violations.append("a refusal for nobody")
+                violations.append("a refusal of an unknown request")
                 continue
             }
             // The caller tries again later.

@@ -197,7 +197,7 @@ struct OriginStateTests {
         #expect(last.failingRetryLimit == .max && last.step == .end)
     }
 
-    @Test mutating func `an outage that nobody has waited for is forgotten`() {
+    @Test mutating func `an outage in which no transfer has waited is forgotten`() {
         answer(send(), .accepted())
         answer(send(at: 1), Self.unreachable, at: 1)
         let consequence = answer(send(at: 300), Self.unreachable, at: 300)
