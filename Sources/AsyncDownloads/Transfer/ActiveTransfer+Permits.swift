@@ -98,12 +98,13 @@ extension ActiveTransfer {
     }
 
     /// Passes the present priority of the subscribers to the scheduler, and the number of retries that they permit.
-    func updatePriority(_ state: inout State) {
+    func updatePriority(_ state: inout State, _ decision: inout Decision) {
         let (priority, retryLimit) = (state.subscribers.priority, state.machine.policies.retryPolicy.maximumRetries)
         guard !state.subscribers.isEmpty,
             let ticket = state.permit.setPriority(priority, retryLimit: retryLimit)
         else { return }
         environment.scheduler.setPriority(priority, retryLimit: retryLimit, of: ticket)
+        decision.effects.append(deliveryOfGrants)
     }
 
     /// An effect to be added after every call to the scheduler.

@@ -26,7 +26,7 @@ extension ActiveTransfer {
             if id == .first {
                 state.attachedFirst(request, environment)
             } else {
-                policiesChanged(&state)
+                policiesChanged(&state, &decision)
                 if let address = address(of: request, at: now) { state.machine.offer(address) }
             }
             if state.storage.isInMemory { moveToDiskIfWanted(&state, &decision) }
@@ -58,9 +58,9 @@ extension ActiveTransfer {
     var isJoinable: Bool { withState(\.isJoinable) }
 
     /// Passes on the combined policies of the subscribers after one was attached or detached.
-    private func policiesChanged(_ state: inout State) {
+    private func policiesChanged(_ state: inout State, _ decision: inout Decision) {
         if let policies = state.subscribers.combinedPolicies { state.machine.setPolicies(policies) }
-        updatePriority(&state)
+        updatePriority(&state, &decision)
     }
 
     /// Ends the subscribers that accept fewer bytes than the file has, if others accept more.
@@ -95,7 +95,7 @@ extension ActiveTransfer {
             return
         }
         if !isLast {
-            policiesChanged(&state)
+            policiesChanged(&state, &decision)
             if state.subscribers.arePaused { decision.actions += state.machine.stop(.pause, at: now) }
         } else if !keepingBytes {
             decision.actions += state.machine.stop(.discard, at: now)

@@ -121,6 +121,36 @@ struct HostFailureTests {
         }
     }
 
+    @Test func `a site that redirects to another unreachable port each time is requested a limited number of times`()
+        async throws
+    {
+        let port = Mutex(1)
+        try await SimulatedFixture.with(reply: { url, _ in
+            guard url.host() == "good.example" else { return .unreachable }
+            return .response(
+                302, ["Location": "https://bad.example:\(port.withLock { port in port += 1; return port })/"])
+        }) { fixture async throws in
+            let download = fixture.start("\(Self.good)/a")
+            await fixture.advance { download.state.isFinal }
+            #expect(await download.result.failure?.code == .cannotConnect)
+            #expect(fixture.servers.requests.count == 12)
+        }
+    }
+
+    @Test func `a download whose URL is replaced doesn't wait for the host before`() async throws {
+        try await SimulatedFixture.with(reply: { url, now in
+            now < .seconds(1) || url.host() == "good.example" ? .response(200) : .unreachable
+        }) { fixture async throws in
+            _ = try await fixture.start("\(Self.bad)/first").file
+            fixture.time.advance(by: .seconds(1))
+            let download = fixture.start("\(Self.bad)/file")
+            while download.state != .waiting { await Task.yield() }
+            try download.replaceURL(with: FreshURL(#require(URL(string: "\(Self.good)/file"))))
+            _ = try await download.file
+            #expect(fixture.time.now == .seconds(1))
+        }
+    }
+
     @Test func `a deadline and a pause end the wait of a download`() async throws {
         try await SimulatedFixture.with(reply: { _, now in
             now < .seconds(1) ? .response(200) : .unreachable

@@ -20,11 +20,16 @@ struct HostMemory: Sendable {
         answered.append(number)
     }
 
-    /// Removes and returns the state of an origin.
-    mutating func takeState(of pair: OriginPair) -> OriginState {
+    /// Removes and returns the state of an origin, of which no request has waited since it was kept.
+    mutating func takeState(of pair: OriginPair, at now: Duration) -> OriginState {
         // Most hosts have none.
-        let state = states.isEmpty ? nil : states.removeValue(forKey: pair)
-        return state ?? OriginState(hasAnswered: Self.number(pair).map(answered.contains) ?? false)
+        guard !states.isEmpty, var state = states.removeValue(forKey: pair) else { return newState(of: pair) }
+        state.renewOutage(at: now)
+        return state
+    }
+
+    private func newState(of pair: OriginPair) -> OriginState {
+        OriginState(hasAnswered: Self.number(pair).map(answered.contains) ?? false)
     }
 
     /// Keeps the state of an origin, unless it contains nothing of interest.

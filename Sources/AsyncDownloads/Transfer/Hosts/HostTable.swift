@@ -96,12 +96,12 @@ extension HostTable {
     }
 
     /// Returns the slot of an origin, which is added if necessary.
-    mutating func slot(of pair: OriginPair) -> Int32 {
+    mutating func slot(of pair: OriginPair, at now: Duration) -> Int32 {
         if let slot = originSlots[pair] { return slot }
         let host = hostSlot(pair.host)
         let state = hosts.update(host) { host in
             host.originCount += 1
-            return host.memory.takeState(of: pair)
+            return host.memory.takeState(of: pair, at: now)
         }
         let slot = origins.insert(OriginEntry(pair: pair, host: host, state: state))
         originSlots[pair] = slot

@@ -29,6 +29,9 @@ struct OriginPair: Sendable, Hashable {
     /// The origin that the request goes to; nil if its URL has none, so that the request will fail.
     var target: Origin? { origins.value.target }
 
+    /// Whether no redirect has led to another origin.
+    var isDirect: Bool { origins.value.requested == origins.value.target }
+
     /// The host that the request goes to.
     var host: String { target?.host ?? "" }
 

@@ -23,14 +23,6 @@ struct OriginState: Sendable {
         case sent(Int)
     }
 
-    /// When a request may be sent.
-    enum Availability: Sendable, Hashable {
-        case now
-        case at(Duration)
-        /// When another request is answered, or isn't sent.
-        case later
-    }
-
     /// The reason why the transfers of an origin wait, and its end as far as it is known.
     enum Hindrance: Sendable, Hashable {
         case coolDown(end: Duration)
@@ -56,6 +48,11 @@ struct OriginState: Sendable {
 
     private var condition = Condition.open
     private var probe: Probe?
+    /// The time after which the probe isn't waited for.
+    ///
+    /// A disk may hang before it is sent, or the server may be silent.
+    private var probeEnd = Duration.zero
+    private static let longestProbe = Duration.seconds(60)
     /// The resources that are refused, with the ends of the times for which they are.
     private var refusedResources: [ResourceID: Duration] = [:]
     private static let mostRefusedResources = 64
@@ -70,7 +67,9 @@ struct OriginState: Sendable {
 
     /// Returns whether the value has to be kept while no transfer uses the origin.
     func isWorthKeeping(at now: Duration) -> Bool {
-        ignoresAnnouncements || delaysRequests(at: now)
+        if ignoresAnnouncements || delaysRequests(at: now) { return true }
+        if case .unreachable = condition { return true }
+        return false
     }
 
     /// Returns whether requests have to wait, or some of them.
@@ -79,28 +78,24 @@ struct OriginState: Sendable {
         return switch condition {
         case .open: false
         case .coolingDown(let end, _), .doubtful(let end): now < end
-        case .unreachable: true
+        case .unreachable(let outage): !outage.isPast(at: now)
         }
     }
 
-    /// Returns when a request may be sent.
+    /// Returns the time before which no request may be sent, unless another one is answered; nil if one may be sent now.
     ///
     /// - Parameter hasImpatient: Whether a transfer waits that retries nothing, and therefore doesn't wait for the time of
     ///   the next attempt.
-    func availability(hasImpatient: Bool, at now: Duration) -> Availability {
-        switch condition {
-        case .open: .now
-        case .coolingDown(let end, _): now < end ? .at(end) : .now
-        case .doubtful(let end): now < end && probe != nil ? .at(end) : .now
-        case .unreachable(let outage):
-            if probe != nil {
-                .later
-            } else if hasImpatient || now >= outage.attemptTime {
-                .now
-            } else {
-                .at(outage.attemptTime)
+    func nextTime(hasImpatient: Bool, at now: Duration) -> Duration? {
+        let probeEnd = probe == nil ? now : probeEnd
+        let time: Duration =
+            switch condition {
+            case .open: now
+            case .coolingDown(let end, _): end
+            case .doubtful(let end): min(end, probeEnd)
+            case .unreachable(let outage): max(probeEnd, hasImpatient ? now : outage.attemptTime)
             }
-        }
+        return time > now ? time : nil
     }
 
     /// Returns the time until which a resource is refused; nil if it isn't.
@@ -118,8 +113,7 @@ struct OriginState: Sendable {
         case .coolingDown(let end, _) where now < end: .coolDown(end: end)
         case .unreachable(let outage) where now < outage.attemptTime || probe != nil:
             .outage(nextAttempt: max(now, outage.attemptTime))
-        case .unreachable: nil
-        case .open, .coolingDown, .doubtful: nil
+        case .open, .coolingDown, .doubtful, .unreachable: nil
         }
     }
 
@@ -138,8 +132,7 @@ struct OriginState: Sendable {
 extension OriginState {
     /// Records that a transfer has a permit whose request will be sent soon.
     mutating func permitted(_ ticket: PermitQueue.Ticket, at now: Duration) {
-        renewOutage(at: now)
-        if needsProbe(at: now), probe == nil { probe = .permitted(ticket) }
+        if needsProbe(at: now), probe == nil || now >= probeEnd { setProbe(.permitted(ticket), at: now) }
     }
 
     /// Records that a permitted request isn't sent, and returns whether it was the probe.
@@ -151,26 +144,29 @@ extension OriginState {
 
     /// Returns whether the request of a permit may be sent.
     func mayBegin(_ ticket: PermitQueue.Ticket, at now: Duration) -> Bool {
-        probe == .permitted(ticket) || availability(hasImpatient: false, at: now) == .now
+        probe == .permitted(ticket) || nextTime(hasImpatient: false, at: now) == nil
     }
 
     /// Returns whether an extra request may be sent, which is never the probe.
     func mayBeginExtra(at now: Duration) -> Bool {
-        !needsProbe(at: now) && availability(hasImpatient: false, at: now) == .now
+        !needsProbe(at: now) && nextTime(hasImpatient: false, at: now) == nil
     }
 
     /// Records that a request is sent.
     ///
     /// - Parameter ticket: The permit; nil for an extra request.
     mutating func began(_ number: Int, _ ticket: PermitQueue.Ticket?, at now: Duration) {
-        renewOutage(at: now)
         guard let ticket else { return }
         if probe == .permitted(ticket) { probe = nil }
-        if needsProbe(at: now), probe == nil { probe = .sent(number) }
+        if needsProbe(at: now), probe == nil || now >= probeEnd { setProbe(.sent(number), at: now) }
     }
 
-    /// Begins another outage if the transfers of the present one have failed some time before this request.
-    private mutating func renewOutage(at now: Duration) {
+    private mutating func setProbe(_ new: Probe, at now: Duration) {
+        (probe, probeEnd) = (new, now + Self.longestProbe)
+    }
+
+    /// Begins another outage if no transfer has waited for the end of the present one.
+    mutating func renewOutage(at now: Duration) {
         guard case .unreachable(let outage) = condition, outage.isPast(at: now) else { return }
         condition = .unreachable(Outage(at: now))
     }
@@ -192,28 +188,29 @@ extension OriginState {
     mutating func answered(_ number: Int, _ answer: RequestAnswer, _ context: Context) -> Consequence {
         let wasProbe = probe == .sent(number)
         if wasProbe { probe = nil }
+        // A connection of the time before an outage says nothing about the present.
+        var isLate = false
+        if case .unreachable(let outage) = condition { isLate = !wasProbe && outage.isLate(number) }
         switch answer {
         case .nothing: return Consequence()
         case .lost:
-            // A connection of the time before says nothing about the present.
-            if case .unreachable(let outage) = condition, !wasProbe, outage.isLate(number) { break }
-            reached()
+            if !isLate { reached() }
         case .unanswered(let policy):
             if case .unreachable = condition {
-                return unreachable(number, policy, wasProbe: wasProbe, context)
+                return unreachable(policy, isLate: isLate, context)
             }
         case .failed:
             hasAnswered = true
-            reached()
+            if !isLate { reached() }
         case .accepted(let quota):
             hasAnswered = true
-            accepted(quota, wasProbe: wasProbe, at: context.now)
+            if !isLate { accepted(quota, wasProbe: wasProbe, at: context.now) }
         case .refused(let retryAfter, let resource):
             hasAnswered = true
             reached()
             return refused(retryAfter, of: resource, wasProbe: wasProbe, at: context.now)
         case .unreachable(_, let policy):
-            return unreachable(number, policy, wasProbe: wasProbe, context)
+            return unreachable(policy, isLate: isLate, context)
         }
         return Consequence()
     }
@@ -269,17 +266,12 @@ extension OriginState {
         }
     }
 
-    private mutating func unreachable(
-        _ number: Int, _ policy: RetryPolicy, wasProbe: Bool, _ context: Context
-    ) -> Consequence {
+    private mutating func unreachable(_ policy: RetryPolicy, isLate: Bool, _ context: Context) -> Consequence {
         if case .coolingDown(let end, _) = condition, context.now < end {
             return Consequence(step: policy.maximumRetries > 0 ? .retry(number: 1, delay: end - context.now) : .end)
         }
         var outage = Outage(at: context.now)
-        var isLate = false
-        if case .unreachable(let present) = condition {
-            (outage, isLate) = (present, !wasProbe && present.isLate(number))
-        }
+        if case .unreachable(let present) = condition { outage = present }
         if !isLate { outage.failed(policy, context, hasAnswered: hasAnswered) }
         condition = .unreachable(outage)
         return Consequence(

@@ -19,6 +19,9 @@ struct Outage: Sendable {
     /// A transfer that waits would have made the attempt.
     private static let memory = Duration.seconds(10)
 
+    /// By which factor the patience is larger while the origin serves another transfer, and may accept no second one.
+    private static let servingFactor = 10
+
     private let start: Duration
     /// The number of the last request before the last failure was known; the failures of earlier ones don't count.
     private var lastNumber = 0
@@ -42,13 +45,13 @@ struct Outage: Sendable {
     /// - Parameter retryLimit: The number of retries that the policy of the transfer permits.
     func step(retryLimit: Int, _ context: OriginState.Context, hasAnswered: Bool) -> Step {
         let isOver = hasAnswered ? hasLasted(context) : failureCount > retryLimit
-        if isOver || retryLimit == 0 { return .end }
+        if isOver || retryLimit <= 0 { return .end }
         return .retry(number: failureCount, delay: max(.zero, attemptTime - context.now))
     }
 
     /// Returns whether the downloader is patient no more with an origin that has answered before.
     func hasLasted(_ context: OriginState.Context) -> Bool {
-        context.now >= start + context.patience && !context.isServing
+        context.now >= start + context.patience * (context.isServing ? Self.servingFactor : 1)
     }
 
     /// Records that an attempt has failed.

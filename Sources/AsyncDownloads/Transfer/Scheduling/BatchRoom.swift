@@ -88,7 +88,7 @@ final class BatchRoom: Sendable {
         }
     }
 
-    /// Calls a body as soon as fewer than the limit run.
+    /// Calls a body as soon as fewer than the limit run, unless one has failed.
     func runBody(_ body: () async throws -> Void) async throws {
         await withCheckedContinuation { continuation in
             let runsNow = state.withLock { state in
@@ -101,16 +101,27 @@ final class BatchRoom: Sendable {
             }
             if runsNow { continuation.resume() }
         }
-        defer {
-            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                if state.waiters.isEmpty {
-                    state.bodyCount -= 1
-                    return nil
-                }
-                return state.waiters.removeFirst()
-            }
-            next?.resume()
+        do {
+            // A body that has failed cancels the others, and its error is that of the batch.
+            if state.withLock({ $0.hasFailed }) { return leaveBody() }
+            if Task.isCancelled { throw DownloadError(.cancelled) }
+            try await body()
+            leaveBody()
+        } catch {
+            state.withLock { $0.hasFailed = true }
+            leaveBody()
+            throw error
         }
-        try await body()
+    }
+
+    private func leaveBody() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            if state.waiters.isEmpty {
+                state.bodyCount -= 1
+                return nil
+            }
+            return state.waiters.removeFirst()
+        }
+        next?.resume()
     }
 }

@@ -1,7 +1,7 @@
 /// The number of downloads of a batch that wait because their hosts can't be reached or ask to wait.
 ///
 /// They leave their places in the batch to others. Counting them takes a step for each download, so it is repeated only if
-/// the batch has no room otherwise, and their number in the whole downloader has changed.
+/// the batch has no room otherwise, or if their number in the whole downloader has changed by a part.
 struct HeldUpDownloads: Sendable {
     /// The most downloads that wait beside those within the limit of the batch.
     private static let mostCount = 10_000
@@ -23,10 +23,9 @@ struct HeldUpDownloads: Sendable {
         let usedCount = downloads.count + outcomeCount
         if usedCount < limit { return true }
         guard limit > 1 else { return false }
-        // After a rise, the number is too small at most.
-        let mayBeTooLarge = all.count < counted.count
-        if !mayBeTooLarge, usedCount < limit + min(count, Self.mostCount) { return true }
-        guard all.changeCount != counted.changeCount else { return false }
+        let change = all.changeCount - counted.changeCount
+        if change < max(16, count / 16), usedCount < limit + min(count, Self.mostCount) { return true }
+        guard change > 0 else { return false }
         counted = all
         count = all.count == 0 ? 0 : downloads.count(where: \.isHeldUp)
         return usedCount < limit + min(count, Self.mostCount)

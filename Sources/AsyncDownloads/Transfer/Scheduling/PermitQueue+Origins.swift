@@ -47,7 +47,7 @@ extension PermitQueue {
     /// Begins an extra request of a transfer that runs; the result is nil if none may be sent now.
     mutating func beginExtra(for pair: OriginPair, at now: Duration) -> Begun? {
         latest = now
-        let slot = table.slot(of: pair)
+        let slot = table.slot(of: pair, at: now)
         defer { changed(slot) }
         let origin = table.origin(slot)
         guard origin.state.mayBeginExtra(at: now), let number = reserve(origin.host, isReserved: false, at: now)

@@ -20,7 +20,7 @@ struct PermitQueue: Sendable {
     var table: HostTable
     /// The hosts below their limits to which no request may be sent at present, with the time until then.
     var pausedHosts = Heap<Int32, Duration>()
-    /// The same for origins, unless another request has to be answered first.
+    /// The same for origins.
     var pausedOrigins = Heap<Int32, Duration>()
     /// The requests whose resources are refused, with the time until then.
     var parked = Heap<Int32, Duration>()
@@ -45,13 +45,12 @@ struct PermitQueue: Sendable {
     /// The requests that wait because their origins can't be reached or ask to wait, as far as the queue has noticed.
     struct HeldUp: Sendable {
         fileprivate(set) var count = 0
-        /// How often the number has changed.
+        /// The sum of all changes of the number, of any sign.
         fileprivate(set) var changeCount = 0
 
         mutating func change(by difference: Int) {
-            guard difference != 0 else { return }
             count += difference
-            changeCount += 1
+            changeCount += abs(difference)
         }
     }
 
@@ -94,6 +93,7 @@ struct PermitQueue: Sendable {
     /// Returns the reason why the origin of a waiting request accepts none at present; nil if it does.
     func hindrance(of ticket: Ticket, at now: Duration) -> OriginState.Hindrance? {
         guard let request = request(ticket), request.stage == .waiting else { return nil }
+        if let end = parked[ticket.slot] { return .coolDown(end: end) }
         return table.origin(request.origin).state.hindrance(at: now)
     }
 
@@ -107,10 +107,11 @@ struct PermitQueue: Sendable {
     ///   - retryLimit: The number of retries that the policy of the transfer permits.
     mutating func enqueue(
         for pair: OriginPair, _ resource: @autoclosure () -> ResourceID? = nil, priority: DownloadRequest.Priority,
-        place: Ticket? = nil, retryLimit: Int = 5
+        place: Ticket? = nil, retryLimit: Int = 5, at now: Duration? = nil
     ) -> Ticket {
         lastNumber += 1
-        let origin = table.slot(of: pair)
+        latest = now ?? latest
+        let origin = table.slot(of: pair, at: latest)
         let slot = requests.insert(
             Request(
                 number: lastNumber, place: place?.number ?? lastNumber, origin: origin, rank: priority.rank,
@@ -141,10 +142,10 @@ struct PermitQueue: Sendable {
         latest = now
         guard let request = request(ticket), request.stage == .running else { return false }
         guard table.origin(request.origin).pair != pair else { return true }
-        let slot = table.slot(of: pair)
+        let slot = table.slot(of: pair, at: now)
         let (origin, isSameHost) = (table.origin(slot), table.origin(request.origin).host == table.origin(slot).host)
         let host = table.host(origin.host)
-        guard origin.state.availability(hasImpatient: !request.isPatient, at: now) == .now,
+        guard origin.state.nextTime(hasImpatient: !request.isPatient, at: now) == nil,
             isSameHost || host.isBelowLimit && host.limit.nextTime(at: now) == nil
         else {
             changed(slot)
@@ -254,11 +255,8 @@ struct PermitQueue: Sendable {
     /// Takes an origin out to which no request may be sent now, and returns whether that is so.
     private mutating func blocks(_ slot: Int32, at now: Duration) -> Bool {
         let origin = table.origin(slot)
-        switch origin.state.availability(hasImpatient: origin.impatientCount > 0, at: now) {
-        case .now: return false
-        case .at(let time): pausedOrigins[slot] = time
-        case .later: pausedOrigins[slot] = nil
-        }
+        guard let time = origin.state.nextTime(hasImpatient: origin.impatientCount > 0, at: now) else { return false }
+        pausedOrigins[slot] = time
         table.updateOrigin(slot) { $0.isBlocked = true }
         changed(slot)
         return true

@@ -64,7 +64,8 @@ final class TransferScheduler: Sendable {
     ) -> PermitQueue.Ticket {
         state.withLock { state in
             let ticket = state.queue.enqueue(
-                for: pair, url.map(ResourceID.init), priority: priority, place: place, retryLimit: retryLimit)
+                for: pair, url.map(ResourceID.init), priority: priority, place: place, retryLimit: retryLimit,
+                at: time.now)
             state.receivers[ticket.slot] = receiver
             return ticket
         }

@@ -170,6 +170,9 @@ extension TransferStateMachine {
         guard let exchange = run.exchanges[id] else {
             preconditionFailure("exchange \(id) ended twice, or was never started")
         }
+        // A site that redirects to a new origin each time would be requested without end: only a retry of the transfer's own
+        // has a limit and a delay then.
+        let step = address.origins.isDirect ? step : nil
         switch run.step {
         case .draining(var followUp):
             if let step, case .retry(let error) = followUp {

@@ -102,14 +102,14 @@ extension TransferStateMachine {
             return requestPermit(isRepeated: pollsOwner)
         case .refreshing:
             return [.cancelRefresh] + requestPermit()
-        // The origin before may be one that can't be reached.
-        case .waiting(_, let origins) where origins != address.origins:
+        // The URL before may be refused, and its origin may be one that can't be reached.
+        case .waiting:
             return releasePermit() + requestPermit(isRepeated: true)
         case .closing(.retrying), .closing(.refreshing):
             state = .closing(.keeping)
             return []
         // Ending, or using the URL with the next request.
-        case .ready, .waiting, .opening, .closing, .paused, .finishing, .ended:
+        case .ready, .opening, .closing, .paused, .finishing, .ended:
             return []
         }
     }

@@ -30,8 +30,8 @@ struct OriginStateTests {
         )
     }
 
-    private func availability(at seconds: Int, hasImpatient: Bool = false) -> OriginState.Availability {
-        state.availability(hasImpatient: hasImpatient, at: .seconds(seconds))
+    private func nextTime(at seconds: Int, hasImpatient: Bool = false) -> Duration? {
+        state.nextTime(hasImpatient: hasImpatient, at: .seconds(seconds))
     }
 
     private static let unreachable = RequestAnswer.unreachable(DownloadError(.cannotConnect), .default)
@@ -44,9 +44,9 @@ struct OriginStateTests {
         #expect(consequence.isRefusal)
         answer(numbers[1], .refused(retryAfter: .seconds(5)), at: 2)
         answer(numbers[2], .accepted(), at: 3)
-        #expect(availability(at: 3) == .at(.seconds(11)))
+        #expect(nextTime(at: 3) == .seconds(11))
         #expect(state.hindrance(at: .seconds(3)) == .coolDown(end: .seconds(11)))
-        #expect(availability(at: 11) == .now)
+        #expect(nextTime(at: 11) == nil)
         #expect(state.hindrance(at: .seconds(11)) == nil)
     }
 
@@ -54,16 +54,16 @@ struct OriginStateTests {
         let first = send()
         let consequence = answer(first, .refused(retryAfter: .seconds(30), of: Self.resource))
         #expect(!consequence.isRefusal)
-        #expect(availability(at: 1) == .now)
+        #expect(nextTime(at: 1) == nil)
         #expect(state.refusalEnd(of: Self.resource, at: .seconds(1)) == .seconds(30))
         let probe = send(1, at: 1)
-        #expect(availability(at: 1) == .at(.seconds(30)))
+        #expect(nextTime(at: 1) == .seconds(30))
         answer(probe, .accepted(), at: 2)
-        #expect(availability(at: 2) == .now)
+        #expect(nextTime(at: 2) == nil)
         #expect(state.refusalEnd(of: Self.resource, at: .seconds(2)) == .seconds(30))
         #expect(state.refusalEnd(of: Self.resource, at: .seconds(30)) == nil)
         _ = send(2, at: 2)
-        #expect(availability(at: 2) == .now)
+        #expect(nextTime(at: 2) == nil)
     }
 
     @Test mutating func `rule 37: a refusal of that request starts a cool-down`() {
@@ -75,22 +75,22 @@ struct OriginStateTests {
         #expect(state.hindrance(at: .seconds(1)) == nil)
         let consequence = answer(probe, .refused(retryAfter: .seconds(30), of: Self.resource), at: 2)
         #expect(consequence.isRefusal)
-        #expect(availability(at: 3) == .at(.seconds(32)))
+        #expect(nextTime(at: 3) == .seconds(32))
     }
 
     @Test(arguments: [RequestAnswer.failed, .lost, .nothing])
     mutating func `a request that shows nothing about a 503 is followed by another one`(_ other: RequestAnswer) {
         answer(send(), .refused(retryAfter: .seconds(30), of: Self.resource))
         answer(send(1, at: 1), other, at: 2)
-        #expect(availability(at: 2) == .now)
+        #expect(nextTime(at: 2) == nil)
         _ = send(2, at: 2)
-        #expect(availability(at: 2) == .at(.seconds(30)))
+        #expect(nextTime(at: 2) == .seconds(30))
     }
 
     @Test mutating func `a permit whose request isn't sent leaves the place to another one`() {
         answer(send(), .refused(retryAfter: .seconds(30), of: Self.resource))
         state.permitted(tickets[1], at: .seconds(1))
-        #expect(availability(at: 1) == .at(.seconds(30)))
+        #expect(nextTime(at: 1) == .seconds(30))
         #expect(state.mayBegin(tickets[1], at: .seconds(1)))
         #expect(!state.mayBegin(tickets[2], at: .seconds(1)))
         #expect(!state.mayBeginExtra(at: .seconds(1)))
@@ -98,13 +98,13 @@ struct OriginStateTests {
         #expect(!isOther)
         let isProbe = state.withdrawn(tickets[1])
         #expect(isProbe)
-        #expect(availability(at: 1) == .now)
+        #expect(nextTime(at: 1) == nil)
     }
 
     @Test mutating func `a 503 without Retry-After starts no cool-down`() {
         let consequence = answer(send(), .refused(retryAfter: nil, of: Self.resource))
         #expect(consequence.isRefusal)
-        #expect(availability(at: 0) == .now)
+        #expect(nextTime(at: 0) == nil)
     }
 
     // MARK: Announcements
@@ -112,11 +112,11 @@ struct OriginStateTests {
     @Test mutating func `an accepted request may announce that no other one is accepted`() {
         let numbers = (0..<3).map { _ in send() }
         answer(numbers[1], .accepted(.exhausted(.seconds(20))))
-        #expect(availability(at: 0) == .at(.seconds(20)))
+        #expect(nextTime(at: 0) == .seconds(20))
         // It was counted before.
         answer(numbers[0], .accepted(.available))
-        #expect(availability(at: 0) == .at(.seconds(20)))
-        #expect(availability(at: 20) == .now)
+        #expect(nextTime(at: 0) == .seconds(20))
+        #expect(nextTime(at: 20) == nil)
     }
 
     @Test(arguments: [nil, RateLimit.Quota.exhausted(.seconds(20))])
@@ -124,9 +124,9 @@ struct OriginStateTests {
         let numbers = (0..<2).map { _ in send() }
         answer(numbers[0], .accepted(.exhausted(.seconds(20))))
         answer(numbers[1], .accepted(quota))
-        #expect(availability(at: 0) == .now)
+        #expect(nextTime(at: 0) == nil)
         answer(send(), .accepted(.exhausted(.seconds(20))))
-        #expect(availability(at: 0) == .now)
+        #expect(nextTime(at: 0) == nil)
         #expect(state.isWorthKeeping(at: .seconds(1000)))
     }
 
@@ -138,7 +138,7 @@ struct OriginStateTests {
             let consequence = answer(number, Self.unreachable)
             #expect(consequence.step == .retry(number: 1, delay: .seconds(1)))
         }
-        #expect(availability(at: 0) == .at(.seconds(1)))
+        #expect(nextTime(at: 0) == .seconds(1))
         var now = 1
         for (number, delay) in [(2, 2), (3, 4), (4, 8), (5, 16)] {
             let consequence = answer(send(at: now), Self.unreachable, at: now)
@@ -151,6 +151,7 @@ struct OriginStateTests {
         // A later one fails at once, and one that follows after a while has all retries.
         let later = answer(send(at: now + 1), Self.unreachable, at: now + 1)
         #expect(later.step == .end)
+        state.renewOutage(at: .seconds(now + 60))
         let muchLater = answer(send(at: now + 60), Self.unreachable, at: now + 60)
         #expect(muchLater.step != .end)
     }
@@ -159,7 +160,7 @@ struct OriginStateTests {
         answer(send(), .failed)
         var (now, count) = (100, 0)
         while answer(send(at: now), Self.unreachable, at: now).failingRetryLimit != .max {
-            guard case .at(let time) = availability(at: now) else { break }
+            guard let time = nextTime(at: now) else { break }
             now = Int((time / .seconds(1)).rounded(.up))
             count += 1
         }
@@ -170,10 +171,10 @@ struct OriginStateTests {
     @Test mutating func `only one request is sent until the origin is reached`() {
         answer(send(), Self.unreachable)
         let probe = send(1, at: 1)
-        #expect(availability(at: 5) == .later)
-        #expect(availability(at: 5, hasImpatient: true) == .later)
+        #expect(nextTime(at: 5) == .seconds(61))
+        #expect(nextTime(at: 5, hasImpatient: true) == .seconds(61))
         answer(probe, .lost, at: 5)
-        #expect(availability(at: 5) == .now)
+        #expect(nextTime(at: 5) == nil)
         #expect(state.hindrance(at: .seconds(5)) == nil)
     }
 
@@ -181,8 +182,8 @@ struct OriginStateTests {
         let never = RequestAnswer.unreachable(DownloadError(.cannotConnect), .never)
         let consequence = answer(send(), never)
         #expect(consequence.failingRetryLimit == 0 && consequence.step == .end)
-        #expect(availability(at: 0) == .at(.seconds(1)))
-        #expect(availability(at: 0, hasImpatient: true) == .now)
+        #expect(nextTime(at: 0) == .seconds(1))
+        #expect(nextTime(at: 0, hasImpatient: true) == nil)
     }
 
     @Test mutating func `an origin that serves another transfer is waited for`() {
@@ -200,6 +201,9 @@ struct OriginStateTests {
     @Test mutating func `an outage in which no transfer has waited is forgotten`() {
         answer(send(), .accepted())
         answer(send(at: 1), Self.unreachable, at: 1)
+        state.renewOutage(at: .seconds(5))
+        #expect(nextTime(at: 1) == .seconds(2))
+        state.renewOutage(at: .seconds(300))
         let consequence = answer(send(at: 300), Self.unreachable, at: 300)
         #expect(consequence.failingRetryLimit == 0 && consequence.step != .end)
     }
@@ -209,16 +213,47 @@ struct OriginStateTests {
         for _ in 0..<9 {
             answer(send(1), .unreachable(DownloadError(.cannotConnect), .never))
         }
-        #expect(availability(at: 0) == .at(.seconds(1)))
+        #expect(nextTime(at: 0) == .seconds(1))
         let consequence = answer(send(at: 1), Self.unreachable, at: 1)
         #expect(consequence.step == .retry(number: 2, delay: .seconds(2)))
     }
 
-    @Test mutating func `a connection that is lost late doesn't end an outage`() {
+    @Test(arguments: [RequestAnswer.lost, .failed, .accepted()])
+    mutating func `a connection of the time before doesn't end an outage`(_ late: RequestAnswer) {
         let numbers = (0..<2).map { send($0) }
         answer(numbers[0], Self.unreachable)
-        answer(numbers[1], .lost, at: 1)
-        #expect(state.hindrance(at: .zero) != nil)
+        answer(numbers[1], late)
+        #expect(nextTime(at: 0) == .seconds(1))
+        answer(send(at: 1), .accepted(), at: 1)
+        #expect(nextTime(at: 1) == nil)
+    }
+
+    @Test mutating func `attempts that are delayed belong to the same outage`() {
+        var number = 0
+        for now in stride(from: 0, to: 120, by: 20) {
+            let consequence = answer(send(at: now), Self.unreachable, at: now)
+            number += 1
+            #expect((consequence.step == .end) == (number == 6))
+        }
+    }
+
+    @Test mutating func `a request that gets no answer for long is followed by another one`() {
+        answer(send(), Self.unreachable)
+        let silent = send(at: 1)
+        #expect(nextTime(at: 60) == .seconds(61))
+        #expect(nextTime(at: 61) == nil)
+        let next = send(1, at: 61)
+        #expect(nextTime(at: 61) == .seconds(121))
+        answer(next, .accepted(), at: 62)
+        answer(silent, .nothing, at: 63)
+        #expect(nextTime(at: 63) == nil)
+    }
+
+    @Test mutating func `a negative number of retries means none`() {
+        let policy = RetryPolicy(maximumRetries: -1)
+        answer(send(), .accepted())
+        let consequence = answer(send(), .unreachable(DownloadError(.cannotConnect), policy))
+        #expect(consequence.step == .end)
     }
 
     @Test mutating func `a connection that fails doesn't end a cool-down`() {
@@ -226,13 +261,13 @@ struct OriginStateTests {
         answer(numbers[0], .refused(retryAfter: .seconds(60)))
         let consequence = answer(numbers[1], Self.unreachable, at: 10)
         #expect(consequence.step == .retry(number: 1, delay: .seconds(50)))
-        #expect(availability(at: 10) == .at(.seconds(60)))
+        #expect(nextTime(at: 10) == .seconds(60))
     }
 
     @Test mutating func `a cool-down that has ended doesn't affect a later refusal of one resource`() {
         answer(send(), .refused(retryAfter: .seconds(1)))
         answer(send(at: 2), .refused(retryAfter: .seconds(60), of: Self.resource), at: 2)
-        #expect(availability(at: 2) == .now)
+        #expect(nextTime(at: 2) == nil)
         // The refusal of all lasts as long as it says.
         answer(send(1, at: 3), .refused(retryAfter: .seconds(2)), at: 3)
         #expect(state.hindrance(at: .seconds(4)) != nil)
