@@ -3,8 +3,8 @@
 /// Some networks and servers get worse under many connections only after a while. What the other transfers have gained
 /// meanwhile isn't lost, and a time without any byte says nothing: the device may have lost its network.
 struct CollapseWatch: Sendable, Hashable {
-    /// The number of windows with a low rate before the number is halved: five seconds, and fifteen after that.
-    private static let (patience, nextPatience) = (20, 60)
+    /// The time with a low rate after which the number is halved, for the first time and after that.
+    private static let (patience, nextPatience) = (Duration.seconds(5), Duration.seconds(15))
     private static let ceilingTime = Duration.seconds(600)
 
     /// The number that isn't exceeded for some time after a collapse.
@@ -12,41 +12,42 @@ struct CollapseWatch: Sendable, Hashable {
     private var ceilingEnd = Duration.zero
     /// The rate that the present number was accepted with.
     private var acceptedRate: RateWindows.Rate?
-    /// The number of windows with a low rate, without those in which nothing arrived.
-    private var lowCount = 0
+    /// The time with a low rate, without windows in which nothing arrived.
+    private var lowTime = Duration.zero
     private var hasHalved = false
 
     /// Records the rate of a number that was judged.
     mutating func accepted(_ rate: RateWindows.Rate) {
-        (acceptedRate, lowCount, hasHalved) = (rate, 0, false)
+        (acceptedRate, lowTime, hasHalved) = (rate, .zero, false)
     }
 
     /// Records a settled rate, unless the rate is low at present.
     mutating func observed(_ rate: RateWindows.Rate) {
-        if lowCount == 0, rate.own >= (acceptedRate?.own ?? 0) / 2 { acceptedRate = rate }
+        if lowTime == .zero, rate.own >= (acceptedRate?.own ?? 0) / 2 { acceptedRate = rate }
     }
 
     /// Handles the rate of a window, and returns whether the number is to be halved now.
-    mutating func isDue(_ rate: RateWindows.Rate) -> Bool {
+    mutating func isDue(_ rate: RateWindows.Rate, for length: Duration) -> Bool {
         guard rate.own > 0 else { return false }
         guard let acceptedRate, rate.own + max(0, rate.others - acceptedRate.others) < acceptedRate.own / 2 else {
-            (lowCount, hasHalved) = (0, false)
+            (lowTime, hasHalved) = (.zero, false)
             return false
         }
-        lowCount += 1
-        return lowCount > (hasHalved ? Self.nextPatience : Self.patience)
+        lowTime += length
+        return lowTime > (hasHalved ? Self.nextPatience : Self.patience)
     }
 
     /// Records that the number was halved, after which half of the rate is expected.
     mutating func halved(to number: Int, at now: Duration) {
         (ceiling, ceilingEnd) = (number, now + Self.ceilingTime)
-        (lowCount, hasHalved) = (1, true)
+        // Lower rates aren't observed until the expected one is reached.
+        (lowTime, hasHalved) = (.nanoseconds(1), true)
         acceptedRate?.own /= 2
     }
 
     /// Forgets what was measured, because the rates that follow are not comparable.
     mutating func void() {
-        (acceptedRate, lowCount) = (nil, 0)
+        (acceptedRate, lowTime) = (nil, .zero)
     }
 
     /// Removes the ceiling, because the reason for it may have ended.

@@ -1,17 +1,10 @@
 /// Decides how many connections one transfer uses.
 ///
-/// By default it is one connection. More are tried, about twice as many in each step, and kept only if the rate
-/// increases enough. What the other transfers of the downloader lose in the meantime is subtracted, so that a
-/// connection which takes its rate from another file gains nothing.
+/// By default it is one connection. More are tried, twice as many in each step, or as many as permitted once a step has
+/// shown that the server limits each connection. They are kept only if the rate increases enough. What the other
+/// transfers of the downloader lose in the meantime is subtracted, so that a connection which takes its rate from
+/// another file gains nothing.
 struct ConnectionController: Sendable {
-    /// The way in which the number is chosen.
-    enum Mode: Sendable, Hashable {
-        /// As many as measurably increase the rate, up to a maximum.
-        case automatic(maximum: Int)
-        /// A number that the caller has chosen; refusals and limits of the host reduce it.
-        case fixed(Int)
-    }
-
     /// The stage of the decision.
     private enum State {
         /// The rate with the present number is measured; a step follows when it has settled.
@@ -30,10 +23,7 @@ struct ConnectionController: Sendable {
     private var state: State
     /// The number that the steps have led to.
     private var decided: Int
-    /// The lowest bound of the last seconds.
-    private var bound = Int.max
-    /// When the bound last applied.
-    private var boundTime = Duration.zero
+    private var bound = RecentBound()
     /// The number that was worth its connections according to the last judgment; nil before the first one.
     private(set) var worthwhileCount: Int?
     private var windows = RateWindows()
@@ -41,21 +31,23 @@ struct ConnectionController: Sendable {
     private var refusals = RefusalRecord()
     /// Whether no step was rejected yet.
     private var isFirstClimb = true
-    private var holdTime = Self.firstHold
+    private var growth = Growth.unknown
+    /// The end of the time in which samples are frequent, because a rate is to be judged soon.
+    private var frequentEnd: Duration
+    /// The times without a step after one was rejected, and after another transfer has disturbed one.
+    private var rejectedHold = DoublingTime(first: Self.firstHold, longest: .seconds(600))
+    private var disturbedHold = DoublingTime(first: .seconds(1), longest: Self.firstHold)
 
-    /// The time for which a larger bound has to last before it applies, so that short files don't close connections
-    /// repeatedly.
-    private static let boundMemory = Duration.seconds(5)
-    static let firstHold = Duration.seconds(30)
-    static let longestHold = Duration.seconds(600)
+    private static let firstHold = Duration.seconds(30)
     /// The longest hold after another file has ended, not zero because several files may end in succession.
     private static let departureHold = Duration.seconds(1)
     /// A connection that brings less than this share of an earlier one isn't kept.
     private static let leastContribution = 0.24
-    /// The shortest time for which the bytes that are left would last without a step.
-    private static let leastTimeLeft = Duration.seconds(2)
-    /// The fewest bytes that are left for each connection of a step.
-    static let bytesPerConnection: Int64 = 4 << 20
+    /// The interval between two samples, unless a rate is to be judged soon.
+    static let longestInterval = Duration.milliseconds(125)
+    /// For how long samples are frequent before a step, and in a step, which is judged then at the earliest if its rate
+    /// hasn't settled.
+    private static let (climbTime, stepTime) = (Duration.seconds(1), Duration.seconds(5))
 
     /// - Parameter worthwhileCount: The number that was kept in an earlier transfer from the host; it is used at once.
     init(_ mode: Mode, worthwhileCount: Int = 1, at now: Duration) {
@@ -64,14 +56,16 @@ struct ConnectionController: Sendable {
         case .automatic(let maximum):
             decided = max(1, min(worthwhileCount, maximum))
             state = decided > 1 ? .holding(until: now + Self.firstHold) : .measuring
+            frequentEnd = now + Self.climbTime
         case .fixed(let number):
-            decided = max(1, number)
-            state = .measuring
+            (decided, state, frequentEnd) = (max(1, number), .measuring, now)
         }
     }
 
     /// The number of connections that the transfer may use.
-    var number: Int { max(1, min(decided, bound, collapse.ceiling ?? .max, refusals.ceiling ?? .max)) }
+    var number: Int { max(1, min(decided, ceiling)) }
+
+    private var ceiling: Int { min(bound.value, collapse.ceiling ?? .max, refusals.ceiling ?? .max) }
 
     /// Whether a step is being judged, during which no other transfer should try one.
     var isTrying: Bool { if case .trying = state { true } else { false } }
@@ -82,6 +76,13 @@ struct ConnectionController: Sendable {
     /// Whether connections of a step have no segment yet.
     private var isCompletingStep: Bool { if case .trying(let step) = state { step.completedAt == nil } else { false } }
 
+    /// Returns the time until the next sample.
+    ///
+    /// - Parameter setup: The time that a connection takes to deliver its first byte.
+    func sampleInterval(setup: Duration, at now: Duration) -> Duration {
+        now < frequentEnd ? RateWindows.shortestLength(setup: setup) / 4 : Self.longestInterval
+    }
+
     /// Returns whether connections may be requested now: some time after a refusal none are.
     func mayRequest(at now: Duration) -> Bool { refusals.mayRequest(at: now) }
 }
@@ -89,9 +90,9 @@ struct ConnectionController: Sendable {
 // MARK: - Inputs
 
 extension ConnectionController {
-    /// Handles a sample, which is due eight times a second, and returns how many connections the transfer may use.
+    /// Handles a sample, and returns how many connections the transfer may use.
     mutating func measure(_ sample: Sample, at now: Duration) -> Int {
-        setBound(max(1, sample.bound), at: now)
+        bound.update(max(1, sample.bound), at: now)
         collapse.expire(at: now)
         refusals.record(segmentCount: sample.segmentCount)
         refusals.recover(at: now)
@@ -104,24 +105,21 @@ extension ConnectionController {
         }
         // Windows are comparable only if all connections receive, and nothing else limits them.
         if sample.isThrottled || sample.segmentCount < decided, !isCompletingStep { windows.void() }
-        let rate = windows.add(sample.byteCount, others: sample.otherByteCount, at: now)
-        if let rate, decided > 1, !isTrying, collapse.isDue(rate) { halve(at: now) }
+        let shortest = RateWindows.shortestLength(setup: sample.setup)
+        let window = windows.add(sample.byteCount, others: sample.otherByteCount, shortest: shortest, at: now)
+        if let window, decided > 1, !isTrying, collapse.isDue(window.rate, for: window.length) { halve(at: now) }
         switch state {
         case .measuring: measured(sample, maximum, at: now)
-        case .trying(let step): judge(step, sample, maximum, rate, at: now)
-        case .holding(let end): if now >= end { state = .measuring }
+        case .trying(let step): judge(step, sample, maximum, hasWindow: window != nil, at: now)
+        case .holding(let end): if now >= end { beginMeasuring(at: now) }
         }
         return number
     }
 
-    private mutating func setBound(_ new: Int, at now: Duration) {
-        guard new <= bound || now - boundTime >= Self.boundMemory else { return }
-        (bound, boundTime) = (new, now)
-    }
-
     /// Handles a change of the other transfers, after which the rates aren't comparable with those before.
     ///
-    /// A step that is being judged is undone without a penalty.
+    /// A step that is being judged is undone. It is tried again after a time that increases with each such disturbance,
+    /// because connections would otherwise be opened and closed all the time beside many short files.
     mutating func disturbed(by disturbance: Disturbance, at now: Duration) {
         windows.void()
         // Another file's connections are tried for a short time only.
@@ -132,7 +130,10 @@ extension ConnectionController {
             collapse.removeCeiling()
             if case .holding(let end) = state { state = .holding(until: min(end, now + Self.departureHold)) }
         }
-        if case .trying(let step) = state { undo(step) }
+        if case .trying(let step) = state {
+            decided = step.from
+            hold(for: disturbedHold.take(), at: now)
+        }
     }
 
     /// Handles that the host has refused further connections, after every request of the group was answered.
@@ -177,43 +178,48 @@ extension ConnectionController {
     private mutating func tryMore(
         _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate, isSettled: Bool, at now: Duration
     ) {
-        guard sample.mayTry, sample.mayRequest, mayRequest(at: now) else { return }
-        let room = sample.remainingCount / Self.bytesPerConnection
-        let ceiling = min(maximum, bound, refusals.ceiling ?? .max, collapse.ceiling ?? .max)
-        let target = min(2 * decided, decided + 8, ceiling, Int(clamping: room))
-        guard rate.own > 0, target > decided else { return }
-        let timeLeft = Duration.seconds(Double(sample.remainingCount) / rate.own)
-        guard timeLeft >= max(Self.leastTimeLeft, sample.setup * 10) else { return }
-        state = .trying(ConnectionStep(from: decided, rate: rate, isSettled: isSettled, to: target, startedAt: now))
-        decided = target
-        windows.void()
+        let target = target(sample, maximum)
+        guard sample.permitsStep(at: rate), mayRequest(at: now), target > decided else { return }
+        let step = ConnectionStep(from: decided, rate: rate, isSettled: isSettled, to: target, startedAt: now)
+        begin(step, at: now)
     }
 
-    /// - Parameter rate: The rate of the window that ends now, if one does.
+    private mutating func begin(_ step: ConnectionStep, at now: Duration) {
+        (decided, state, frequentEnd) = (step.to, .trying(step), now + Self.stepTime)
+        windows.restart(at: now)
+    }
+
+    /// Returns the number of connections after a step, which is larger than the present one if a step is possible.
+    private func target(_ sample: Sample, _ maximum: Int) -> Int {
+        let most = min(maximum, ceiling, sample.largestNumber)
+        return growth == .proportional ? most : min(2 * decided, decided + 8, most)
+    }
+
+    /// - Parameter hasWindow: Whether a window ends now.
     private mutating func judge(
-        _ step: ConnectionStep, _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate?, at now: Duration
+        _ step: ConnectionStep, _ sample: Sample, _ maximum: Int, hasWindow: Bool, at now: Duration
     ) {
         if sample.isThrottled || !sample.mayRequest { return undo(step) }
         if !sample.mayTry {
             decided = step.from
             return hold(for: Self.firstHold, at: now)
         }
-        if let rate, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
-            collapse.accepted(rate)
-            (state, worthwhileCount) = (.measuring, step.to)
-            windows.void()
+        if hasWindow, let rate = windows.latest, !windows.isBursty, step.gain(rate) >= 0.75 * step.proportion {
+            accept(step, rate, at: now)
+            windows.restart(at: now)
             // The next step doesn't wait until the rate has settled, unless it increases for another reason as well.
-            let isPlausible = step.gain(rate) <= 1.5 * step.proportion
-            return isPlausible ? tryMore(sample, maximum, rate, isSettled: false, at: now) : ()
+            guard step.gain(rate) <= 1.5 * step.proportion else { return }
+            if growth == .unknown { growth = .proportional }
+            return tryMore(sample, maximum, rate, isSettled: false, at: now)
         }
         var step = step
         if step.completedAt == nil, sample.segmentCount >= step.to {
             step.completedAt = now
             // What arrived while connections were set up says nothing about their number.
-            windows.void()
+            windows.restart(at: now)
             state = .trying(step)
         }
-        let isLast = now - step.startedAt >= max(.seconds(5), sample.setup * 20)
+        let isLast = now - step.startedAt >= max(Self.stepTime, sample.setup * 20)
         if let completedAt = step.completedAt, now - completedAt >= max(.milliseconds(200), sample.setup),
             let settled = windows.settled
         {
@@ -238,15 +244,18 @@ extension ConnectionController {
 
     private mutating func decide(_ step: ConnectionStep, _ rate: RateWindows.Rate, isLast: Bool, at now: Duration) {
         let gain = step.gain(rate)
+        if step.to > 2 * step.from, gain < 0.75 * step.proportion {
+            // Fewer connections may gain what so many don't.
+            growth = .limited
+            return begin(step.doubling(at: now), at: now)
+        }
         if gain >= 0.5 * step.proportion {
             // The rate has settled, so that the next step can follow at once.
-            collapse.accepted(rate)
-            (state, worthwhileCount) = (.measuring, step.to)
-            return
+            return accept(step, rate, at: now)
         }
         let isWorthSome = isFirstClimb && gain >= 0.05
         // A gain that may be chance has to last for a second.
-        if isWorthSome, windows.rates.count < 4, !isLast { return }
+        if isWorthSome, windows.time < .seconds(1), !isLast { return }
         if isWorthSome, !step.isSettled {
             // So small a gain is judged beside a rate that has settled.
             return undo(step)
@@ -257,8 +266,18 @@ extension ConnectionController {
         decided = min(step.from + kept, step.to)
         worthwhileCount = decided
         collapse.accepted(decided == step.from ? step.rate : rate)
-        hold(for: holdTime, at: now)
-        holdTime = min(holdTime * 2, Self.longestHold)
+        hold(for: rejectedHold.take(), at: now)
+    }
+
+    private mutating func accept(_ step: ConnectionStep, _ rate: RateWindows.Rate, at now: Duration) {
+        collapse.accepted(rate)
+        worthwhileCount = step.to
+        disturbedHold.reset()
+        beginMeasuring(at: now)
+    }
+
+    private mutating func beginMeasuring(at now: Duration) {
+        (state, frequentEnd) = (.measuring, now + Self.climbTime)
     }
 
     /// Returns to the number before a step, which isn't judged.
@@ -268,7 +287,7 @@ extension ConnectionController {
     }
 
     private mutating func hold(for time: Duration, at now: Duration) {
-        state = .holding(until: now + time)
+        (state, frequentEnd) = (.holding(until: now + time), now)
         windows.void()
     }
 

@@ -15,6 +15,11 @@ struct ConnectionStep: Sendable, Hashable {
     /// By how much the rate increases if each connection adds as much as the earlier ones, as a fraction.
     var proportion: Double { Double(to - from) / Double(from) }
 
+    /// Returns the step from the same number to twice as many.
+    func doubling(at now: Duration) -> Self {
+        .init(from: from, rate: rate, isSettled: isSettled, to: 2 * from, startedAt: now)
+    }
+
     /// Returns by how much a rate of the transfer is higher than the earlier one, as a fraction.
     ///
     /// What the other transfers have lost is subtracted if it is more than their rate varies without a step.

@@ -10,11 +10,10 @@ struct ExtraExchanges: Sendable {
     private static let longestPatience = Duration.seconds(300)
     /// The time for which an exchange may receive nothing while others receive.
     static let stallTime = Duration.seconds(10)
-    /// The interval between the measurements of the controller.
-    static let sampleInterval = Duration.milliseconds(125)
-    /// The interval of checks whether a body has begun that is long enough to be measured, and for how long after the
-    /// request they are made.
-    private static let (firstSampleInterval, firstSampleTime) = (Duration.milliseconds(250), Duration.seconds(1))
+    /// For how long after a request is checked whether a body has begun that is long enough to be measured.
+    private static let firstTime = Duration.seconds(1)
+    /// The shortest time for which a further exchange is expected to receive.
+    private static let leastSegmentTime = Duration.milliseconds(100)
     /// The fewest missing bytes for which automatic exchanges are worth it.
     private static let leastLength: Int64 = 8 << 20
     static let shortResponse = RequestPacing.shortResponse
@@ -140,10 +139,19 @@ extension ExtraExchanges {
 
     /// Returns the time until the next sample; nil if none will be needed soon.
     func tickInterval(_ exchanges: ExchangeTable, at now: Duration) -> Duration? {
-        if isMeasuring(exchanges) { return Self.sampleInterval }
+        let elapsed = now - requestTime
+        if isMeasuring(exchanges) {
+            if isOff { return ConnectionController.longestInterval }
+            return controller?.sampleInterval(setup: exchanges.setup, at: now) ?? Self.firstInterval(elapsed)
+        }
         // The first body may be long.
-        let isFirst = !isOff && flow.lastArrival == nil && now - requestTime < Self.firstSampleTime
-        return isFirst ? Self.firstSampleInterval : nil
+        let isFirst = !isOff && flow.lastArrival == nil && elapsed < Self.firstTime
+        return isFirst ? Self.firstInterval(elapsed) : nil
+    }
+
+    /// Returns the time until the next check whether a body has begun that is long enough to be measured.
+    private static func firstInterval(_ elapsed: Duration) -> Duration {
+        min(max(.milliseconds(25), elapsed), .milliseconds(200))
     }
 
     /// Returns whether samples are measured.
@@ -192,8 +200,8 @@ extension ExtraExchanges {
     ) {
         let sample = history.sample(exchanges, budget, remaining: remaining, mayRequest: mayRequest)
         guard !isOff else { return }
-        guard controller != nil else {
-            return controller = ConnectionController(
+        if controller == nil {
+            controller = ConnectionController(
                 mode, worthwhileCount: min(budget.worthwhileCount, budget.bound), at: now)
         }
         if let disturbance = budget.disturbance { controller?.disturbed(by: disturbance, at: now) }
@@ -267,7 +275,7 @@ extension ExtraExchanges {
             guard groupCount > 0, missing >= Self.leastLength || exchanges.segments.count > 1 else { return nil }
             return .init(
                 count: groupCount, minimumLength: limits.shortestSegment,
-                minimumTime: max(.seconds(1), exchanges.setup * 8))
+                minimumTime: max(Self.leastSegmentTime, exchanges.setup * 8))
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import TestSupport
 internal import Testing
 
@@ -8,14 +9,14 @@ struct ConnectionControllerTests {
     @Test func `connections that add their whole rate are added up to the maximum`() {
         var fixture = ControllerFixture()
         fixture.run(20) { count, _ in Double(count) * 10 }
-        #expect(fixture.numbers == [1, 2, 4, 8, 16])
+        #expect(fixture.numbers == [1, 2, 16])
         #expect(fixture.controller.worthwhileCount == 16)
     }
 
     @Test func `the maximum bounds the climb`() {
         var fixture = ControllerFixture(.automatic(maximum: 6))
         fixture.run(20) { count, _ in Double(count) * 10 }
-        #expect(fixture.numbers == [1, 2, 4, 6])
+        #expect(fixture.numbers == [1, 2, 6])
         fixture = ControllerFixture(.automatic(maximum: 1))
         fixture.run(60) { count, _ in Double(count) * 10 }
         #expect(fixture.numbers == [1])
@@ -24,7 +25,7 @@ struct ConnectionControllerTests {
     @Test func `a step that gains too little is taken back`() {
         var fixture = ControllerFixture()
         fixture.run(20) { count, _ in [1: 10.0, 2: 20, 4: 40][count] ?? 42 }
-        #expect(fixture.numbers == [1, 2, 4, 8, 4, 8, 4])
+        #expect(fixture.numbers == [1, 2, 16, 4, 8, 4, 8, 4])
         #expect(fixture.controller.worthwhileCount == 4)
     }
 
@@ -32,7 +33,7 @@ struct ConnectionControllerTests {
         var fixture = ControllerFixture()
         fixture.run(25) { count, _ in min(Double(count) * 20, 110) }
         // A small gain is judged again, beside a rate that has settled.
-        #expect(fixture.numbers == [1, 2, 4, 8, 4, 8, 6])
+        #expect(fixture.numbers == [1, 2, 16, 4, 8, 4, 8, 6])
     }
 
     @Test func `on a link that one connection fills, one is kept, and the next try comes later each time`() {
@@ -55,14 +56,24 @@ struct ConnectionControllerTests {
         #expect(fixture.controller.number == 1)
     }
 
-    @Test func `a rate that grows is waited for`() {
+    @Test(arguments: [1.6, 2, 2.6, 4])
+    func `a rate that grows is waited for`(factor: Double) {
         var fixture = ControllerFixture()
-        func grown(_ count: Int, _ time: Double) -> Double { Double(1 << Int(time * 4)) / 1e9 }
-        fixture.run(10) { grown($0, $1) }
+        func rate(_ count: Int, _ time: Double) -> Double { min(100, 20 * pow(factor, time)) }
+        fixture.run(log(5) / log(factor) - 0.5) { rate($0, $1) }
         #expect(fixture.numbers == [1])
-        // Not for longer than ten seconds.
-        fixture.run(1) { grown($0, $1) }
-        #expect(fixture.numbers == [1, 2])
+        fixture.run(10) { rate($0, $1) }
+        #expect(fixture.numbers == [1, 2, 1])
+    }
+
+    @Test func `a rate that grows for longer than ten seconds is taken as it is`() {
+        var fixture = ControllerFixture()
+        fixture.sample.remainingCount = .max
+        func rate(_ count: Int, _ time: Double) -> Double { pow(2, time) }
+        fixture.run(9.9) { rate($0, $1) }
+        #expect(fixture.numbers == [1])
+        fixture.run(1.1) { rate($0, $1) }
+        #expect(fixture.numbers.prefix(2) == [1, 2])
     }
 
     @Test func `what another file loses is no gain`() {
@@ -77,7 +88,7 @@ struct ConnectionControllerTests {
         #expect(fixture.numbers == [1, 2, 1])
         fixture = ControllerFixture()
         fixture.run(10, others: { count, _ in count == 1 ? 1000 : 920 }, rate: { count, _ in Double(count) * 20 })
-        #expect(fixture.numbers == [1, 2, 4, 8, 16])
+        #expect(fixture.numbers == [1, 2, 16])
     }
 
     @Test func `a rate that varies from window to window because of another file is not judged`() {
@@ -97,7 +108,7 @@ struct ConnectionControllerTests {
         fixture.run(1) { _, _ in 20 }
         #expect(fixture.numbers == [1, 2, 1], "not at once, since several files may end")
         fixture.run(3) { count, _ in Double(count) * 20 }
-        #expect(fixture.numbers.starts(with: [1, 2, 1, 2, 4]))
+        #expect(fixture.numbers.starts(with: [1, 2, 1, 2, 16]))
     }
 
     @Test func `a step whose connections get no segment is no rejection`() {
@@ -145,17 +156,19 @@ struct ConnectionControllerTests {
     @Test func `a flow in large parts, of which windows contain unequal numbers, settles within a second`() {
         var fixture = ControllerFixture()
         // nginx with a limit sends 2 MiB ten times a second, thus in turn two and three times within a window.
+        var last = 0.0
         fixture.run(6) { count, time in
-            let partCount = (time * 10).rounded(.down) - ((time - 0.125) * 10).rounded(.down)
-            return partCount * 2 / 0.125 * Double(count)
+            let partCount = (time * 10).rounded(.down) - (last * 10).rounded(.down)
+            defer { last = time }
+            return partCount * 2 / (time - last) * Double(count)
         }
-        #expect(fixture.numbers == [1, 2, 4, 8, 16])
+        #expect(fixture.numbers == [1, 2, 16])
     }
 
     @Test func `a flow in bursts is judged by means over several bursts`() {
         var fixture = ControllerFixture()
         fixture.run(30) { count, time in time.truncatingRemainder(dividingBy: 1) <= 0.25 ? Double(count) * 40 : 0 }
-        #expect(fixture.numbers.prefix(3) == [1, 2, 4])
+        #expect(fixture.controller.number == 16)
         fixture = ControllerFixture()
         fixture.run(30) { count, time in time.truncatingRemainder(dividingBy: 1) <= 0.25 ? 40 : 0 }
         #expect(fixture.controller.number == 1)

@@ -7,15 +7,15 @@ internal import Testing
 struct ConnectionRefusalTests {
     @Test func `a refusal of more than ever shows the limit of the host`() {
         var fixture = ControllerFixture()
-        while fixture.controller.number < 4 { fixture.run(0.125) { count, _ in Double(count) * 10 } }
+        while fixture.controller.number < 4 { fixture.run(0.001) { count, _ in Double(count) * 10 } }
         #expect(fixture.controller.refused(segmentCount: 3, at: fixture.now) == 3)
         fixture.run(200) { count, _ in Double(count) * 10 }
-        #expect(fixture.controller.number == 3, "three of four were accepted and are kept, since they gain enough")
+        #expect(fixture.controller.number == 3, "three of eight were accepted and are kept, since they gain enough")
     }
 
     @Test func `a refused step leaves the number as it was`() {
         var fixture = ControllerFixture()
-        while fixture.controller.number < 4 { fixture.run(0.125) { count, _ in Double(count) * 10 } }
+        while fixture.controller.number < 4 { fixture.run(0.001) { count, _ in Double(count) * 10 } }
         #expect(fixture.controller.refused(segmentCount: 2, at: fixture.now) == 2)
         #expect(fixture.controller.number == 2 && !fixture.controller.isTrying)
     }

@@ -27,9 +27,11 @@ struct ControllerFixture {
         while now < end {
             // A connection receives from the sample after its request on.
             sample.segmentCount = min(controller.number, largestCount)
-            now += .milliseconds(125)
-            sample.byteCount = Int64(rate(sample.segmentCount, now / .seconds(1)) * 125_000)
-            sample.otherByteCount = Int64(others(sample.segmentCount, now / .seconds(1)) * 125_000)
+            let interval = controller.sampleInterval(setup: sample.setup, at: now)
+            now += interval
+            let megabytes = interval / .seconds(1) * 1e6
+            sample.byteCount = Int64(rate(sample.segmentCount, now / .seconds(1)) * megabytes)
+            sample.otherByteCount = Int64(others(sample.segmentCount, now / .seconds(1)) * megabytes)
             let number = controller.measure(sample, at: now)
             if number != numbers.last { numbers.append(number) }
         }
@@ -37,6 +39,6 @@ struct ControllerFixture {
 
     /// Runs at 10 megabytes per second, whatever the number, until a step begins.
     mutating func runUntilStep() {
-        while !controller.isTrying { run(0.125) { _, _ in 10 } }
+        while !controller.isTrying { run(0.001) { _, _ in 10 } }
     }
 }

@@ -9,7 +9,8 @@ struct SimulatedTransfer {
         var remainder = 0.0
     }
 
-    static let step = 0.0625
+    /// The length of a step, in seconds.
+    private let step: Double
     private let network: SimulatedNetwork
     private var table = ExchangeTable()
     private(set) var controller: ConnectionController
@@ -19,7 +20,8 @@ struct SimulatedTransfer {
     private(set) var time = 0.0
     private var connections: [ExchangeID: Connection] = [:]
     private var lastExchange = 0
-    private var stepCount = 0
+    /// When the next sample is due.
+    private var nextSample = 0.05
     /// The bytes that this transfer and all transfers had received at the last sample.
     private var sampled = (own: Int64(0), all: Int64(0))
     /// The most connections that had a segment at the same time.
@@ -28,6 +30,7 @@ struct SimulatedTransfer {
 
     init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhileCount: Int = 1) {
         self.network = network
+        step = network.fileTime < 10 ? 0.0125 : 0.0625
         controller = ConnectionController(mode, worthwhileCount: worthwhileCount, at: .zero)
         length = Int64(network.bestRate * network.fileTime * 1e6)
         if case .fixed = mode { isFixed = true } else { isFixed = false }
@@ -65,8 +68,7 @@ struct SimulatedTransfer {
 
     /// Begins a step of the time, in which connections of the other transfers have `otherCount` segments.
     mutating func beginStep(otherCount: Int = 0) {
-        time += Self.step
-        stepCount += 1
+        time += step
         acceptHeads(otherCount: otherCount)
     }
 
@@ -75,7 +77,10 @@ struct SimulatedTransfer {
     /// - Parameter budget: Returns what the downloader permits; the bytes that it counts are those since the start.
     mutating func endStep(budget: (SimulatedTransfer) -> ConnectionBudget? = { _ in nil }) {
         for (exchange, _) in table.exhausted(received) { end(exchange) }
-        if stepCount.isMultiple(of: 2) { sample(budget(self)) }
+        if time >= nextSample {
+            sample(budget(self))
+            nextSample = time + controller.sampleInterval(setup: table.setup, at: now) / .seconds(1)
+        }
         fill()
     }
 
@@ -117,7 +122,7 @@ struct SimulatedTransfer {
         table.segments.map { segment in
             let connection = connections[segment.exchange]
             let own = network.connectionRates[(connection?.number ?? 0) % network.connectionRates.count]
-            return own * min(1, (time - (connection?.acceptedAt ?? 0)) / max(network.rampTime, Self.step))
+            return own * min(1, (time - (connection?.acceptedAt ?? 0)) / max(network.rampTime, step))
         }
     }
 
@@ -128,7 +133,7 @@ struct SimulatedTransfer {
         let factor = factor * (network.isBursty ? 4 : 1)
         for (segment, rate) in zip(table.segments, rates) {
             var connection = connections[segment.exchange]
-            let count = rate * factor * Self.step * 1e6 + (connection?.remainder ?? 0)
+            let count = rate * factor * step * 1e6 + (connection?.remainder ?? 0)
             connection?.remainder = count - count.rounded(.down)
             connections[segment.exchange] = connection
             let range = segment.claimed..<segment.claimed + Int64(count)
@@ -165,7 +170,7 @@ struct SimulatedTransfer {
         guard controller.mayRequest(at: now) else { return }
         let missing = controller.number - table.segments.count - table.requestIDs.count
         let terms = ExchangeTable.RequestTerms(
-            count: min(4, missing), minimumTime: isFixed ? nil : max(.seconds(1), table.setup * 8))
+            count: min(4, missing), minimumTime: isFixed ? nil : max(.milliseconds(100), table.setup * 8))
         for range in table.requestRanges(terms, received: received, at: now) { request(range) }
     }
 }

@@ -89,7 +89,7 @@ extension TransferAutomaticNumberTests {
 
     @Test func `a bound that falls for a moment doesn't reduce the number for longer`() {
         var harness = Self.harness()
-        Self.run(&harness, seconds: 6)
+        Self.run(&harness, seconds: 2)
         harness.budget.bound = 2
         Self.run(&harness, seconds: 0.5)
         #expect(Self.count(harness) == 2)

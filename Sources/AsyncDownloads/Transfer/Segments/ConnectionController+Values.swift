@@ -1,0 +1,53 @@
+extension ConnectionController {
+    /// The way in which the number is chosen.
+    enum Mode: Sendable, Hashable {
+        /// As many as measurably increase the rate, up to a maximum.
+        case automatic(maximum: Int)
+        /// A number that the caller has chosen; refusals and limits of the host reduce it.
+        case fixed(Int)
+    }
+
+    /// What the steps so far say about the server.
+    enum Growth {
+        /// Nothing; a step doubles the number.
+        case unknown
+        /// It limits each connection; a step uses as many as permitted.
+        case proportional
+        /// As many as permitted have gained less than that; a step doubles the number.
+        case limited
+    }
+
+    /// The measurements since the last sample.
+    struct Sample: Sendable {
+        /// The number of bytes that this transfer has received.
+        var byteCount: Int64
+        /// The number of bytes that the other transfers of the downloader have received.
+        var otherByteCount: Int64 = 0
+        /// The number of this transfer's connections that have a segment.
+        var segmentCount: Int
+        /// The number of this transfer's bytes that no connection has received.
+        var remainingCount: Int64
+        /// The time that a connection takes to deliver its first byte.
+        var setup: Duration
+        /// The most connections that the host, the other transfers, and the memory permit at present.
+        var bound: Int
+        /// Whether something other than the network limits the rate: a bandwidth limit, or the disk.
+        var isThrottled = false
+        /// Whether it is the turn of this transfer to try a step.
+        var mayTry = true
+        /// Whether further requests can be sent at present; the URL may have expired.
+        var mayRequest = true
+
+        /// The shortest time for which the bytes that are left would last without a step.
+        private static let leastTimeLeft = Duration.seconds(2)
+
+        /// Returns whether a step from this rate may begin.
+        func permitsStep(at rate: RateWindows.Rate) -> Bool {
+            guard mayTry, mayRequest, !isThrottled, rate.own > 0 else { return false }
+            return Double(remainingCount) / rate.own >= max(Self.leastTimeLeft, setup * 10) / .seconds(1)
+        }
+
+        /// The most connections for which enough bytes are left, at least 4 MiB for each.
+        var largestNumber: Int { Int(clamping: remainingCount / (4 << 20)) }
+    }
+}
