@@ -121,6 +121,21 @@ extension HostTable {
         hosts.update(origin.host) { $0.memory.answered(origin.pair) }
     }
 
+    /// Returns what an origin has shown about several connections of one file.
+    func connections(of origin: Origin) -> OriginConnections {
+        (host(named: origin.host)?.memory ?? memory[origin.host])[origin]
+    }
+
+    /// Changes what an origin has shown about several connections of one file.
+    mutating func updateConnections(
+        of origin: Origin, at now: Duration, _ body: (inout OriginConnections) -> Void
+    ) {
+        if let slot = hostSlots[origin.host] { return hosts.update(slot) { body(&$0.memory[origin]) } }
+        var host = memory.take(origin.host)
+        body(&host[origin])
+        memory.keep(host, of: origin.host, at: now)
+    }
+
     /// Removes an origin without requests, and its host if it has no other one; what is known of them is kept.
     mutating func removeIfIdle(_ slot: Int32, at now: Duration) {
         let origin = origins[slot]

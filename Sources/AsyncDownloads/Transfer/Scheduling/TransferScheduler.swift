@@ -158,15 +158,22 @@ final class TransferScheduler: Sendable {
         var isTransferWaiting = false
         /// A number that changes whenever a transfer of any host gets a permit, or yields or releases it.
         var changeCount = 0
+        /// What the origin of the bodies has shown about several connections of one file.
+        var connections = OriginConnections()
     }
 
-    /// Returns what the transfers of a host need at present.
-    func load(of host: String) -> Load {
+    /// Returns what the transfers of a host need at present, and what an origin has shown.
+    func load(of host: String, _ origin: Origin) -> Load {
         state.withLock { state in
             Load(
                 runningCount: state.queue.runningCount(host), isTransferWaiting: state.queue.isWaiting(for: host),
-                changeCount: state.changeCount)
+                changeCount: state.changeCount, connections: state.queue.table.connections(of: origin))
         }
+    }
+
+    /// Changes what an origin has shown about several connections of one file.
+    func updateConnections(of origin: Origin, _ body: (inout OriginConnections) -> Void) {
+        state.withLock { $0.queue.table.updateConnections(of: origin, at: time.now, body) }
     }
 
     /// The transfers that wait because their origins can't be reached or ask to wait.

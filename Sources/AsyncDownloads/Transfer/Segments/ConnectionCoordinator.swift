@@ -1,4 +1,4 @@
-/// Divides the connections of a downloader among its transfers of large files, and remembers what hosts have shown.
+/// Divides the connections of a downloader among its transfers of large files.
 ///
 /// A transfer asks for its ``ConnectionBudget`` at each sample. Its permit entitles it to one connection; the budget
 /// bounds the further ones, which it closes when the bound falls. Further connections of one file therefore give way to
@@ -40,7 +40,6 @@ final class ConnectionCoordinator: Sendable {
     }
 
     fileprivate struct State {
-        var hosts = HostConnections()
         /// The members, by the numbers of their transfers.
         var members: [Int: Member] = [:]
         /// The origins of transfers that have taken no sample for some time and haven't ended, by their numbers.
@@ -73,13 +72,13 @@ final class ConnectionCoordinator: Sendable {
     func budget(
         of number: Int, _ report: ConnectionReport, permitHost host: String, at now: Duration
     ) -> ConnectionBudget {
-        let load = scheduler.load(of: host)
+        let load = scheduler.load(of: host, report.origin)
         return state.withLock { state in
             var budget = ConnectionBudget()
             budget.disturbance = state.update(number, report, load, at: now)
             budget.mayTry = state.takesTurn(number, at: now)
             budget.isShared = state.others(than: number, from: report.origin).contains { $0.report.number > 1 }
-            budget.worthwhileCount = state.hosts.worthwhileCount(report.origin)
+            budget.worthwhileCount = load.connections.worthwhileCount
             let bound = state.bound(of: number, report, load, at: now)
             budget.bound = max(1, min(bound, state.pressureBound(of: number, at: now)))
             return budget
@@ -88,19 +87,19 @@ final class ConnectionCoordinator: Sendable {
 
     /// Records what a transfer has found out about its host.
     func record(_ observation: HostObservation, of number: Int, about origin: Origin, at now: Duration) {
-        state.withLock { state in
+        let others = presentOthers(than: number, from: origin, at: now)
+        scheduler.updateConnections(of: origin) { connections in
             var observation = observation
-            let others = state.others(than: number, from: origin).filter { $0.isPresent(at: now) }
             // The limit of one connection was concluded from the connections of other files, which have ended since.
             if others.isEmpty, observation.ceiling == 1 { observation.ceiling = nil }
             if !others.isEmpty {
                 // The host counts the connections of all files.
                 observation.ceiling = observation.ceiling.map { $0 + others.connectionCount }
                 // What one of several files can use is less than it would be alone, unless too many were too much.
-                let least = observation.hasCollapsed ? 1 : state.hosts.worthwhileCount(origin)
+                let least = observation.hasCollapsed ? 1 : connections.worthwhileCount
                 observation.worthwhileCount = observation.worthwhileCount.map { max($0, least) }
             }
-            state.hosts.record(observation, about: origin, at: now)
+            connections.record(observation, at: now)
         }
     }
 
@@ -113,13 +112,16 @@ final class ConnectionCoordinator: Sendable {
     ///   about the host only if others receive.
     /// - Returns: Whether others have further connections, which they give up within a sample.
     func makeRoom(for number: Int, at origin: Origin, isResponse: Bool, at now: Duration) -> Bool {
-        state.withLock { state in
-            let others = state.others(than: number, from: origin).filter { $0.isPresent(at: now) }
-            let extraCount = others.reduce(0) { $0 + ($1.report.isFixed ? 0 : $1.report.number - 1) }
-            guard extraCount > 0, isResponse || others.contains(where: \.report.isFlowing) else { return false }
-            state.hosts.reserve(origin, of: others.connectionCount, at: now)
-            return true
-        }
+        let others = presentOthers(than: number, from: origin, at: now)
+        let extraCount = others.reduce(0) { $0 + ($1.report.isFixed ? 0 : $1.report.number - 1) }
+        guard extraCount > 0, isResponse || others.contains(where: \.report.isFlowing) else { return false }
+        scheduler.updateConnections(of: origin) { $0.reserve(others.connectionCount, at: now) }
+        return true
+    }
+
+    /// Returns the other members whose files are from `origin`, and which still take samples.
+    private func presentOthers(than number: Int, from origin: Origin, at now: Duration) -> [Member] {
+        state.withLock { $0.others(than: number, from: origin).filter { $0.isPresent(at: now) } }
     }
 
     /// Removes a transfer that has ended.
@@ -218,12 +220,10 @@ extension ConnectionCoordinator.State {
         let others = others(than: number, from: report.origin)
         let fixed = others.filter(\.report.isFixed)
         // A transfer that isn't a member has its connection already, or has none now.
-        let isReserved = hosts.isReserved(report.origin, at: now) && load.runningCount <= others.count + 1
-        let available = hosts.limit(of: report.origin, at: now) - fixed.connectionCount - (isReserved ? 1 : 0)
+        let isReserved = load.connections.isReserved(at: now) && load.runningCount <= others.count + 1
+        let available = load.connections.limit(at: now) - fixed.connectionCount - (isReserved ? 1 : 0)
         let limit = available / max(1, load.runningCount - fixed.count)
-        let isGrowing =
-            !load.isTransferWaiting && hosts.mayRequest(report.origin, at: now)
-            && !hosts.ignoresRanges(report.origin, at: now)
+        let isGrowing = !load.isTransferWaiting && load.connections.mayGrow(at: now)
         return isGrowing ? limit : min(limit, report.number, report.acceptedCount)
     }
 
