@@ -57,7 +57,7 @@ struct HostMemory: Sendable {
             if connections[number] == nil, connections.count >= Self.mostAnswered, let other = connections.keys.first {
                 connections[other] = nil
             }
-            connections[number] = newValue
+            connections[number] = newValue.isEmpty ? nil : newValue
         }
     }
 

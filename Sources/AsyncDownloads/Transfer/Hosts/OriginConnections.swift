@@ -22,6 +22,12 @@ struct OriginConnections: Sendable {
     /// The number of refusals since a connection was accepted.
     private var refusalCount = 0
 
+    /// Whether nothing was found out that differs from what is assumed.
+    var isEmpty: Bool {
+        ceiling == nil && reservation == nil && worthwhileCount == 1 && refusalCount == 0
+            && max(ignoredRangesEnd, coolDownEnd) == .zero
+    }
+
     /// Returns the most connections of all transfers.
     func limit(at now: Duration) -> Int {
         let reserved = reservation.flatMap { now < $0.end ? $0.count : nil } ?? Self.maximumCount

@@ -11,9 +11,9 @@ extension ConnectionController {
     enum Growth {
         /// Nothing; a step doubles the number.
         case unknown
-        /// It limits each connection; a step uses as many as permitted.
+        /// It limits each connection; a step adds eight.
         case proportional
-        /// As many as permitted have gained less than that; a step doubles the number.
+        /// A step that more than doubled the number has gained less than that; a step doubles the number.
         case limited
     }
 
@@ -38,13 +38,14 @@ extension ConnectionController {
         /// Whether further requests can be sent at present; the URL may have expired.
         var mayRequest = true
 
-        /// The shortest time for which the bytes that are left would last without a step.
-        private static let leastTimeLeft = Duration.seconds(2)
-
         /// Returns whether a step from this rate may begin.
-        func permitsStep(at rate: RateWindows.Rate) -> Bool {
+        ///
+        /// The bytes that are left have to last for some time without the step.
+        func permitsStep(at rate: RateWindows.Rate, _ growth: Growth) -> Bool {
             guard mayTry, mayRequest, !isThrottled, rate.own > 0 else { return false }
-            return Double(remainingCount) / rate.own >= max(Self.leastTimeLeft, setup * 10) / .seconds(1)
+            // A step that is likely to gain is worth it for a shorter time.
+            let leastTime = Duration.milliseconds(growth == .proportional ? 500 : 2000)
+            return Double(remainingCount) / rate.own >= max(leastTime, setup * 10) / .seconds(1)
         }
 
         /// The most connections for which enough bytes are left, at least 4 MiB for each.

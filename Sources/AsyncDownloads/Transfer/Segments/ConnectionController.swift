@@ -1,9 +1,8 @@
 /// Decides how many connections one transfer uses.
 ///
-/// By default it is one connection. More are tried, twice as many in each step, or as many as permitted once a step has
-/// shown that the server limits each connection. They are kept only if the rate increases enough. What the other
-/// transfers of the downloader lose in the meantime is subtracted, so that a connection which takes its rate from
-/// another file gains nothing.
+/// By default it is one connection. More are tried, twice as many in each step, or eight more once a step has shown that
+/// the server limits each connection. They are kept only if the rate increases by more than the other transfers
+/// of the downloader lose, so that a connection which takes its rate from another file gains nothing.
 struct ConnectionController: Sendable {
     /// The stage of the decision.
     private enum State {
@@ -29,9 +28,9 @@ struct ConnectionController: Sendable {
     private var windows = RateWindows()
     private var collapse = CollapseWatch()
     private var refusals = RefusalRecord()
+    private var growth = Growth.unknown
     /// Whether no step was rejected yet.
     private var isFirstClimb = true
-    private var growth = Growth.unknown
     /// The end of the time in which samples are frequent, because a rate is to be judged soon.
     private var frequentEnd: Duration
     /// The times without a step after one was rejected, and after another transfer has disturbed one.
@@ -41,8 +40,6 @@ struct ConnectionController: Sendable {
     private static let firstHold = Duration.seconds(30)
     /// The longest hold after another file has ended, not zero because several files may end in succession.
     private static let departureHold = Duration.seconds(1)
-    /// A connection that brings less than this share of an earlier one isn't kept.
-    private static let leastContribution = 0.24
     /// The interval between two samples, unless a rate is to be judged soon.
     static let longestInterval = Duration.milliseconds(125)
     /// For how long samples are frequent before a step, and in a step, which is judged then at the earliest if its rate
@@ -76,9 +73,7 @@ struct ConnectionController: Sendable {
     /// Whether connections of a step have no segment yet.
     private var isCompletingStep: Bool { if case .trying(let step) = state { step.completedAt == nil } else { false } }
 
-    /// Returns the time until the next sample.
-    ///
-    /// - Parameter setup: The time that a connection takes to deliver its first byte.
+    /// Returns the time until the next sample, if a connection takes `setup` to deliver its first byte.
     func sampleInterval(setup: Duration, at now: Duration) -> Duration {
         now < frequentEnd ? RateWindows.shortestLength(setup: setup) / 4 : Self.longestInterval
     }
@@ -122,17 +117,18 @@ extension ConnectionController {
     /// because connections would otherwise be opened and closed all the time beside many short files.
     mutating func disturbed(by disturbance: Disturbance, at now: Duration) {
         windows.void()
+        if case .trying(let step) = state {
+            decided = step.from
+            hold(for: disturbedHold.take(), at: now)
+        }
         // Another file's connections are tried for a short time only.
         if disturbance != .otherNumber { collapse.void() }
         if disturbance == .departure {
             // A step may gain now what it didn't before, and connections may be accepted that were refused.
             refusals.otherFileEnded()
             collapse.removeCeiling()
+            disturbedHold.reset()
             if case .holding(let end) = state { state = .holding(until: min(end, now + Self.departureHold)) }
-        }
-        if case .trying(let step) = state {
-            decided = step.from
-            hold(for: disturbedHold.take(), at: now)
         }
     }
 
@@ -179,7 +175,7 @@ extension ConnectionController {
         _ sample: Sample, _ maximum: Int, _ rate: RateWindows.Rate, isSettled: Bool, at now: Duration
     ) {
         let target = target(sample, maximum)
-        guard sample.permitsStep(at: rate), mayRequest(at: now), target > decided else { return }
+        guard sample.permitsStep(at: rate, growth), mayRequest(at: now), target > decided else { return }
         let step = ConnectionStep(from: decided, rate: rate, isSettled: isSettled, to: target, startedAt: now)
         begin(step, at: now)
     }
@@ -192,7 +188,7 @@ extension ConnectionController {
     /// Returns the number of connections after a step, which is larger than the present one if a step is possible.
     private func target(_ sample: Sample, _ maximum: Int) -> Int {
         let most = min(maximum, ceiling, sample.largestNumber)
-        return growth == .proportional ? most : min(2 * decided, decided + 8, most)
+        return min(growth == .proportional ? .max : 2 * decided, decided + 8, most)
     }
 
     /// - Parameter hasWindow: Whether a window ends now.
@@ -221,7 +217,8 @@ extension ConnectionController {
         }
         let isLast = now - step.startedAt >= max(Self.stepTime, sample.setup * 20)
         if let completedAt = step.completedAt, now - completedAt >= max(.milliseconds(200), sample.setup),
-            let settled = windows.settled
+            let settled = windows.settled,
+            step.isProven(by: settled) || now - completedAt >= max(step.patience, sample.setup * 4)
         {
             decide(step, settled, isLast: isLast, at: now)
         } else if isLast {
@@ -245,14 +242,15 @@ extension ConnectionController {
     private mutating func decide(_ step: ConnectionStep, _ rate: RateWindows.Rate, isLast: Bool, at now: Duration) {
         let gain = step.gain(rate)
         if step.to > 2 * step.from, gain < 0.75 * step.proportion {
-            // Fewer connections may gain what so many don't.
             growth = .limited
-            return begin(step.doubling(at: now), at: now)
+            // Fewer connections may gain what so many don't.
+            guard gain >= 0.25 else { return begin(step.doubling(at: now), at: now) }
+            // Those that are kept take some time to receive the shares of the others.
+            collapse.void()
+            return keep(step.worthwhileCount(rate), at: now)
         }
-        if gain >= 0.5 * step.proportion {
-            // The rate has settled, so that the next step can follow at once.
-            return accept(step, rate, at: now)
-        }
+        // The rate has settled, so that the next step can follow at once.
+        if step.isProven(by: rate) { return accept(step, rate, at: now) }
         let isWorthSome = isFirstClimb && gain >= 0.05
         // A gain that may be chance has to last for a second.
         if isWorthSome, windows.time < .seconds(1), !isLast { return }
@@ -260,12 +258,14 @@ extension ConnectionController {
             // So small a gain is judged beside a rate that has settled.
             return undo(step)
         }
-        // As many as would bring the gain if each brought as much as the earlier ones.
-        let kept = isWorthSome ? Int((gain * Double(step.from) - Self.leastContribution).rounded(.up)) : 0
         isFirstClimb = false
-        decided = min(step.from + kept, step.to)
-        worthwhileCount = decided
-        collapse.accepted(decided == step.from ? step.rate : rate)
+        let count = isWorthSome ? step.worthwhileCount(rate) : step.from
+        collapse.accepted(count == step.from ? step.rate : rate)
+        keep(count, at: now)
+    }
+
+    private mutating func keep(_ count: Int, at now: Duration) {
+        (decided, worthwhileCount) = (count, count)
         hold(for: rejectedHold.take(), at: now)
     }
 

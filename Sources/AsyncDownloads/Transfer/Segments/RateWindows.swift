@@ -33,7 +33,7 @@ struct RateWindows: Sendable, Hashable {
     /// Servers and networks deliver in parts of up to some hundred kilobytes.
     private static let sufficientCount: Int64 = 1 << 20
     /// The time without a sample after which nothing is comparable, because the process was suspended.
-    private static let longestPause = Duration.seconds(1)
+    private static let longestPause = Duration.seconds(3)
     /// The time over which the mean of a flow in bursts is taken.
     private static let burstTime = Duration.seconds(2)
     /// The time after which a rate that still changes is taken as it is.

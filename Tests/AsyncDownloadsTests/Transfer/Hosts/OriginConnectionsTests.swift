@@ -89,6 +89,23 @@ struct OriginConnectionsTests {
         #expect(table.connections(of: origins[0]).worthwhileCount == 6)
     }
 
+    @Test func `what is assumed anyway isn't kept`() {
+        var connections = OriginConnections()
+        #expect(connections.isEmpty)
+        connections.record(HostObservation(worthwhileCount: 1, hasAccepted: true), at: .seconds(1))
+        #expect(connections.isEmpty)
+        for observation in [
+            HostObservation(ceiling: 2), .init(worthwhileCount: 2), .init(ignoresRanges: true),
+            .init(isRefused: true),
+        ] {
+            var connections = OriginConnections()
+            connections.record(observation, at: .seconds(1))
+            #expect(!connections.isEmpty)
+        }
+        connections.reserve(4, at: .zero)
+        #expect(!connections.isEmpty)
+    }
+
     @Test func `what at most 16 ports of a host have shown is kept`() throws {
         var table = HostTable(HostLimit.Settings())
         let origins = try (1...100).map { port in

@@ -29,7 +29,7 @@ struct ConnectionCollapseTests {
         fixture.run(20) { count, _ in Double(count) * 10 }
         fixture.run(7.0625) { _, _ in 0 }
         fixture.run(20) { count, _ in Double(count) * 10 }
-        #expect(fixture.numbers == [1, 2, 16])
+        #expect(fixture.numbers == [1, 2, 10, 16])
         fixture = ControllerFixture()
         fixture.runUntilStep()
         fixture.run(10) { _, _ in 0 }

@@ -10,7 +10,7 @@ struct ConnectionRefusalTests {
         while fixture.controller.number < 4 { fixture.run(0.001) { count, _ in Double(count) * 10 } }
         #expect(fixture.controller.refused(segmentCount: 3, at: fixture.now) == 3)
         fixture.run(200) { count, _ in Double(count) * 10 }
-        #expect(fixture.controller.number == 3, "three of eight were accepted and are kept, since they gain enough")
+        #expect(fixture.controller.number == 3, "three of ten were accepted and are kept, since they gain enough")
     }
 
     @Test func `a refused step leaves the number as it was`() {

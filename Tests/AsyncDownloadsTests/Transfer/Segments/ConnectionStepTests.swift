@@ -24,6 +24,12 @@ struct ConnectionStepTests {
         #expect(step.gain(.init(own: rate.own, others: rate.others)) == rate.gain)
     }
 
+    @Test(arguments: [(0.0, 2), (0.1, 2), (0.5, 3), (1, 4), (1.75, 6), (3, 8), (10, 8), (-1, 2)])
+    func `as many connections are worthwhile as bring the gain`(gain: Double, count: Int) {
+        let step = ConnectionStep(from: 2, rate: .init(own: 100), isSettled: true, to: 8, startedAt: .zero)
+        #expect(step.worthwhileCount(.init(own: 100 * (1 + gain))) == count)
+    }
+
     @Test(arguments: [(1, 2, 1.0), (4, 8, 1), (4, 6, 0.5), (10, 16, 0.6)])
     func `the proportion is that of the added connections`(from: Int, to: Int, proportion: Double) {
         let step = ConnectionStep(from: from, rate: .init(), isSettled: false, to: to, startedAt: .zero)

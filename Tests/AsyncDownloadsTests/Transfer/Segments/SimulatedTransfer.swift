@@ -21,7 +21,7 @@ struct SimulatedTransfer {
     private var connections: [ExchangeID: Connection] = [:]
     private var lastExchange = 0
     /// When the next sample is due.
-    private var nextSample = 0.05
+    private var nextSample = 0.025
     /// The bytes that this transfer and all transfers had received at the last sample.
     private var sampled = (own: Int64(0), all: Int64(0))
     /// The most connections that had a segment at the same time.
@@ -30,7 +30,7 @@ struct SimulatedTransfer {
 
     init(_ network: SimulatedNetwork, _ mode: ConnectionController.Mode, worthwhileCount: Int = 1) {
         self.network = network
-        step = network.fileTime < 10 ? 0.0125 : 0.0625
+        step = network.fileTime < 10 ? 0.005 : 0.0625
         controller = ConnectionController(mode, worthwhileCount: worthwhileCount, at: .zero)
         length = Int64(network.bestRate * network.fileTime * 1e6)
         if case .fixed = mode { isFixed = true } else { isFixed = false }

@@ -25,7 +25,7 @@ extension TransferAutomaticNumberTests {
         var harness = Self.harness(mode)
         Self.run(&harness, seconds: 6)
         #expect(Self.count(harness) == 16)
-        harness.lose(2)
+        harness.lose(harness.machine.exchanges.segments[1].exchange)
         if let id = harness.machine.exchanges.requestIDs.first { harness.head(206, ["ETag": "\"v1\""], of: id) }
         #expect(harness.machine.extras.isOff)
         let count = Self.count(harness)
