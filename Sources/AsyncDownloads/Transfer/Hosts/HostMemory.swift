@@ -54,10 +54,11 @@ struct HostMemory: Sendable {
         get { connections[Self.number(origin)] ?? OriginConnections() }
         set {
             let number = Self.number(origin)
+            guard !newValue.isEmpty else { return connections[number] = nil }
             if connections[number] == nil, connections.count >= Self.mostAnswered, let other = connections.keys.first {
                 connections[other] = nil
             }
-            connections[number] = newValue.isEmpty ? nil : newValue
+            connections[number] = newValue
         }
     }
 

@@ -14,7 +14,7 @@ struct DoublingTime: Sendable, Hashable {
         return next
     }
 
-    /// Begins again with the first time.
+    /// Resets the time to the first one.
     mutating func reset() {
         next = first
     }

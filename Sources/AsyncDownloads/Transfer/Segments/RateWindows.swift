@@ -102,7 +102,8 @@ struct RateWindows: Sendable, Hashable {
 
     /// The rate, if that of the transfer has settled; nil otherwise.
     ///
-    /// It has if two windows in a row, or two means over two windows or half a second, are equal up to a tenth.
+    /// It has if two windows in a row, or two means over two windows or half a second, are equal up to a tenth, or less for
+    /// windows of less than a quarter of a second.
     /// A server that sends large parts may fill windows alternately with few and many. A flow in bursts has settled
     /// when two means over one or two seconds are equal, and any flow after ten seconds.
     var settled: Rate? {
@@ -133,14 +134,15 @@ struct RateWindows: Sendable, Hashable {
         windows.reduce(into: Window(), +=).rate
     }
 
-    /// Returns the mean of the last windows and as many before them, if both have about the same mean.
+    /// Returns the mean of the last windows and those before them, if both have about the same mean.
     ///
     /// - Parameters:
     ///   - last: The last windows.
-    ///   - both: Twice as many, or those of twice the time; fewer if there are no more.
+    ///   - both: Twice as many, or those of twice the time.
     private func agreement(_ last: ArraySlice<Window>, _ both: ArraySlice<Window>) -> Rate? {
         let first = both.prefix(both.count - last.count)
-        guard !last.isEmpty, !first.isEmpty else { return nil }
+        // One window may be longer than twice the time.
+        guard !first.isEmpty else { return nil }
         let (lastRate, firstRate, mean) = (Self.mean(last), Self.mean(first), Self.mean(both))
         // In a shorter time, a rate that grows differs less.
         let length = last.reduce(.zero) { $0 + $1.length }

@@ -115,5 +115,10 @@ struct OriginConnectionsTests {
             table.updateConnections(of: origin, at: .zero) { $0.record(HostObservation(worthwhileCount: 4), at: .zero) }
         }
         #expect(origins.count { table.connections(of: $0).worthwhileCount == 4 } == 16)
+        // What is assumed anyway replaces nothing.
+        for origin in origins where table.connections(of: origin).isEmpty {
+            table.updateConnections(of: origin, at: .zero) { $0.record(HostObservation(hasAccepted: true), at: .zero) }
+        }
+        #expect(origins.count { table.connections(of: $0).worthwhileCount == 4 } == 16)
     }
 }
