@@ -1,7 +1,7 @@
 import AsyncDownloads
 import Foundation
 
-/// Downloads one file, and prints its states and its progress.
+/// Downloads one file, and prints its state and its progress.
 @main
 struct ProgressExample {
     static func main() async {
@@ -15,17 +15,10 @@ struct ProgressExample {
         let downloader = Downloader()
         let download = downloader.start(DownloadRequest(from: url, to: file))
 
-        async let states: Void = { for await state in download.states { print("state: \(state)") } }()
-        var status = EXIT_SUCCESS
-        do {
-            for try await event in download.events {
-                if case .progress(let progress) = event { print("\(progress.receivedByteCount) bytes") }
-            }
-        } catch {
-            print(error)
-            status = EXIT_FAILURE
+        for await snapshot in download.updates {
+            print("\(snapshot.state): \(snapshot.progress.receivedByteCount) bytes")
+            if let error = snapshot.error { print(error) }
         }
-        await states
-        exit(status)
+        exit(download.state == .completed ? EXIT_SUCCESS : EXIT_FAILURE)
     }
 }

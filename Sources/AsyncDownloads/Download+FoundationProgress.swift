@@ -44,26 +44,14 @@ extension Download {
         progress.cancellationHandler = { [self] in cancel() }
         progress.pausingHandler = { [self] in pause() }
         progress.resumingHandler = { [self] in resume() }
-        progress.show(self.progress)
         prepare(progress)
-        let events = updates
+        let snapshots = updates
         // Nothing awaits a `Progress`, so an unstructured task updates it until the object is released or the download
-        // ends.
+        // ends. `Progress` can't represent a failure, so it keeps the values that it has then.
         Task { [weak progress] in
-            do {
-                for try await event in events {
-                    guard let progress else { return }
-                    switch event {
-                    case .progress(let value): progress.show(value)
-                    case .restarted: progress.show(DownloadProgress())
-                    case .finished(let file):
-                        progress.show(
-                            DownloadProgress(receivedByteCount: file.byteCount, expectedByteCount: file.byteCount))
-                    default: break
-                    }
-                }
-            } catch {
-                // `Progress` can't represent a failure, so it keeps the values that it has.
+            for await snapshot in snapshots {
+                guard let progress else { return }
+                progress.show(snapshot.progress)
             }
         }
         return progress

@@ -6,39 +6,71 @@ public import struct Foundation.URL
 /// Releasing a handle has no effect: the download continues, and ``Downloader/downloads(for:)`` returns another handle
 /// on it. All members may be used from any thread, at any time, and any number of times.
 public final class Download: Sendable {
+    /// What a handle refers to.
     enum Source: Sendable {
-        case subscriber(SubscriberID, of: any SubscribedTransfer)
+        case subscriber(Subscription)
         /// The request was refused, and there is no transfer.
         indirect case refused(DownloadError)
     }
 
+    /// A subscriber of a transfer.
+    struct Subscription: Sendable {
+        let transfer: any SubscribedTransfer
+        let subscriber: SubscriberID
+    }
+
+    /// The result of the start of a download.
+    struct Start: Sendable {
+        let source: Source
+        let isCoalesced: Bool
+
+        static func joined(
+            _ transfer: any SubscribedTransfer, _ subscriber: SubscriberID, isCoalesced: Bool = false
+        ) -> Self {
+            Self(
+                source: .subscriber(Subscription(transfer: transfer, subscriber: subscriber)),
+                isCoalesced: isCoalesced)
+        }
+
+        static func refused(_ error: DownloadError) -> Self { Self(source: .refused(error), isCoalesced: false) }
+    }
+
+    private struct Content {
+        var start: Start
+        /// Whether a thread is starting the download again.
+        var isRestarting = false
+    }
+
+    /// The identifier of the download, which is recorded with its bytes and stays the same across launches.
+    public let id: ID
+
     /// The request that this download carries out.
     public let request: DownloadRequest
+
+    private let downloader: Downloader
+    private let content: Mutex<Content>
+
+    init(_ id: ID, _ request: DownloadRequest, _ start: Start, of downloader: Downloader) {
+        self.id = id
+        self.request = request
+        self.downloader = downloader
+        content = Mutex(Content(start: start))
+    }
+
+    deinit {
+        source.releaseHandle()
+    }
 
     /// A Boolean value that indicates whether the download joined an existing transfer.
     ///
     /// If it did, the bytes that the transfer fetches are attributed to another download.
-    public let isCoalesced: Bool
+    public var isCoalesced: Bool { content.withLock { $0.start.isCoalesced } }
 
-    let source: Source
-
-    init(request: DownloadRequest, source: Source, isCoalesced: Bool = false) {
-        self.request = request
-        self.source = source
-        self.isCoalesced = isCoalesced
-    }
-
-    deinit {
-        withTransfer { $0.handleReleased($1) }
-    }
+    /// What the handle refers to at present.
+    var source: Source { content.withLock { $0.start.source } }
 
     /// The transfer and the subscriber of the handle, or `nil` if the request was refused.
-    var subscription: (transfer: any SubscribedTransfer, subscriber: SubscriberID)? {
-        switch source {
-        case .subscriber(let subscriber, let transfer): (transfer, subscriber)
-        case .refused: nil
-        }
-    }
+    var subscription: Subscription? { source.subscription }
 
     /// The transfer, or `nil` if the request was refused or if a background session performs it.
     var foregroundTransfer: TransferSlot? { subscription?.transfer as? TransferSlot }
@@ -57,8 +89,9 @@ public final class Download: Sendable {
         get async throws(DownloadError) {
             switch source {
             case .refused(let error): throw error
-            case .subscriber(let subscriber, let transfer):
-                return try await transfer.outcome(of: subscriber).concerning(request.url).get()
+            case .subscriber(let subscription):
+                return try await subscription.transfer.outcome(of: subscription.subscriber)
+                    .concerning(request.url).get()
             }
         }
     }
@@ -69,7 +102,7 @@ public final class Download: Sendable {
     func whenEnded(_ body: @escaping @Sendable (Result<DownloadedFile, DownloadError>) -> Void) {
         switch source {
         case .refused(let error): body(.failure(error))
-        case .subscriber(let subscriber, let transfer): transfer.whenEnded(subscriber, body)
+        case .subscriber(let subscription): subscription.transfer.whenEnded(subscription.subscriber, body)
         }
     }
 
@@ -105,9 +138,8 @@ public final class Download: Sendable {
     /// reminded of it.
     ///
     /// ``Downloader/restored()`` returns a download at each launch until its outcome is acknowledged. An outcome is
-    /// acknowledged when ``file`` has returned the file or thrown the error, when a loop over ``events`` has received its
-    /// end, or when a batch has delivered it. Call this method if the app follows the download in another way, such as
-    /// its ``states``.
+    /// acknowledged when ``file`` has returned the file or thrown the error, or when a batch has delivered it. Call this
+    /// method if the app follows the download by its ``events`` or ``updates``.
     ///
     /// The method has no effect before the download has ended, after a cancellation, and without a background session.
     public func acknowledge() {
@@ -128,7 +160,7 @@ public final class Download: Sendable {
     ///   ``DownloadError/Code/unsupported`` in a background session. The download is unchanged in this case.
     public func replaceURL(with fresh: FreshURL) throws(DownloadError) {
         if let fault = fresh.validationError { throw fault }
-        if let (transfer, _) = subscription { try transfer.replaceURL(with: fresh) }
+        try subscription?.transfer.replaceURL(with: fresh)
     }
 
     /// Continues the download from another URL of the same resource; see ``replaceURL(with:)-(FreshURL)``.
@@ -136,14 +168,50 @@ public final class Download: Sendable {
         try replaceURL(with: FreshURL(url))
     }
 
-    /// The current state of the download.
-    public var state: State {
-        subscription.map { $0.transfer.publicState(of: $0.subscriber) } ?? .failed
+    /// Starts the download again after a failure or a cancellation, from the bytes that are kept.
+    ///
+    /// The handle then refers to the repeated download, with the same ``id`` and ``request``; new streams of ``events`` and
+    /// ``updates`` follow it. The method has no effect unless ``state`` is ``DownloadState/failed`` or
+    /// ``DownloadState/cancelled``. Other handles of the download don't change.
+    public func retry() {
+        let old = content.withLock { content -> Start? in
+            guard !content.isRestarting else { return nil }
+            content.isRestarting = true
+            return content.start
+        }
+        guard let old else { return }
+        let start = isRepeatable(old.source) ? downloader.restart(self, after: old) : nil
+        content.withLock { content in
+            content.isRestarting = false
+            if let start { content.start = start }
+        }
+        if start != nil { old.source.releaseHandle() }
     }
 
+    private func isRepeatable(_ source: Source) -> Bool {
+        switch source.status.state {
+        case .failed, .cancelled: true
+        case .ready, .waiting, .downloading, .retrying, .paused, .verifying, .completed: false
+        }
+    }
+
+    /// The current state of the download.
+    public var state: DownloadState { source.status.state }
+
     /// The current progress of the download.
-    public var progress: DownloadProgress {
-        subscription?.transfer.currentProgress ?? DownloadProgress()
+    public var progress: DownloadProgress { source.status.progress }
+
+    /// The priority of the download among those that wait for their turn.
+    ///
+    /// The value is initially that of ``DownloadRequest/priority``. A change applies at once; a transfer that several
+    /// downloads share has the highest of their priorities. In a background session, a change has no effect.
+    public var priority: DownloadRequest.Priority {
+        get { subscription.flatMap { $0.transfer.policies(of: $0.subscriber) }?.priority ?? request.priority }
+        set { updatePolicies { $0.priority = newValue } }
+    }
+
+    private func updatePolicies(_ change: (inout ResolvedPolicies) -> Void) {
+        withTransfer { $0.updatePolicies(of: $1, change) }
     }
 
     /// The maximum number of bytes per second that the transfer of this download receives; `nil` for no limit of its
@@ -161,7 +229,30 @@ public final class Download: Sendable {
     }
 
     private func withTransfer(_ body: (any SubscribedTransfer, SubscriberID) -> Void) {
-        if let (transfer, subscriber) = subscription { body(transfer, subscriber) }
+        if let subscription { body(subscription.transfer, subscription.subscriber) }
+    }
+}
+
+extension Download.Source {
+    /// The transfer and the subscriber, or `nil` if the request was refused.
+    var subscription: Download.Subscription? {
+        switch self {
+        case .subscriber(let subscription): subscription
+        case .refused: nil
+        }
+    }
+
+    /// The condition of the download.
+    var status: SubscriberStatus {
+        switch self {
+        case .subscriber(let subscription): subscription.transfer.status(of: subscription.subscriber)
+        case .refused(let error): .ended(.failure(error), DownloadProgress())
+        }
+    }
+
+    /// Records that a handle was released, or refers to something else.
+    fileprivate func releaseHandle() {
+        if let subscription { subscription.transfer.handleReleased(subscription.subscriber) }
     }
 }
 

@@ -25,6 +25,7 @@ extension DownloadRequest {
     struct Options: Sendable, Hashable {
         var nonsecretHeaders: Set<String> = []
         var account: String?
+        var userInfo: [String: String] = [:]
         var checksum: Checksum?
         var maximumByteCount: Int64?
         var connectionCount: Int?

@@ -15,6 +15,9 @@ extension DownloadRequest {
         }
         if identity?.isEmpty == true { return fault("the identity is empty") }
         if account?.isEmpty == true { return fault("the account is empty") }
+        if userInfo.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) > 4096 {
+            return fault("the user info has more than 4 KiB")
+        }
         if let maximumByteCount, maximumByteCount < 0 { return fault("the maximum byte count is negative") }
         if let connectionCount, !(1...16).contains(connectionCount) {
             return fault("the connection count must be from 1 to 16")

@@ -41,8 +41,8 @@ extension Downloader {
     /// most a minute later. A new request for the URL of one of them joins it instead.
     ///
     /// Downloads that have ended, also with an error, are returned until the app has received their outcome: by
-    /// ``Download/file``, by the end of a loop over ``Download/events``, by a batch, or by ``Download/acknowledge()``. A
-    /// handle alone, and an observer of its states, doesn't count. A file that the app has received is remembered for 30
+    /// ``Download/file``, by a batch, or by ``Download/acknowledge()``. A handle, a loop over ``Download/events``, and an
+    /// observer don't count. A file that the app has received is remembered for 30
     /// days, up to a number of 500: a new request for the same resource and destination returns it without a transfer if
     /// it is still there, unchanged. To fetch the resource again, remove the file first.
     ///
@@ -57,7 +57,7 @@ extension Downloader {
         guard let background else { return [] }
         return try await background.openSession.get().restored().map { item in
             RestoredDownload(
-                download: Download(request: item.request, source: .subscriber(item.subscriber, of: item.transfer)),
+                download: Download(item.id, item.request, .joined(item.transfer, item.subscriber), of: self),
                 condition: RestoredDownload.Condition(item.condition))
         }
     }
@@ -254,16 +254,14 @@ extension BackgroundClient {
             in: sessions)
     }
 
-    /// Starts a download, or returns a handle with the error of the request or of the session.
-    func start(_ request: DownloadRequest, isRunning: Bool) -> Download {
-        let started = openSession.flatMap { $0.start(request, isRunning: isRunning) }
+    /// Starts a download, or returns the error of the request or of the session.
+    func start(_ request: DownloadRequest, _ id: Download.ID, isRunning: Bool) -> Download.Start {
+        let started = openSession.flatMap { $0.start(id, request, isRunning: isRunning) }
         switch started.concerning(request.url) {
         case .success(let joined):
-            return Download(
-                request: request, source: .subscriber(joined.subscriber, of: joined.transfer),
-                isCoalesced: joined.isCoalesced)
+            return .joined(joined.transfer, joined.subscriber, isCoalesced: joined.isCoalesced)
         case .failure(let error):
-            return Download(request: request, source: .refused(error))
+            return .refused(error)
         }
     }
 
@@ -276,6 +274,6 @@ extension BackgroundClient {
 extension Download {
     /// The transfer, or `nil` if the request was refused or if a downloader of this process performs it.
     var backgroundTransfer: BackgroundTransfer? {
-        if case .subscriber(_, let transfer) = source { transfer as? BackgroundTransfer } else { nil }
+        subscription?.transfer as? BackgroundTransfer
     }
 }

@@ -21,11 +21,37 @@ extension Downloader {
     public func downloads(for url: URL) -> [Download] {
         let text = ByteText(TransferKey.url(of: url))
         let isIncluded: (DownloadRequest) -> Bool = { ByteText(TransferKey.url(of: $0.url)) == text }
-        if let background { return background.downloads(where: isIncluded) }
         // All requests that share a transfer have one URL, unless they have an identity.
-        let transfers = environment.registry.transfers { $0.request.identity != nil || isIncluded($0.request) }
+        return handles(ofTransfers: { $0.identity != nil || isIncluded($0) }) { isIncluded($1) }
+    }
+
+    /// All unfinished downloads of this process, in the order in which their transfers were started, each one with a new
+    /// handle.
+    ///
+    /// The result includes paused downloads and those whose handles have been released. With a background session, it
+    /// contains the downloads that this process has started and those that ``restored()`` has returned.
+    public var downloads: [Download] { handles { _, _ in true } }
+
+    /// Returns a new handle for the unfinished download with an identifier; `nil` if there is none.
+    ///
+    /// The time that this method takes is proportional to the number of unfinished downloads.
+    public func download(withID id: Download.ID) -> Download? { handles { other, _ in other == id }.first }
+
+    /// Returns a new handle for each unfinished download that `isIncluded` accepts.
+    ///
+    /// - Parameter mayServe: Returns false if no download of a transfer with this first request can be accepted.
+    func handles(
+        ofTransfers mayServe: (DownloadRequest) -> Bool = { _ in true },
+        where isIncluded: (Download.ID, DownloadRequest) -> Bool
+    ) -> [Download] {
+        let transfers: [any SubscribedTransfer] =
+            background.map(\.presentTransfers) ?? environment.registry.transfers { mayServe($0.request) }
         return transfers.flatMap { transfer in
-            transfer.addHandles(where: isIncluded).map { Download($0, of: transfer) }
+            transfer.addHandles(where: isIncluded).map { added in
+                Download(
+                    added.id, added.request,
+                    .joined(transfer, added.subscriber, isCoalesced: added.isCoalesced), of: self)
+            }
         }
     }
 
@@ -63,19 +89,8 @@ extension Downloader {
 }
 
 extension BackgroundClient {
-    /// Returns a new handle for each unfinished download of this process whose request is accepted by `isIncluded`.
-    fileprivate func downloads(where isIncluded: (DownloadRequest) -> Bool) -> [Download] {
-        guard case .success(let session) = openSession else { return [] }
-        return session.presentTransfers.flatMap { transfer in
-            transfer.addHandles(where: isIncluded).map { Download($0, of: transfer) }
-        }
-    }
-}
-
-extension Download {
-    /// Creates the handle that was added to a subscriber.
-    fileprivate convenience init(_ added: AddedHandle, of transfer: any SubscribedTransfer) {
-        self.init(
-            request: added.request, source: .subscriber(added.subscriber, of: transfer), isCoalesced: added.isCoalesced)
+    /// The transfers of this process.
+    fileprivate var presentTransfers: [BackgroundTransfer] {
+        (try? openSession.get())?.presentTransfers ?? []
     }
 }

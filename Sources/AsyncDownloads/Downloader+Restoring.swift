@@ -5,7 +5,11 @@ extension Downloader {
     /// Returns the unfinished downloads that earlier processes left in `directory`, each one paused.
     ///
     /// ``Download/resume()`` continues a download from its bytes; ``Download/discard()`` removes it. If this downloader
-    /// is already downloading the resource, the returned handle joins that transfer.
+    /// is already downloading the resource, the returned download joins that transfer. For a download of this process that
+    /// hasn't ended, another handle is returned, and its state doesn't change.
+    ///
+    /// Each download has the ``Download/id`` and the ``DownloadRequest/userInfo`` that it had when its bytes were last
+    /// recorded. If several downloads shared a transfer, each one is returned, up to 16.
     ///
     /// Secret headers are never on disk: `prepare` may add them to a request before it is used. It must check
     /// ``DownloadRequest/url`` first. If others can write to `directory`, for example because it contains the contents
@@ -36,8 +40,13 @@ extension Downloader {
         let found = try await environment.registry.performBlocking { () throws(DownloadError) in
             try store.unfinished(in: path, trustsDestinations: isConfigured)
         }
-        return found.compactMap { unfinished in
+        let subscribers = found.flatMap(\.subscribers)
+        let ids = Set(subscribers.map(\.id))
+        let running = Dictionary(handles { id, _ in ids.contains(id) }.map { ($0.id, $0) }) { first, _ in first }
+        return subscribers.compactMap { id, unfinished, userInfo in
+            if let download = running[id] { return download }
             guard var request = DownloadRequest(unfinished, in: environment.containers) else { return nil }
+            request.userInfo = userInfo
             let recorded = request
             prepare(&request)
             // A secret that `prepare` sets must not become public because the checkpoint declares its name nonsecret.
@@ -46,7 +55,7 @@ extension Downloader {
                     request.headers.values(for: name) == recorded.headers.values(for: name)
                 }
             }
-            return startDownload(request, isRunning: false, continuing: unfinished)
+            return startDownload(request, id: id, isRunning: false, continuing: unfinished)
         }
     }
 

@@ -131,36 +131,52 @@ public final class Downloader: Sendable {
     ///
     /// - Parameter unfinished: The bytes of the request that are known to be on disk, if any.
     func startDownload(
-        _ request: DownloadRequest, isRunning: Bool = true, continuing unfinished: UnfinishedPartial? = nil
+        _ request: DownloadRequest, id: Download.ID = Download.ID(), isRunning: Bool = true,
+        continuing unfinished: UnfinishedPartial? = nil
     ) -> Download {
-        if var error = configurationError {
-            error.url = request.url
-            return Download(request: request, source: .refused(error))
-        }
-        if let background { return background.start(request, isRunning: isRunning) }
+        let request = completed(request)
+        return Download(
+            id, request, begin(request, id, isRunning: isRunning, continuing: unfinished), of: self)
+    }
+
+    /// Starts an ended download again.
+    func restart(_ download: Download, after ended: Download.Start) -> Download.Start {
+        var request = download.request
+        request.priority = download.priority
+        return begin(request, download.id)
+    }
+
+    /// Returns the request with the limit of a download into memory.
+    private func completed(_ request: DownloadRequest) -> DownloadRequest {
+        guard background == nil, request.destination == .memory, request.maximumByteCount == nil else { return request }
         var request = request
-        if request.destination == .memory, request.maximumByteCount == nil {
-            request.maximumByteCount = configuration.maximumDataByteCount
-        }
-        if let error = request.validationError {
-            return Download(request: request, source: .refused(error))
-        }
+        request.maximumByteCount = configuration.maximumDataByteCount
+        return request
+    }
+
+    /// Attaches a request to a transfer.
+    private func begin(
+        _ request: DownloadRequest, _ id: Download.ID, isRunning: Bool = true,
+        continuing unfinished: UnfinishedPartial? = nil
+    ) -> Download.Start {
+        if let error = configurationError { return .refused(error.concerning(request.url)) }
+        if let background { return background.start(request, id, isRunning: isRunning) }
+        if let error = request.validationError { return .refused(error) }
         let key = TransferKey(request).digest
         let joined = registry.join(
-            key, request, environment.policies(of: request),
+            key, id, request, environment.policies(of: request),
             policy: request.duplicatePolicy ?? configuration.duplicatePolicy, isRunning: isRunning
         ) { number in
             TransferSlot(
-                number: number, keyDigest: key, request: request, environment: environment, continuing: unfinished)
+                number: number, keyDigest: key, downloadID: id, request: request, environment: environment,
+                continuing: unfinished)
         }
         switch joined.concerning(request.url) {
         case .success(let joined):
             if isRunning { environment.suspensionGuard?.transferStarted() }
-            return Download(
-                request: request, source: .subscriber(joined.subscriber, of: joined.transfer),
-                isCoalesced: joined.isCoalesced)
+            return .joined(joined.transfer, joined.subscriber, isCoalesced: joined.isCoalesced)
         case .failure(let error):
-            return Download(request: request, source: .refused(error))
+            return .refused(error)
         }
     }
 

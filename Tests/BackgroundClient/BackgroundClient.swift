@@ -72,7 +72,7 @@ enum BackgroundClient {
         write("ready")
         if mode == "observe" {
             await withTaskGroup(of: Void.self) { group in
-                for download in downloads.values { group.addTask { for await _ in download.states {} } }
+                for download in downloads.values { group.addTask { for await _ in download.updates {} } }
             }
             let (forever, continuation) = AsyncStream.makeStream(of: Void.self)
             for await _ in forever {}

@@ -49,6 +49,8 @@ package struct RequestRecord: Sendable, Hashable {
     package var identity: String?
     /// The caller's stable name for the user whose credentials are sent.
     package var account: String?
+    /// The downloads that the bytes belong to; empty if none is known.
+    package var subscribers: [RecordedSubscriber] = []
 
     package init(
         url: String, headers: [[String]] = [], hasSecretHeaders: Bool = false, destination: String,

@@ -46,42 +46,37 @@ extension ActiveTransfer.State {
 }
 
 extension ActiveTransfer {
-    /// Opens a stream and returns its number.
-    ///
-    /// The first stream emits everything since the subscriber was attached; later ones begin with the current state.
-    /// The stream of an observer begins with the current state and takes no events from the others.
-    func openStream(_ id: SubscriberID, isObserver: Bool) -> StreamID {
+    /// Opens a stream, and returns its identifier.
+    func openStream(_ id: SubscriberID, _ stream: EventStream) -> StreamID {
         update { state, decision in
             let machine = state.machine
             let reason = waitingReason(state)
-            return state.subscribers.openStream(of: id, isObserver: isObserver, &decision.effects) { subscriber in
+            return state.subscribers.openStream(stream, of: id, &decision.effects) { subscriber in
                 machine.present(isPaused: subscriber.isPaused, outcome: subscriber.outcome, waiting: reason)
             }
         }
     }
 
-    /// Returns the stream's next delivery, or nil if `continuation` is resumed with it later.
-    func nextDelivery(
-        _ id: SubscriberID, stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>
-    ) -> EventBuffer.Delivery? {
+    /// Closes a stream that is no longer read.
+    ///
+    /// - Parameter isCancellation: Whether the reading task was canceled. If so, the subscriber is detached unless it has
+    ///   other consumers.
+    /// - Returns: The error for the reader.
+    func closeStream(_ id: SubscriberID, stream: StreamID, isCancellation: Bool) -> DownloadError {
         update { state, decision in
-            if Task.isCancelled { return .failure(state.cancellation(of: id)) }
-            return state.subscribers.nextDelivery(of: id, stream, continuation, &decision.effects)
+            let wasOpen = state.subscribers.update(id) { $0.closeStream(stream) } ?? false
+            return wasOpen && isCancellation ? detachIfUnread(id, &state, &decision) : state.cancellation(of: id)
         }
     }
 
-    /// Closes a stream that is no longer read.
-    ///
-    /// - Parameter cancelled: Whether the reading task was canceled. If so, the subscriber is detached unless it has
-    ///   other consumers.
-    func closeStream(_ id: SubscriberID, stream: StreamID, cancelled: Bool) {
-        update { state, decision in
-            let buffer = state.subscribers.update(id) { $0.buffers.remove(stream) }
-            guard var buffer = buffer ?? nil else { return }
-            let leaves = cancelled && !buffer.isObserver
-            let error = leaves ? detachIfUnread(id, &state, &decision) : state.cancellation(of: id)
-            decision.effects += buffer.finish(error)
-        }
+    /// Adds an observer, which is called after each change of the subscriber's status until it is removed.
+    func addObserver(_ id: SubscriberID, _ observer: @escaping @Sendable () -> Void) -> ObserverID {
+        updateQuietly { $0.subscribers.addObserver(of: id, observer) }
+    }
+
+    /// Removes an observer.
+    func removeObserver(_ observer: ObserverID, of id: SubscriberID) {
+        updateQuietly { _ = $0.subscribers.update(id) { $0.removeObserver(observer) } }
     }
 }
 

@@ -1,7 +1,7 @@
 /// The release of memory while a transfer is paused.
 extension ActiveTransfer {
     /// Adds a handle to each subscriber without an outcome whose request is accepted by `isIncluded`.
-    func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle] {
+    func addHandles(where isIncluded: (DownloadID, DownloadRequest) -> Bool) -> [AddedHandle] {
         updateQuietly { $0.subscribers.addHandles(where: isIncluded) }
     }
 

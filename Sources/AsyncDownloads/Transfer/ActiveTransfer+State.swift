@@ -10,6 +10,8 @@ extension ActiveTransfer {
         var connections = TransferConnections()
         var permit = TransferPermit()
         var scheduled = ScheduledWork()
+        /// The last failed attempt.
+        var failedAttempt: FailedAttempt?
         /// The state of the machine for which observers were last notified.
         private var lastObservedState: ObservedState?
         /// The effects that wait until the transfer rests.
@@ -23,13 +25,10 @@ extension ActiveTransfer {
 }
 
 extension ActiveTransfer {
-    /// Returns the state as one subscriber sees it.
-    func publicState(of id: SubscriberID) -> DownloadState {
-        withState { $0.publicState(of: id) }
+    /// Returns the status of one subscriber.
+    func status(of id: SubscriberID) -> SubscriberStatus {
+        withState { state in state.status(of: id, waiting: state.machine.phase == .waiting ? waitingReason(state) : nil) }
     }
-
-    /// The current progress.
-    var currentProgress: DownloadProgress { withState { $0.machine.progress } }
 
     /// The subscribers without an outcome.
     var activeSubscribers: [SubscriberID] { withState { $0.subscribers.activeIDs } }
@@ -61,30 +60,36 @@ extension ActiveTransfer.State {
         return restWaiters
     }
 
-    /// Returns the effects that notify observers of a changed state.
+    /// Returns the effects that notify observers of what has changed.
     mutating func notifyObservers() -> [DeferredEffect] {
-        let changed = subscribers.takeChanged()
-        guard subscribers.hasObservers else { return [] }
-        // Most inputs change no state, and most of the others change that of a single subscriber.
         let present = ActiveTransfer.ObservedState(
             phase: machine.phase, isWaitingForConnectivity: machine.isWaitingForConnectivity)
-        let isAnyone = present != lastObservedState
+        if present != lastObservedState { subscribers.allChanged() }
         lastObservedState = present
-        let numbers = isAnyone ? subscribers.activeIDs + changed : changed
-        return numbers.flatMap { id in
-            let (state, progress) = (publicState(of: id), machine.progress)
-            return subscribers.update(id) { $0.show(state, progress) } ?? []
-        }
+        return subscribers.notifications()
     }
 
-    /// Returns the state as one subscriber sees it.
-    func publicState(of id: SubscriberID) -> DownloadState {
-        guard let subscriber = subscribers[id] else { return .failed }
-        switch subscriber.outcome {
-        case .success: return .completed
-        case .failure(let error): return error.code == .cancelled ? .cancelled : .failed
-        case nil: break
+    /// Returns the status of one subscriber.
+    ///
+    /// - Parameter reason: The reason why the transfer waits for its permit; nil if it is its turn.
+    func status(of id: SubscriberID, waiting reason: WaitingReason?) -> SubscriberStatus {
+        if let outcome = subscribers[id]?.outcome { return .ended(outcome, machine.progress) }
+        var status = SubscriberStatus(state: state(of: id), progress: machine.progress)
+        switch status.state {
+        case .waiting:
+            status.waitingReason = machine.isWaitingForConnectivity ? .connectivity : reason ?? .turn
+            status.nextAttempt = status.waitingReason?.end
+        case .retrying:
+            (status.error, status.nextAttempt) = (failedAttempt?.error, failedAttempt?.nextAttempt)
+        case .ready, .downloading, .paused, .verifying, .completed, .cancelled, .failed:
+            break
         }
+        return status
+    }
+
+    /// Returns the state as a subscriber without an outcome sees it.
+    private func state(of id: SubscriberID) -> DownloadState {
+        guard let subscriber = subscribers[id] else { return .failed }
         if machine.phase == .finishing { return .verifying }
         // A transfer that stops because of its last subscriber is paused when the bytes are stored.
         if subscriber.isPaused { return subscribers.arePaused && machine.hasUnstoredBytes ? .downloading : .paused }

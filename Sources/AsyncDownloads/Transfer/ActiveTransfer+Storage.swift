@@ -9,6 +9,18 @@ extension ActiveTransfer {
         }
     }
 
+    /// Performs an operation that may write a checkpoint.
+    private func onPartialToRecord(_ body: @escaping @Sendable (PartialFile) -> Void) {
+        onPartial { [self] partial in
+            let downloads = withState { $0.subscribers.recorded }
+            partial.setSubscribers(
+                downloads.map { download in
+                    RecordedSubscriber(download.id, download.request, in: partial.location.directory, environment.containers)
+                })
+            body(partial)
+        }
+    }
+
     /// The location of the partial file.
     var location: PartialLocation { withState(\.storage.location) }
 
@@ -151,7 +163,7 @@ extension ActiveTransfer {
 
     func startPartial(_ representation: Representation, exchange id: ExchangeID) {
         updateQuietly { $0.storage.preparationRequested() }
-        onPartial { [self] partial in
+        onPartialToRecord { [self] partial in
             guard refuseDestinations(suggestedName: representation.suggestedName) == nil else {
                 return update { state, _ in
                     state.storage.preparationPerformed()
@@ -172,7 +184,7 @@ extension ActiveTransfer {
     }
 
     func savePartial(_ received: IntervalSet) {
-        onPartial { [self] partial in
+        onPartialToRecord { [self] partial in
             do throws(DownloadError) {
                 try partial.save(received)
             } catch {
@@ -183,7 +195,7 @@ extension ActiveTransfer {
     }
 
     func closePartial(saving received: IntervalSet?) {
-        onPartial { [self] partial in
+        onPartialToRecord { [self] partial in
             if let received, !received.isEmpty {
                 // A mark needs neither a descriptor nor free space, in case the checkpoint fails for lack of one.
                 partial.mark(received)
@@ -236,7 +248,7 @@ extension ActiveTransfer {
 extension ActiveTransfer {
     func recordPartial(_ received: IntervalSet, exchange id: ExchangeID) {
         updateQuietly { $0.storage.preparationRequested() }
-        onPartial { [self] partial in
+        onPartialToRecord { [self] partial in
             let result = Result { () throws(DownloadError) in try partial.save(received) }
             update { state, decision in
                 state.storage.preparationPerformed()

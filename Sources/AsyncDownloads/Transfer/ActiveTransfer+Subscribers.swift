@@ -3,9 +3,9 @@ internal import Dispatch
 /// The inputs from subscribers. A subscriber is identified by the number that it received when it was attached.
 extension ActiveTransfer {
     /// Attaches a subscriber, or returns nil if the transfer can no longer serve a new one; see
-    /// ``TransferSlot/attach(_:_:reservedPath:isRunning:isSuperseding:)``.
+    /// ``TransferSlot/attach(_:_:_:reservedPath:isRunning:isSuperseding:)``.
     func attach(
-        _ request: DownloadRequest, _ policies: ResolvedPolicies, reservedPath: String?, isRunning: Bool,
+        _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies, reservedPath: String?, isRunning: Bool,
         isSuperseding: Bool
     ) -> Attachment? {
         let now = environment.time.now
@@ -18,7 +18,7 @@ extension ActiveTransfer {
             }
             // A restored transfer has a state and no subscriber.
             let isJoining = state.machine.phase != .ready
-            let id = state.subscribers.add(request, policies, isPaused: !isRunning, at: now)
+            let id = state.subscribers.add(downloadID, request, policies, isPaused: !isRunning, at: now)
             _ = state.subscribers.update(id) { subscriber in
                 subscriber.reservedPath = reservedPath
                 subscriber.isCoalesced = id != .first
@@ -61,6 +61,16 @@ extension ActiveTransfer {
     private func policiesChanged(_ state: inout State, _ decision: inout Decision) {
         if let policies = state.subscribers.combinedPolicies { state.machine.setPolicies(policies) }
         updatePriority(&state, &decision)
+    }
+
+    /// Returns the policies of a subscriber; nil after its end.
+    func policies(of id: SubscriberID) -> ResolvedPolicies? { withState { $0.subscribers[id]?.policies } }
+
+    /// Changes the policies of a subscriber, unless it has its outcome.
+    func updatePolicies(of id: SubscriberID, _ change: (inout ResolvedPolicies) -> Void) {
+        update { state, decision in
+            if state.subscribers.updatePolicies(of: id, change) { policiesChanged(&state, &decision) }
+        }
     }
 
     /// Ends the subscribers that accept fewer bytes than the file has, if others accept more.

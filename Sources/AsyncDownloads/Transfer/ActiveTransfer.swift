@@ -108,6 +108,7 @@ final class ActiveTransfer: Sendable {
             switch decision.actions[next] {
             case .emit(let event):
                 if case .retrying(_, let delay, let error) = event {
+                    state.failedAttempt = FailedAttempt(error, retriedAfter: delay, at: environment.time.date)
                     detachLate(after: delay, error, &state, &decision)
                 }
                 // Logged when no lock is held, because a log handler may read the state of the download.

@@ -70,6 +70,34 @@ extension DownloadRequest.Destination {
     }
 }
 
+extension RecordedSubscriber {
+    /// Creates the record of a download whose bytes are in `directory`.
+    init(_ id: DownloadID, _ request: DownloadRequest, in directory: String, _ containers: AppContainers?) {
+        self.init(
+            id: id, userInfo: request.userInfo,
+            destination: request.destination.record(relativeTo: directory, containers),
+            choosesName: request.destination.choosesName)
+    }
+}
+
+extension UnfinishedPartial {
+    /// Returns the downloads that the bytes belong to, each one with its destination.
+    var subscribers: [(id: DownloadID, unfinished: Self, userInfo: [String: String])] {
+        let subscribers = location.request.subscribers
+        guard !subscribers.isEmpty else { return [(DownloadID(), self, [:])] }
+        return subscribers.map { subscriber in
+            var own = self
+            if own.location.request.destination != subscriber.destination {
+                own.location.request.destination = subscriber.destination
+                own.location.request.choosesName = subscriber.choosesName
+                // The expected digest is that of the recorded request.
+                own.location.request.checksum = nil
+            }
+            return (subscriber.id, own, subscriber.userInfo)
+        }
+    }
+}
+
 extension DownloadRequest {
     /// Creates the request of an unfinished download, without its secrets.
     ///

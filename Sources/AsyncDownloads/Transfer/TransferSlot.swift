@@ -23,6 +23,8 @@ final class TransferSlot: Sendable {
     let number: Int
     /// The digest of the ``TransferKey``.
     let keyDigest: HashDigest
+    /// The identifier of the first subscriber's download.
+    let downloadID: DownloadID
     /// The request of the first subscriber, which determines the resource.
     let request: DownloadRequest
     let environment: TransferEnvironment
@@ -32,11 +34,12 @@ final class TransferSlot: Sendable {
     ///
     /// - Parameter unfinished: The bytes that are known to be on disk, if any; the transfer then starts as paused.
     init(
-        number: Int, keyDigest: HashDigest, request: DownloadRequest, environment: TransferEnvironment,
+        number: Int, keyDigest: HashDigest, downloadID: DownloadID, request: DownloadRequest, environment: TransferEnvironment,
         continuing unfinished: UnfinishedPartial? = nil
     ) {
         self.number = number
         self.keyDigest = keyDigest
+        self.downloadID = downloadID
         self.request = request
         self.environment = environment
         guard let unfinished else { return }
@@ -56,7 +59,7 @@ final class TransferSlot: Sendable {
     private func active(_ stage: inout Stage) -> ActiveTransfer {
         switch stage {
         case .queued(let queued):
-            let active = ActiveTransfer(self) { queued.replay(in: &$0, for: request, environment) }
+            let active = ActiveTransfer(self) { queued.replay(in: &$0, for: downloadID, request, environment) }
             stage = .active(active)
             return active
         case .active(let active):
@@ -124,15 +127,15 @@ extension TransferSlot {
     ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
     ///   - isSuperseding: Whether earlier subscribers end with ``DownloadError/Code/superseded``.
     func attach(
-        _ request: DownloadRequest, _ policies: ResolvedPolicies, reservedPath: String? = nil, isRunning: Bool = true,
-        isSuperseding: Bool = false
+        _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies,
+        reservedPath: String? = nil, isRunning: Bool = true, isSuperseding: Bool = false
     ) -> Attachment? {
         switch route({ isRunning && policies.deadline == nil ? $0.attach() : nil }) {
         case .decided(let id, let effects):
             return Attachment(id: id) { for effect in effects { effect() } }
         case .forwarded(let active):
             return active.attach(
-                request, policies, reservedPath: reservedPath, isRunning: isRunning, isSuperseding: isSuperseding)
+                downloadID, request, policies, reservedPath: reservedPath, isRunning: isRunning, isSuperseding: isSuperseding)
         }
     }
 
@@ -234,7 +237,7 @@ extension TransferSlot: PermitReceiver {
 // MARK: - The handles
 
 extension TransferSlot: SubscribedTransfer {
-    func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle] {
+    func addHandles(where isIncluded: (DownloadID, DownloadRequest) -> Bool) -> [AddedHandle] {
         input(queued: { $0.addHandles(where: isIncluded) }, active: { $0.addHandles(where: isIncluded) })
     }
 
@@ -242,19 +245,17 @@ extension TransferSlot: SubscribedTransfer {
         input(queued: { $0.handleReleased() }, active: { $0.handleReleased(id) })
     }
 
-    func openStream(_ id: SubscriberID, isObserver: Bool) -> StreamID {
-        activate().openStream(id, isObserver: isObserver)
+    func openStream(_ id: SubscriberID, _ stream: EventStream) -> StreamID { activate().openStream(id, stream) }
+
+    func closeStream(_ id: SubscriberID, stream: StreamID, isCancellation: Bool) -> DownloadError {
+        activate().closeStream(id, stream: stream, isCancellation: isCancellation)
     }
 
-    func nextDelivery(
-        _ id: SubscriberID, stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>
-    ) -> EventBuffer.Delivery? {
-        activate().nextDelivery(id, stream: stream, continuation)
+    func addObserver(_ id: SubscriberID, _ observer: @escaping @Sendable () -> Void) -> ObserverID {
+        activate().addObserver(id, observer)
     }
 
-    func closeStream(_ id: SubscriberID, stream: StreamID, cancelled: Bool) {
-        activate().closeStream(id, stream: stream, cancelled: cancelled)
-    }
+    func removeObserver(_ observer: ObserverID, of id: SubscriberID) { activate().removeObserver(observer, of: id) }
 
     func newWaiter() -> WaiterID { input(queued: { $0.newWaiter() }, active: { $0.newWaiter() }) }
 
@@ -292,9 +293,15 @@ extension TransferSlot: SubscribedTransfer {
 
     func replaceURL(with fresh: FreshURL) { activate().replaceURL(with: fresh) }
 
-    func publicState(of id: SubscriberID) -> DownloadState {
-        query(queued: \.publicState, active: { $0.publicState(of: id) })
+    func policies(of id: SubscriberID) -> ResolvedPolicies? {
+        query(queued: { _ in environment.policies(of: request) }, active: { $0.policies(of: id) })
     }
 
-    var currentProgress: DownloadProgress { query(queued: { _ in DownloadProgress() }, active: \.currentProgress) }
+    func updatePolicies(of id: SubscriberID, _ change: (inout ResolvedPolicies) -> Void) {
+        activate().updatePolicies(of: id, change)
+    }
+
+    func status(of id: SubscriberID) -> SubscriberStatus {
+        query(queued: { $0.status(of: request, environment) }, active: { $0.status(of: id) })
+    }
 }

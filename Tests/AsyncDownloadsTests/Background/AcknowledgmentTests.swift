@@ -10,19 +10,18 @@ internal import Testing
 struct AcknowledgmentTests {
     /// What an app does with a download whose outcome has arrived.
     enum Use: CaseIterable {
-        case holdsHandle, observesState, observesProgress, releasesHandle
-        case awaitsFile, readsEvents, acknowledges
+        case holdsHandle, observes, readsEvents, releasesHandle
+        case awaitsFile, acknowledges
 
         /// Whether the app has received the outcome.
-        var isReceipt: Bool { self == .awaitsFile || self == .readsEvents || self == .acknowledges }
+        var isReceipt: Bool { self == .awaitsFile || self == .acknowledges }
     }
 
     private func use(_ download: Download, _ use: Use) async {
         switch use {
         case .holdsHandle: withExtendedLifetime(download) {}
         case .releasesHandle: break
-        case .observesState: for await _ in download.states {}
-        case .observesProgress: do { for try await _ in download.updates {} } catch {}
+        case .observes: for await _ in download.updates {}
         case .awaitsFile: _ = await download.failure
         case .readsEvents: do { for try await _ in download.events {} } catch {}
         case .acknowledges: download.acknowledge()
@@ -47,7 +46,7 @@ struct AcknowledgmentTests {
         #expect(restored["1"]?.condition == (use.isReceipt ? nil : expected))
         guard !use.isReceipt else { return }
         // The handle of a later process is treated in the same way.
-        if let restored = restored["1"] { await self.use(restored.download, .observesState) }
+        if let restored = restored["1"] { await self.use(restored.download, .observes) }
         try await life.settle()
         life.kill()
         let last = app.launch()

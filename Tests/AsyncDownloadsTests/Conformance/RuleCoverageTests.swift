@@ -41,7 +41,7 @@ struct RuleCoverageTests {
         Proof("Transfer/StateMachine/TransferStateMachineTests+Time.swift", [59]),
         Proof("Transfer/StateMachine/RedirectChainTests.swift", [10, 11]),
         Proof("Transfer/Scheduling/TransferKeyTests.swift", [51]),
-        Proof("Transfer/Subscribers/EventBufferTests.swift", [57]),
+        Proof("Transfer/Subscribers/EventStreamDeliveryTests.swift", [57]),
         Proof("Transfer/StateMachine/ProgressMeterTests.swift", [57]),
         Proof("Transfer/Scheduling/PermitQueueTests.swift", [58]),
         Proof("Facade/RecordTests.swift", [9, 12, 42, 46, 49]),

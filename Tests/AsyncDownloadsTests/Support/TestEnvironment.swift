@@ -42,6 +42,13 @@ struct TestEnvironment: Sendable {
         }
     }
 
+    /// Returns a downloader with the same configuration, as a later process would create it.
+    func makeDownloader() -> Downloader {
+        Downloader(
+            configuration: downloader.configuration, transport: Engine.preferred.makeTransport(),
+            store: PartialStore(durability: downloader.configuration.durability), time: ManualTimeSource())
+    }
+
     /// Returns a request for `path` of the server, with a destination in the directory.
     func request(_ path: String, to name: String = "file.bin") -> DownloadRequest {
         DownloadRequest(from: server.url(path), to: directory.appending(path: name))

@@ -70,7 +70,7 @@ package struct BackgroundCore: Sendable {
     package mutating func add(
         _ resource: BackgroundResource, to destination: ContainerPath, choosesName: Bool,
         defaultFileName: String? = nil, checksum: String?, maximumByteCount: Int64?, isPaused: Bool,
-        isInPlace: (ContainerPath, BackgroundBodyInfo) -> Bool = { _, _ in true }
+        subscriber: BackgroundDelivery.Subscriber? = nil, isInPlace: (ContainerPath, BackgroundBodyInfo) -> Bool = { _, _ in true }
     ) -> (record: Int, delivery: Int, actions: [Action]) {
         let id: Int
         let isNew: Bool
@@ -97,6 +97,11 @@ package struct BackgroundCore: Sendable {
                     record.deliveries.append(wanted)
                     record.lastDelivery = wanted.id
                     number = wanted.id
+                }
+                if let subscriber, let index = record.deliveries.firstIndex(where: { $0.id == number }) {
+                    // Those that have received the outcome of an earlier delivery are not served again.
+                    if record.deliveries[index].outcome != nil { record.deliveries[index].subscribers = [] }
+                    record.deliveries[index].add(subscriber)
                 }
                 if wasIdle, !record.openDeliveries.isEmpty {
                     // The intent of the caller counts again after a failure, a cancellation, or for a new record.

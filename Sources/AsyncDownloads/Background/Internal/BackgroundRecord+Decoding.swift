@@ -108,6 +108,7 @@ extension BackgroundDelivery {
         case chosenPath = "chosenPath"
         case outcome = "outcome"
         case acknowledgedAt = "acknowledgedAt"
+        case subscribers = "subscribers"
     }
 
     package init(from decoder: any Decoder) throws {
@@ -122,6 +123,7 @@ extension BackgroundDelivery {
         try container.read(.chosenPath, into: &chosenPath)
         try container.read(.outcome, into: &outcome)
         try container.read(.acknowledgedAt, into: &acknowledgedAt)
+        try container.read(.subscribers, into: &subscribers)
     }
 }
 

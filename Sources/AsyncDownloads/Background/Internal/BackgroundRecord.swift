@@ -176,6 +176,14 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
     ///
     /// The delivery is kept for some time, so that the same request finds the file.
     package var acknowledgedAt: Int64?
+    /// The downloads that the delivery serves.
+    package var subscribers: [Subscriber] = []
+
+    /// One of the downloads that a delivery serves.
+    package struct Subscriber: Sendable, Hashable, Codable {
+        package var id: DownloadID
+        package var userInfo: [String: String]
+    }
 
     package init(
         id: Int, destination: ContainerPath, choosesName: Bool = false, defaultFileName: String? = nil,
@@ -191,6 +199,14 @@ package struct BackgroundDelivery: Sendable, Hashable, Codable {
 
     /// The path at which the file is placed; nil as long as its name is not chosen.
     var path: ContainerPath? { choosesName ? chosenPath : destination }
+
+    /// Records one more download that the delivery serves, as long as there are few.
+    mutating func add(_ subscriber: Subscriber) {
+        guard !subscribers.contains(where: { $0.id == subscriber.id }),
+            subscribers.count < RecordedSubscriber.maximumCount
+        else { return }
+        subscribers.append(subscriber)
+    }
 
     /// Returns whether a request for the same resource with `other` is served by this delivery.
     func serves(_ other: Self) -> Bool {

@@ -53,6 +53,7 @@ extension RequestRecord: Codable {
         case checksum = "checksum"
         case identity = "identity"
         case account = "account"
+        case subscribers = "subscribers"
     }
 
     package init(from decoder: any Decoder) throws {
@@ -68,6 +69,8 @@ extension RequestRecord: Codable {
             checksum: try values.decode(String?.self, forKey: .checksum),
             identity: try values.decode(String?.self, forKey: .identity),
             account: try values.decode(String?.self, forKey: .account))
+        let subscribers = try values.decodeIfPresent([RecordedSubscriber].self, forKey: .subscribers) ?? []
+        self.subscribers = Array(subscribers.prefix(RecordedSubscriber.maximumCount))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -81,6 +84,7 @@ extension RequestRecord: Codable {
         try values.encode(checksum, forKey: .checksum)
         try values.encode(identity, forKey: .identity)
         try values.encode(account, forKey: .account)
+        try values.encode(subscribers, forKey: .subscribers)
     }
 }
 

@@ -26,19 +26,21 @@ extension PartialStore {
             let stem = ByteText(parts.stem)
             guard parts.isCheckpoint, seen.insert(stem).inserted else { return nil }
             let files = locations[stem, default: []].map(\.name)
-            guard let unfinished = unfinished(PartialNames(directory: directory, stem: parts.stem), { files }) else {
+            guard var unfinished = unfinished(PartialNames(directory: directory, stem: parts.stem), { files }) else {
                 return nil
             }
-            let request = unfinished.location.request
-            let isAllowed =
-                switch RecordedDestination(text: request.destination) {
+            func isAllowed(_ destination: String, _ choosesName: Bool) -> Bool {
+                switch RecordedDestination(text: destination) {
                 case .noFile?: true
                 case .below(let components)?:
-                    isBelow(directory, request.choosesName ? components[...] : components.dropLast())
+                    isBelow(directory, choosesName ? components[...] : components.dropLast())
                 case .absolute?, .inContainer?: trustsAbsolute
                 case nil: false
                 }
-            return isAllowed ? unfinished : nil
+            }
+            let request = unfinished.location.request
+            unfinished.location.request.subscribers.removeAll { !isAllowed($0.destination, $0.choosesName) }
+            return isAllowed(request.destination, request.choosesName) ? unfinished : nil
         }
     }
 

@@ -133,6 +133,7 @@ extension PartialFile {
         }
         var request = location.request
         request.hasSecretHeaders = state.isMixed || !state.provenHeaders.isEmpty || !state.secretHeaders.isEmpty
+        request.subscribers = state.subscribers
         return Checkpoint(
             generation: (former?.checkpoint.generation ?? 0) + 1, baseName: location.baseName, request: request,
             representation: representation, received: marked, token: file.claim.token,

@@ -24,6 +24,11 @@ extension PartialFile {
         }
     }
 
+    /// Sets the downloads that the bytes belong to, which the next checkpoint records.
+    package func setSubscribers(_ subscribers: [RecordedSubscriber]) {
+        withState { $0.subscribers = subscribers }
+    }
+
     /// Notes cheaply that `received` has been written, in case the process ends unexpectedly.
     ///
     /// A mark is written only if the file has a checkpoint; a mark between ``begin(_:)`` and the first ``save(_:)`` may
@@ -101,6 +106,7 @@ extension PartialFile {
             guard let representation = state.representation else { throw state.notBegun }
             var request = location.request
             request.hasSecretHeaders = state.isSecret
+            request.subscribers = state.subscribers
             return (
                 file,
                 Checkpoint(

@@ -59,6 +59,8 @@ extension PartialFile {
         var epoch = 0
         /// The name that the finished file was about to get.
         var chosenName: String?
+        /// The downloads that the bytes belong to, which the next checkpoint records.
+        var subscribers: [RecordedSubscriber] = []
         /// The headers that are sent but never recorded.
         var secretHeaders: HeaderFields = [:]
         /// The headers with which the bytes were received, or for which the server has proven them.

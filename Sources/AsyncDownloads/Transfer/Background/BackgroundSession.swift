@@ -99,20 +99,20 @@ final class BackgroundSession: Sendable {
     }
 
     /// Starts a download, or joins the one of the same resource.
-    func start(_ request: DownloadRequest, isRunning: Bool) -> Result<Joined, DownloadError> {
+    func start(_ id: DownloadID, _ request: DownloadRequest, isRunning: Bool) -> Result<Joined, DownloadError> {
         guard let settings = clientSettings else { return .failure(DownloadError(.shutDown)) }
         if let error = request.validationError ?? request.backgroundValidationError { return .failure(error) }
         if environment.makeDaemon == nil {
             return .failure(environment.unsupported)
         }
         let policy = request.duplicatePolicy ?? settings.duplicates
-        guard let joined = join(request, isRunning: isRunning, policy: policy) else {
+        guard let joined = join(id, request, isRunning: isRunning, policy: policy) else {
             return .failure(DownloadError(.duplicate))
         }
         let retryCount = (request.retryPolicy ?? settings.retries).maximumRetries
         submit { worker in
             worker.join(
-                joined.transfer, joined.subscriber, request, isRunning: isRunning, maximumRetryCount: retryCount)
+                joined.transfer, joined.subscriber, id, request, isRunning: isRunning, maximumRetryCount: retryCount)
         } refused: { error in
             joined.transfer.end(joined.subscriber, error)
         }
@@ -122,7 +122,7 @@ final class BackgroundSession: Sendable {
     }
 
     /// Attaches a request to the handles of its resource; nil if the policy does not permit a second one.
-    func join(_ request: DownloadRequest, isRunning: Bool, policy: DuplicatePolicy = .coalesce) -> Joined? {
+    func join(_ downloadID: DownloadID, _ request: DownloadRequest, isRunning: Bool, policy: DuplicatePolicy = .coalesce) -> Joined? {
         let key = TransferKey(request)
         let result = transfers.withLock { transfers -> Joining? in
             let present = transfers[key]
@@ -132,7 +132,7 @@ final class BackgroundSession: Sendable {
             transfers[key] = transfer
             let isSuperseding = isBusy && policy.kind == .cancelExisting
             let superseded = isSuperseding ? transfer.activeSubscribers : []
-            let (id, effects) = transfer.attach(request, isRunning: isRunning, isSuperseding: isSuperseding)
+            let (id, effects) = transfer.attach(downloadID, request, isRunning: isRunning, isSuperseding: isSuperseding)
             let joined = Joined(
                 transfer: transfer, subscriber: id, isCoalesced: isBusy, superseded: superseded)
             return Joining(joined: joined, effects: effects)
@@ -264,6 +264,7 @@ struct RestoredItem: Sendable {
         case running, waiting, paused, finished, failed, lost
     }
 
+    let id: DownloadID
     let request: DownloadRequest
     let transfer: BackgroundTransfer
     let subscriber: SubscriberID

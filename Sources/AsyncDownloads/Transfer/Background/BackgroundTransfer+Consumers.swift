@@ -2,7 +2,7 @@
 extension BackgroundTransfer: SubscribedTransfer {
     var remembersOutcomes: Bool { true }
 
-    func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle] {
+    func addHandles(where isIncluded: (DownloadID, DownloadRequest) -> Bool) -> [AddedHandle] {
         update { state, _ in state.subscribers.addHandles(where: isIncluded) }
     }
 
@@ -60,9 +60,11 @@ extension BackgroundTransfer: SubscribedTransfer {
         throw DownloadError(.unsupported, "the URL of a download in a background session cannot be replaced")
     }
 
-    func publicState(of id: SubscriberID) -> DownloadState { update { state, _ in state.publicState(of: id) } }
+    func status(of id: SubscriberID) -> SubscriberStatus { update { state, _ in state.status(of: id) } }
 
-    var currentProgress: DownloadProgress { update { state, _ in state.progress } }
+    func policies(of id: SubscriberID) -> ResolvedPolicies? { nil }
+
+    func updatePolicies(of id: SubscriberID, _ change: (inout ResolvedPolicies) -> Void) {}
 
     func newWaiter() -> WaiterID { update { state, _ in state.subscribers.newWaiter() } }
 
@@ -89,31 +91,27 @@ extension BackgroundTransfer: SubscribedTransfer {
         session.submit { worker in worker.withCore { $0.acknowledge(delivery, of: record) } }
     }
 
-    func openStream(_ id: SubscriberID, isObserver: Bool) -> StreamID {
+    func openStream(_ id: SubscriberID, _ stream: EventStream) -> StreamID {
         update { state, effects in
             let current = state
-            return state.subscribers.openStream(of: id, isObserver: isObserver, &effects) { subscriber in
+            return state.subscribers.openStream(stream, of: id, &effects) { subscriber in
                 current.presentation(isPaused: subscriber.isPaused, outcome: subscriber.outcome)
             }
         }
     }
 
-    func nextDelivery(
-        _ id: SubscriberID, stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>
-    ) -> EventBuffer.Delivery? {
+    func closeStream(_ id: SubscriberID, stream: StreamID, isCancellation: Bool) -> DownloadError {
         update { state, effects in
-            if Task.isCancelled { return .failure(state.cancellation(of: id)) }
-            return state.subscribers.nextDelivery(of: id, stream, continuation, &effects)
+            let wasOpen = state.subscribers.update(id) { $0.closeStream(stream) } ?? false
+            return wasOpen && isCancellation ? detachIfUnread(id, &state, &effects) : state.cancellation(of: id)
         }
     }
 
-    func closeStream(_ id: SubscriberID, stream: StreamID, cancelled: Bool) {
-        update { state, effects in
-            let buffer = state.subscribers.update(id) { $0.buffers.remove(stream) }
-            guard var buffer = buffer ?? nil else { return }
-            let leaves = cancelled && !buffer.isObserver
-            let error = leaves ? detachIfUnread(id, &state, &effects) : state.cancellation(of: id)
-            effects += buffer.finish(error)
-        }
+    func addObserver(_ id: SubscriberID, _ observer: @escaping @Sendable () -> Void) -> ObserverID {
+        update { state, _ in state.subscribers.addObserver(of: id, observer) }
+    }
+
+    func removeObserver(_ observer: ObserverID, of id: SubscriberID) {
+        update { state, _ in _ = state.subscribers.update(id) { $0.removeObserver(observer) } }
     }
 }

@@ -19,6 +19,10 @@ final class BackgroundTransfer: Sendable {
         var hasEmittedStart = false
         /// The time at which progress was last emitted.
         var lastProgress: Duration?
+        /// The last failed attempt.
+        var failedAttempt: FailedAttempt?
+        /// The state for which observers were last notified.
+        private var lastObservedState: DownloadState?
 
         /// Ends the subscribers of a delivery with its outcome.
         mutating func end(_ delivery: Int, _ outcome: Subscriber.Outcome) -> [DeferredEffect] {
@@ -70,7 +74,7 @@ final class BackgroundTransfer: Sendable {
     /// - Parameter isSuperseding: Whether earlier subscribers end with ``DownloadError/Code/superseded``.
     /// - Returns: The subscriber, and the effects to perform when no lock is held.
     func attach(
-        _ request: DownloadRequest, isRunning: Bool, isSuperseding: Bool = false
+        _ downloadID: DownloadID, _ request: DownloadRequest, isRunning: Bool, isSuperseding: Bool = false
     ) -> (id: SubscriberID, effects: [DeferredEffect]) {
         state.withLock { state in
             var effects: [DeferredEffect] = []
@@ -80,7 +84,7 @@ final class BackgroundTransfer: Sendable {
                     effects += state.subscribers.end(id, .failure(DownloadError(.superseded, url: request.url)))
                 }
             }
-            let id = state.subscribers.add(request, ResolvedPolicies(), isPaused: !isRunning, at: .zero)
+            let id = state.subscribers.add(downloadID, request, ResolvedPolicies(), isPaused: !isRunning, at: .zero)
             _ = state.subscribers.update(id) { $0.isCoalesced = isCoalesced }
             if state.state == .ready { state.state = .waiting }
             for event in state.presentation(isPaused: !isRunning, outcome: nil) {
@@ -126,11 +130,14 @@ final class BackgroundTransfer: Sendable {
     }
 
     /// Reports an event to the subscribers.
-    func emit(_ event: BackgroundCore.Event, interval: Duration, at now: Duration) {
+    func emit(_ event: BackgroundCore.Event, interval: Duration, at now: Duration, date: HTTPDate) {
         update { state, effects in
             if case .stopped = event {
                 // The caller resumes the download, which requires that its handles are paused.
                 for id in state.subscribers.activeIDs { _ = state.subscribers.setPaused(true, id, at: .zero) }
+            }
+            if case .retrying(_, let delay, let error) = event {
+                state.failedAttempt = FailedAttempt(error, retriedAfter: delay, at: date)
             }
             for event in state.apply(event, interval: interval, at: now) { effects += state.subscribers.emit(event) }
         }
@@ -215,24 +222,24 @@ extension BackgroundTransfer.State {
         }
     }
 
-    /// Returns the state as one subscriber sees it.
-    func publicState(of id: SubscriberID) -> DownloadState {
-        guard let subscriber = subscribers[id] else { return .failed }
-        switch subscriber.outcome {
-        case .success: return .completed
-        case .failure(let error): return error.code == .cancelled ? .cancelled : .failed
-        case nil: return state == .verifying ? .verifying : subscriber.isPaused ? .paused : state
+    /// Returns the status of a subscriber.
+    func status(of id: SubscriberID) -> SubscriberStatus {
+        guard let subscriber = subscribers[id] else { return SubscriberStatus() }
+        if let outcome = subscriber.outcome { return .ended(outcome, progress) }
+        var status = SubscriberStatus(
+            state: state == .verifying ? .verifying : subscriber.isPaused ? .paused : state, progress: progress)
+        switch status.state {
+        case .waiting: status.waitingReason = .system
+        case .retrying: (status.error, status.nextAttempt) = (failedAttempt?.error, failedAttempt?.nextAttempt)
+        default: break
         }
+        return status
     }
 
     /// Returns the effects that notify observers of a changed state.
     fileprivate mutating func notifyObservers() -> [DeferredEffect] {
-        guard subscribers.hasObservers else { return [] }
-        _ = subscribers.takeChanged()
-        // A state that was shown already is not shown again.
-        return subscribers.ids.flatMap { id in
-            let (state, progress) = (publicState(of: id), progress)
-            return subscribers.update(id) { $0.show(state, progress) } ?? []
-        }
+        if state != lastObservedState { subscribers.allChanged() }
+        lastObservedState = state
+        return subscribers.notifications()
     }
 }

@@ -136,7 +136,8 @@ extension BackgroundWorker {
             opened.spool.remove(names)
         case .emit(let record, let event):
             let interval = opened.session.clientSettings?.progressInterval ?? .zero
-            transfers[record]?.emit(event, interval: interval, at: environment.time.now)
+            transfers[record]?.emit(
+                event, interval: interval, at: environment.time.now, date: environment.time.date)
         case .end(let record, let delivery, let outcome):
             guard let transfer = transfers[record] else { return [] }
             transfer.end(delivery, result(outcome))

@@ -4,8 +4,8 @@ internal import Foundation
 extension BackgroundWorker {
     /// Adds the subscriber's destination to the journal, unless the subscriber has ended.
     func join(
-        _ transfer: BackgroundTransfer, _ subscriber: SubscriberID, _ request: DownloadRequest, isRunning: Bool,
-        maximumRetryCount: Int
+        _ transfer: BackgroundTransfer, _ subscriber: SubscriberID, _ id: DownloadID, _ request: DownloadRequest,
+        isRunning: Bool, maximumRetryCount: Int
     ) -> [BackgroundCore.Action] {
         guard let opened, transfer.isActive(subscriber) else { return [] }
         let group = opened.core.journal.current.options.sharedContainerIdentifier
@@ -37,7 +37,8 @@ extension BackgroundWorker {
             let (record, delivery, actions) = core.add(
                 resource, to: destination, choosesName: choosesName,
                 defaultFileName: choosesName ? request.givenFileName : nil, checksum: request.checksum?.text,
-                maximumByteCount: request.maximumByteCount, isPaused: !isRunning
+                maximumByteCount: request.maximumByteCount, isPaused: !isRunning,
+                subscriber: .init(id: id, userInfo: request.userInfo)
             ) { path, info in
                 guard let path = path.path(in: containers), let found = try? disk.information(at: path) else {
                     return false
@@ -137,15 +138,14 @@ extension BackgroundWorker {
         var actions: [BackgroundCore.Action] = []
         for record in opened.core.journal.records {
             for delivery in record.deliveries where delivery.acknowledgedAt == nil {
-                guard let request = DownloadRequest(record, delivery, in: environment.containers),
-                    let joined = opened.session.join(request, isRunning: !record.isPaused)
-                else { continue }
-                bind(joined.transfer, joined.subscriber, record: record.id, delivery: delivery.id)
-                joined.transfer.show(record, progress: opened.core.progress[record.id])
-                items.append(
-                    RestoredItem(
-                        request: request, transfer: joined.transfer, subscriber: joined.subscriber,
-                        condition: condition(of: record, delivery)))
+                guard let request = DownloadRequest(record, delivery, in: environment.containers) else { continue }
+                let subscribers =
+                    delivery.subscribers.isEmpty ? [.init(id: DownloadID(), userInfo: [:])] : delivery.subscribers
+                for subscriber in subscribers {
+                    items.append(
+                        presentItem(subscriber.id, record, delivery)
+                            ?? newItem(subscriber, request, record, delivery, in: opened))
+                }
                 actions += outcome(of: delivery.id, record.id)
             }
         }
@@ -153,6 +153,33 @@ extension BackgroundWorker {
         let reports = actions
         session.submit { _ in reports }
         return items
+    }
+
+    /// Returns another handle of a download that has one in this process, and no outcome.
+    private func presentItem(
+        _ id: DownloadID, _ record: BackgroundRecord, _ delivery: BackgroundDelivery
+    ) -> RestoredItem? {
+        guard let transfer = transfers[record.id], let added = transfer.addHandles(where: { other, _ in other == id }).first
+        else { return nil }
+        return RestoredItem(
+            id: id, request: added.request, transfer: transfer, subscriber: added.subscriber,
+            condition: condition(of: record, delivery))
+    }
+
+    private func newItem(
+        _ subscriber: BackgroundDelivery.Subscriber, _ request: DownloadRequest, _ record: BackgroundRecord,
+        _ delivery: BackgroundDelivery, in opened: Opened
+    ) -> RestoredItem {
+        var request = request
+        request.userInfo = subscriber.userInfo
+        guard let joined = opened.session.join(subscriber.id, request, isRunning: !record.isPaused) else {
+            preconditionFailure("a request that is coalesced was refused")
+        }
+        bind(joined.transfer, joined.subscriber, record: record.id, delivery: delivery.id)
+        joined.transfer.show(record, progress: opened.core.progress[record.id])
+        return RestoredItem(
+            id: subscriber.id, request: request, transfer: joined.transfer, subscriber: joined.subscriber,
+            condition: condition(of: record, delivery))
     }
 
     private func condition(of record: BackgroundRecord, _ delivery: BackgroundDelivery) -> RestoredItem.Condition {

@@ -100,10 +100,10 @@ struct QueuedDecision {
 
 extension QueuedDecision {
     /// Adds a handle to the subscriber if it has no outcome and `isIncluded` accepts its request.
-    mutating func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle]? {
-        guard transfer.isAttached, transfer.ending == nil, isIncluded(slot.request) else { return [] }
+    mutating func addHandles(where isIncluded: (DownloadID, DownloadRequest) -> Bool) -> [AddedHandle]? {
+        guard transfer.isAttached, transfer.ending == nil, isIncluded(slot.downloadID, slot.request) else { return [] }
         transfer.addHandle()
-        return [AddedHandle(subscriber: .first, request: slot.request, isCoalesced: false)]
+        return [AddedHandle(id: slot.downloadID, subscriber: .first, request: slot.request, isCoalesced: false)]
     }
 
     /// Records that a handle was released.

@@ -1,7 +1,7 @@
 /// A transfer with one subscriber that waits for its first permit, or that was paused or ended before it had one.
 ///
 /// Most downloads in a large queue need nothing more. An input that does, such as a second subscriber, an event stream,
-/// or the permit, creates the active transfer, in whose state ``replay(in:for:_:)`` repeats the recorded history.
+/// or the permit, creates the active transfer, in whose state ``replay(in:for:_:_:)`` repeats the recorded history.
 struct QueuedTransfer: Sendable {
     /// An end of a transfer that needs no state machine.
     enum Ending: Sendable {
@@ -70,14 +70,18 @@ struct QueuedTransfer: Sendable {
     /// Whether anything awaits the outcome.
     var hasConsumers: Bool { waiter != nil }
 
-    /// The state as the subscriber sees it.
-    var publicState: DownloadState {
+    /// Returns the status of the subscriber.
+    func status(of request: DownloadRequest, _ environment: TransferEnvironment) -> SubscriberStatus {
         switch phase {
-        case .unattached: .ready
-        case .waiting: .waiting
-        case .paused: .paused
-        case .ended(.canceled, _): .cancelled
-        case .ended(.shutDown, _): .failed
+        case .unattached:
+            return SubscriberStatus(state: .ready)
+        case .waiting(let ticket):
+            let reason = environment.waitingReason(of: ticket) ?? .turn
+            return SubscriberStatus(state: .waiting, waitingReason: reason, nextAttempt: reason.end)
+        case .paused:
+            return SubscriberStatus(state: .paused)
+        case .ended(let ending, _):
+            return .ended(.failure(ending.error(of: request)), DownloadProgress())
         }
     }
 }
@@ -142,11 +146,11 @@ extension QueuedTransfer {
 extension QueuedTransfer {
     /// Replays the recorded history in a new state machine and subscriber set.
     func replay(
-        in state: inout ActiveTransfer.State, for request: DownloadRequest, _ environment: TransferEnvironment
+        in state: inout ActiveTransfer.State, for downloadID: DownloadID, _ request: DownloadRequest, _ environment: TransferEnvironment
     ) {
         guard isAttached else { return }
         let now = environment.time.now
-        let id = state.subscribers.add(request, environment.policies(of: request), at: now)
+        let id = state.subscribers.add(downloadID, request, environment.policies(of: request), at: now)
         state.attachedFirst(request, environment)
         var permitID = repeated(state.machine.run(at: now), &state)
         for number in 1..<pauseCount + 1 {

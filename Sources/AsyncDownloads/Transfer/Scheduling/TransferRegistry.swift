@@ -63,8 +63,8 @@ final class TransferRegistry: Sendable {
     ///   - isRunning: Whether the subscriber wants the transfer to run. If not, it starts paused.
     ///   - make: Creates a transfer that has not started, with the number that it is passed.
     func join(
-        _ key: HashDigest, _ request: DownloadRequest, _ policies: ResolvedPolicies, policy: DuplicatePolicy,
-        isRunning: Bool = true, make: (Int) -> TransferSlot
+        _ key: HashDigest, _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies,
+        policy: DuplicatePolicy, isRunning: Bool = true, make: (Int) -> TransferSlot
     ) -> Result<Joined, DownloadError> {
         var effects: [@Sendable () -> Void] = []
         let result: Result<Joined, DownloadError> = state.withLock { state in
@@ -77,7 +77,7 @@ final class TransferRegistry: Sendable {
             }
             if let present,
                 let attachment = present.attach(
-                    request, policies, reservedPath: path, isRunning: isRunning,
+                    downloadID, request, policies, reservedPath: path, isRunning: isRunning,
                     isSuperseding: policy.kind == .cancelExisting)
             {
                 effects.append(attachment.performEffects)
@@ -91,7 +91,9 @@ final class TransferRegistry: Sendable {
                 transfer.suspendOperations()
                 state.successors[predecessor.number, default: []].append(transfer)
             }
-            guard let attachment = transfer.attach(request, policies, reservedPath: path, isRunning: isRunning) else {
+            guard let attachment = transfer.attach(
+                downloadID, request, policies, reservedPath: path, isRunning: isRunning)
+            else {
                 preconditionFailure("a new transfer refused its first subscriber")
             }
             effects.append(attachment.performEffects)

@@ -48,6 +48,11 @@ struct StreamID: SerialIdentifier {
     let rawValue: Int
 }
 
+/// Identifies one observer of a subscriber.
+struct ObserverID: SerialIdentifier {
+    let rawValue: Int
+}
+
 /// Identifies one consumer that awaits a subscriber's outcome.
 struct WaiterID: SerialIdentifier {
     let rawValue: Int

@@ -3,17 +3,19 @@ protocol SubscribedTransfer: AnyObject, Sendable {
     /// Adds a handle to each subscriber without an outcome whose request is accepted by `isIncluded`.
     ///
     /// - Returns: The subscribers, in the order in which they attached.
-    func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle]
+    func addHandles(where isIncluded: (DownloadID, DownloadRequest) -> Bool) -> [AddedHandle]
     /// Records that a handle of the subscriber was released.
     func handleReleased(_ id: SubscriberID)
-    /// Opens an event stream; that of an observer keeps nothing alive.
-    func openStream(_ id: SubscriberID, isObserver: Bool) -> StreamID
-    /// Returns the stream's next delivery, or nil if `continuation` is resumed with it later.
-    func nextDelivery(
-        _ id: SubscriberID, stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>
-    ) -> EventBuffer.Delivery?
-    /// Closes a stream; if the reading task was canceled, this may detach the subscriber.
-    func closeStream(_ id: SubscriberID, stream: StreamID, cancelled: Bool)
+    /// Opens an event stream.
+    func openStream(_ id: SubscriberID, _ stream: EventStream) -> StreamID
+    /// Closes a stream, and returns the error for its reader.
+    ///
+    /// If the reading task was canceled, the subscriber is detached unless it has other consumers.
+    func closeStream(_ id: SubscriberID, stream: StreamID, isCancellation: Bool) -> DownloadError
+    /// Adds an observer, which is called after each change of the subscriber's status, on any thread.
+    func addObserver(_ id: SubscriberID, _ observer: @escaping @Sendable () -> Void) -> ObserverID
+    /// Removes an observer; a call that is in progress may still happen.
+    func removeObserver(_ observer: ObserverID, of id: SubscriberID)
     /// Creates the identifier of a consumer that awaits an outcome.
     func newWaiter() -> WaiterID
     /// Adds a consumer that awaits the outcome; in a canceled task, this may detach the subscriber instead.
@@ -34,10 +36,12 @@ protocol SubscribedTransfer: AnyObject, Sendable {
     func detach(_ id: SubscriberID, _ error: DownloadError, keepingBytes: Bool)
     /// Continues from another URL of the same resource.
     func replaceURL(with fresh: FreshURL) throws(DownloadError)
-    /// Returns the state as one subscriber sees it.
-    func publicState(of id: SubscriberID) -> DownloadState
-    /// The current progress.
-    var currentProgress: DownloadProgress { get }
+    /// Returns the status of a subscriber.
+    func status(of id: SubscriberID) -> SubscriberStatus
+    /// Returns the policies of a subscriber; nil after its end.
+    func policies(of id: SubscriberID) -> ResolvedPolicies?
+    /// Changes the policies of a subscriber, unless it has its outcome.
+    func updatePolicies(of id: SubscriberID, _ change: (inout ResolvedPolicies) -> Void)
 }
 
 /// The answer to a consumer that awaits the outcome.
@@ -72,23 +76,6 @@ extension SubscribedTransfer {
     func whenEnded(_ id: SubscriberID, _ body: @escaping @Sendable (Subscriber.Outcome) -> Void) {
         if case .now(let outcome) = wait(newWaiter(), of: id, resume: body) { body(outcome) }
     }
-
-    /// Returns the stream's next event, or nil at its end.
-    ///
-    /// - Parameter isObserver: Whether the stream is that of an observer, which doesn't receive the outcome for the app.
-    func nextEvent(
-        _ id: SubscriberID, stream: StreamID, isObserver: Bool
-    ) async throws(DownloadError) -> DownloadEvent? {
-        let delivery: EventBuffer.Delivery = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                if let ready = nextDelivery(id, stream: stream, continuation) { continuation.resume(returning: ready) }
-            }
-        } onCancel: {
-            closeStream(id, stream: stream, cancelled: true)
-        }
-        if !isObserver, delivery.isOutcome { acknowledge(id) }
-        return try delivery.get()
-    }
 }
 
 extension Subscriber.Outcome {
@@ -98,19 +85,9 @@ extension Subscriber.Outcome {
     }
 }
 
-extension EventBuffer.Delivery {
-    /// Whether the stream ends with the outcome of the transfer.
-    fileprivate var isOutcome: Bool {
-        switch self {
-        case .success(.finished?): true
-        case .success: false
-        case .failure(let error): error.code != .cancelled
-        }
-    }
-}
-
 /// A handle that was added to a subscriber, and that has to be released once.
 struct AddedHandle: Sendable {
+    let id: DownloadID
     let subscriber: SubscriberID
     let request: DownloadRequest
     /// Whether the subscriber joined a transfer that had others.

@@ -1,20 +1,24 @@
-/// One download that is attached to a transfer: its request, its undelivered events, and its outcome.
+/// One download that is attached to a transfer: its request, its readers and observers, and its outcome.
 ///
 /// A value without effects: functions return the effects, which are performed when no lock is held.
 struct Subscriber: Sendable {
     typealias Outcome = Result<DownloadedFile, DownloadError>
 
+    let downloadID: DownloadID
     let request: DownloadRequest
-    let policies: ResolvedPolicies
+    var policies: ResolvedPolicies
     private(set) var isPaused = false
     /// The number of handles that exist.
     var handleCount = 1
     /// Whether the subscriber joined a transfer that had others.
     var isCoalesced = false
     private(set) var outcome: Outcome?
-    var buffers = SerialTable<StreamID, EventBuffer>()
-    /// The state that observers were last notified of.
-    private var lastObservedState: DownloadState?
+    /// The events since the subscriber was attached; nil after the first stream has taken them.
+    private(set) var history: EventHistory? = EventHistory()
+    /// The open streams.
+    private var streams = SerialTable<StreamID, EventStream>()
+    /// The closures to call after each change, for observers, which keep nothing alive.
+    private var observers = SerialTable<ObserverID, @Sendable () -> Void>()
     /// The closures to call with the outcome.
     var waiters = SerialTable<WaiterID, @Sendable (Outcome) -> Void>()
     /// The path that is reserved for its file.
@@ -24,11 +28,11 @@ struct Subscriber: Sendable {
     var deadlineTimer: (any ScheduledAction)?
 
     /// Creates a subscriber whose time starts to count.
-    init(request: DownloadRequest, policies: ResolvedPolicies, firstBuffer: StreamID, at now: Duration) {
+    init(_ downloadID: DownloadID, request: DownloadRequest, policies: ResolvedPolicies, at now: Duration) {
+        self.downloadID = downloadID
         self.request = request
         self.policies = policies
         deadline = policies.deadline.map { DeadlineClock(limit: $0) }
-        buffers.insert(EventBuffer(), id: firstBuffer)
         deadline?.start(at: now)
     }
 
@@ -36,34 +40,18 @@ struct Subscriber: Sendable {
     var isHeld: Bool { handleCount > 0 }
 
     /// Whether anything reads the events or awaits the outcome, not counting observers.
-    var hasConsumers: Bool {
-        !waiters.isEmpty || buffers.firstID { $0.isClaimed && !$0.isObserver } != nil
-    }
+    var hasConsumers: Bool { !waiters.isEmpty || !streams.isEmpty }
 
     /// Whether the subscriber is paused, and nothing refers to it: it can be resumed only by its URL, or with all others.
     var isUnreachable: Bool { isPaused && !isHeld && !hasConsumers }
 
     /// Whether nothing can refer to the subscriber any more: it has its outcome, its handles were released, and
     /// nothing reads or awaits.
-    var isForgettable: Bool {
-        outcome != nil && !isHeld && waiters.isEmpty && buffers.firstID(where: \.isClaimed) == nil
-    }
+    var isForgettable: Bool { outcome != nil && !isHeld && !hasConsumers && observers.isEmpty }
 
     mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
-        var effects: [DeferredEffect] = []
-        buffers.updateAll { _, buffer in effects += buffer.put(event) }
-        return effects
-    }
-
-    /// Notifies the observers if the state has changed, since not every change is an event.
-    mutating func show(_ state: DownloadState, _ progress: DownloadProgress) -> [DeferredEffect] {
-        guard state != lastObservedState else { return [] }
-        lastObservedState = state
-        var effects: [DeferredEffect] = []
-        buffers.updateAll { _, buffer in
-            if buffer.isObserver { effects += buffer.put(.progress(progress)) }
-        }
-        return effects
+        history?.put(event)
+        return streams.elements.flatMap { $0.element.put([event]) }
     }
 
     /// Pauses or resumes; the deadline doesn't count the time of a pause.
@@ -80,14 +68,14 @@ struct Subscriber: Sendable {
     mutating func end(_ outcome: Outcome) -> [DeferredEffect] {
         self.outcome = outcome
         var effects: [DeferredEffect] = []
-        buffers.updateAll { _, buffer in
-            switch outcome {
-            case .success(let file):
-                effects += buffer.put(.finished(file))
-                effects += buffer.finish(nil)
-            case .failure(let error): effects += buffer.finish(error)
-            }
+        switch outcome {
+        case .success(let file):
+            effects += emit(.finished(file))
+            effects += streams.elements.flatMap { $0.element.finish(nil) }
+        case .failure(let error):
+            effects += streams.elements.flatMap { $0.element.finish(error) }
         }
+        streams = SerialTable()
         for (_, waiter) in waiters.elements { effects.append(DeferredEffect { waiter(outcome) }) }
         waiters = SerialTable()
         if let timer = takeDeadlineTimer() { effects.append(DeferredEffect { timer.cancel() }) }
@@ -105,47 +93,38 @@ struct Subscriber: Sendable {
     }
 }
 
-// MARK: - Streams
+// MARK: - Streams and observers
 
 extension Subscriber {
     /// Opens a stream.
     ///
-    /// The first stream emits everything since the subscriber was attached; a later one, and that of an observer,
-    /// begins with the current state.
+    /// The first stream receives everything since the subscriber was attached; a later one begins with the current state.
     ///
     /// - Parameter presentation: Returns the events that describe the current state.
     mutating func openStream(
-        _ stream: StreamID, isObserver: Bool, _ presentation: (Subscriber) -> [DownloadEvent]
+        _ stream: EventStream, as id: StreamID, _ presentation: (Subscriber) -> [DownloadEvent]
     ) -> [DeferredEffect] {
-        if !isObserver, let first = buffers.firstID(where: { !$0.isClaimed }), var buffer = buffers.remove(first) {
-            buffer.isClaimed = true
-            buffers.insert(buffer, id: stream)
-            return []
-        }
-        var buffer = EventBuffer()
-        buffer.isClaimed = true
-        buffer.isObserver = isObserver
-        var effects: [DeferredEffect] = []
-        for event in presentation(self) { effects += buffer.put(event) }
+        let effects = stream.put(history.take()?.contents ?? presentation(self))
         switch outcome {
-        case .success: effects += buffer.finish(nil)
-        case .failure(let error): effects += buffer.finish(error)
-        case nil: break
+        case .success: return effects + stream.finish(nil)
+        case .failure(let error): return effects + stream.finish(error)
+        case nil:
+            streams.insert(stream, id: id)
+            return effects
         }
-        buffers.insert(buffer, id: stream)
-        return effects
     }
 
-    /// Returns the next delivery of a stream, or `nil` if `continuation` is resumed with it later.
-    mutating func nextDelivery(
-        of stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>,
-        _ effects: inout [DeferredEffect]
-    ) -> EventBuffer.Delivery? {
-        guard buffers.contains(stream) else { return .success(nil) }
-        return buffers.update(stream) { buffer in
-            if let delivery = buffer.take() { return delivery }
-            effects += buffer.wait(continuation)
-            return nil
-        } ?? nil
+    /// Forgets a stream that is no longer read, and returns whether it was open.
+    mutating func closeStream(_ id: StreamID) -> Bool { streams.remove(id) != nil }
+
+    /// Adds an observer, which is called after each change until it is removed.
+    mutating func addObserver(_ observer: @escaping @Sendable () -> Void, as id: ObserverID) {
+        observers.insert(observer, id: id)
     }
+
+    /// Removes an observer.
+    mutating func removeObserver(_ id: ObserverID) { observers.remove(id) }
+
+    /// The effects that notify the observers of a change.
+    var notifications: [DeferredEffect] { observers.elements.map { DeferredEffect($0.element) } }
 }

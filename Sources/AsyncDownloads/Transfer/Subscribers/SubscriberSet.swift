@@ -18,6 +18,10 @@ struct SubscriberSet: Sendable {
     /// The subscriber that detached last, for which the transfer may continue.
     private(set) var lastDetached: (id: SubscriberID, request: DownloadRequest)?
 
+    /// The downloads to record with the bytes: those without an outcome, and those that only a shutdown has ended. The
+    /// last one remains, because its bytes are kept.
+    private(set) var recorded: [(id: DownloadID, request: DownloadRequest)] = []
+
     /// The algorithms of the expected checksums, including those of detached subscribers.
     private(set) var algorithms: Set<Checksum.Algorithm> = []
     /// Whether a subscriber expects no checksum, so that the server's digest is used.
@@ -25,13 +29,13 @@ struct SubscriberSet: Sendable {
     /// Whether a subscriber wants a file, including detached ones.
     private(set) var wantsFile = false
     /// Whether there was an observer.
-    private(set) var hasObservers = false
-    /// The subscribers whose state may have changed since ``takeChanged()`` for another reason than the transfer's
-    /// state.
-    private var changed: [SubscriberID] = []
+    private var hasObservers = false
+    /// The subscribers of which something has changed since ``notifications()``; nil for all.
+    private var changed: Set<SubscriberID>? = []
     private var subscriberNumbers = SerialNumbers<SubscriberID>()
     private var streamNumbers = SerialNumbers<StreamID>()
     private var waiterNumbers = SerialNumbers<WaiterID>()
+    private var observerNumbers = SerialNumbers<ObserverID>()
 
     /// The subscribers without an outcome, in the order in which they attached.
     var active: some Sequence<(id: SubscriberID, subscriber: Subscriber)> {
@@ -93,29 +97,43 @@ struct SubscriberSet: Sendable {
         running[id]?.deadline?.timeLeft(at: now)
     }
 
-    /// Records that a subscriber has an observer.
-    mutating func addObserver(_ id: SubscriberID) {
-        hasObservers = true
-        changed.append(id)
-    }
-
-    /// Returns the subscribers whose state may have changed since the last call.
-    mutating func takeChanged() -> [SubscriberID] {
-        defer { changed = [] }
-        return changed
-    }
-
     /// Opens a stream of a subscriber, and returns its identifier.
     ///
     /// - Parameter presentation: Returns the events that describe the current state.
     mutating func openStream(
-        of id: SubscriberID, isObserver: Bool, _ effects: inout [DeferredEffect],
+        _ stream: EventStream, of id: SubscriberID, _ effects: inout [DeferredEffect],
         _ presentation: (Subscriber) -> [DownloadEvent]
     ) -> StreamID {
-        let stream = streamNumbers.next()
-        if isObserver { addObserver(id) }
-        effects += update(id) { $0.openStream(stream, isObserver: isObserver, presentation) } ?? []
-        return stream
+        let number = streamNumbers.next()
+        effects += update(id) { $0.openStream(stream, as: number, presentation) } ?? stream.finish(nil)
+        return number
+    }
+
+    /// Adds an observer of a subscriber, and returns its identifier.
+    mutating func addObserver(
+        of id: SubscriberID, _ observer: @escaping @Sendable () -> Void
+    ) -> ObserverID {
+        hasObservers = true
+        let number = observerNumbers.next()
+        _ = update(id) { $0.addObserver(observer, as: number) }
+        return number
+    }
+
+    /// Records that something has changed for all subscribers, such as the state of the transfer.
+    mutating func allChanged() {
+        if hasObservers { changed = nil }
+    }
+
+    /// Records that something has changed for one subscriber.
+    private mutating func hasChanged(_ id: SubscriberID) {
+        if hasObservers { changed?.insert(id) }
+    }
+
+    /// Returns the effects that notify the observers of all changes since the last call.
+    mutating func notifications() -> [DeferredEffect] {
+        guard hasObservers else { return [] }
+        defer { changed = [] }
+        return (changed.map(Array.init) ?? activeIDs).flatMap { self[$0]?.notifications ?? [] }
     }
 
     /// Creates the identifier of a consumer that awaits an outcome.
@@ -130,7 +148,7 @@ struct SubscriberSet: Sendable {
     ///
     /// Its first buffer collects events from now on, and its time counts unless it is paused.
     mutating func add(
-        _ request: DownloadRequest, _ policies: ResolvedPolicies, isPaused: Bool = false, at now: Duration
+        _ downloadID: DownloadID, _ request: DownloadRequest, _ policies: ResolvedPolicies, isPaused: Bool = false, at now: Duration
     ) -> SubscriberID {
         let id = subscriberNumbers.next()
         if request.destination != .memory { wantsFile = true }
@@ -139,35 +157,48 @@ struct SubscriberSet: Sendable {
         } else {
             isAnyUnchecked = true
         }
-        let subscriber = Subscriber(
-            request: request, policies: policies, firstBuffer: streamNumbers.next(), at: now)
-        running.insert(subscriber, id: id)
+        if activeCount == 0 { recorded = [] }
+        if recorded.count < RecordedSubscriber.maximumCount { recorded.append((downloadID, request)) }
+        running.insert(Subscriber(downloadID, request: request, policies: policies, at: now), id: id)
         self.policies.insert(policies)
         if isPaused { _ = setPaused(true, id, at: now) }
         return id
     }
 
+    /// Changes the policies of a subscriber without an outcome, and returns whether they differ.
+    mutating func updatePolicies(of id: SubscriberID, _ change: (inout ResolvedPolicies) -> Void) -> Bool {
+        guard let old = running[id]?.policies else { return false }
+        var new = old
+        change(&new)
+        guard new != old else { return false }
+        _ = running.update(id) { $0.policies = new }
+        policies.remove(old)
+        policies.insert(new)
+        return true
+    }
+
     /// Pauses or resumes one subscriber, and returns whether that changes anything.
     mutating func setPaused(_ isPaused: Bool, _ id: SubscriberID, at now: Duration) -> Bool {
-        let hasChanged = running.update(id) { subscriber in
+        let isChange = running.update(id) { subscriber in
             guard subscriber.isPaused != isPaused else { return false }
             subscriber.setPaused(isPaused, at: now)
             return true
         }
-        guard hasChanged == true else { return false }
+        guard isChange == true else { return false }
         pausedCount += isPaused ? 1 : -1
-        changed.append(id)
+        hasChanged(id)
         return true
     }
 
     /// Sets the outcome of one subscriber, which is final.
     mutating func end(_ id: SubscriberID, _ outcome: Outcome) -> [DeferredEffect] {
         guard var subscriber = running.remove(id) else { return [] }
-        changed.append(id)
         if subscriber.isPaused { pausedCount -= 1 }
         policies.remove(subscriber.policies)
         lastDetached = (id, subscriber.request)
-        let effects = subscriber.end(outcome)
+        if activeCount > 0, !outcome.isShutdown { recorded.removeAll { $0.id == subscriber.downloadID } }
+        // The outcome is the last change, and the observers are notified of it after the consumers.
+        let effects = subscriber.end(outcome) + subscriber.notifications
         if !subscriber.isForgettable { ended[id] = subscriber }
         return effects
     }
@@ -181,19 +212,22 @@ struct SubscriberSet: Sendable {
     }
 
     /// Adds a handle to each subscriber without an outcome whose request is accepted by `isIncluded`.
-    mutating func addHandles(where isIncluded: (DownloadRequest) -> Bool) -> [AddedHandle] {
+    mutating func addHandles(where isIncluded: (DownloadID, DownloadRequest) -> Bool) -> [AddedHandle] {
         var handles: [AddedHandle] = []
         running.updateAll { id, subscriber in
-            guard isIncluded(subscriber.request) else { return }
+            guard isIncluded(subscriber.downloadID, subscriber.request) else { return }
             subscriber.handleCount += 1
             handles.append(
-                AddedHandle(subscriber: id, request: subscriber.request, isCoalesced: subscriber.isCoalesced))
+                AddedHandle(
+                    id: subscriber.downloadID, subscriber: id, request: subscriber.request,
+                    isCoalesced: subscriber.isCoalesced))
         }
         return handles
     }
 
     /// Emits an event to every subscriber without an outcome; paused ones receive no progress.
     mutating func emit(_ event: DownloadEvent) -> [DeferredEffect] {
+        allChanged()
         var effects: [DeferredEffect] = []
         running.updateAll { _, subscriber in
             if subscriber.isPaused, case .progress = event { return }
@@ -234,15 +268,6 @@ struct SubscriberSet: Sendable {
 // MARK: - Consumers and ends
 
 extension SubscriberSet {
-    /// Returns the next delivery of a stream, or `nil` if `continuation` is resumed with it later.
-    mutating func nextDelivery(
-        of id: SubscriberID, _ stream: StreamID, _ continuation: CheckedContinuation<EventBuffer.Delivery, Never>,
-        _ effects: inout [DeferredEffect]
-    ) -> EventBuffer.Delivery? {
-        // An unknown subscriber and an unknown stream are at their end.
-        update(id) { $0.nextDelivery(of: stream, continuation, &effects) } ?? .some(.success(nil))
-    }
-
     /// Adds a consumer that awaits the outcome of a subscriber.
     ///
     /// - Returns: The answer; nil if the task of the consumer is canceled, also if there is an outcome. Its cancellation
@@ -275,6 +300,10 @@ extension SubscriberSet {
         }
         return effects
     }
+}
+
+extension Subscriber.Outcome {
+    fileprivate var isShutdown: Bool { if case .failure(let error) = self { error.code == .shutDown } else { false } }
 }
 
 extension Result where Failure == DownloadError {

@@ -1,0 +1,149 @@
+public import struct Foundation.Date
+
+extension Download {
+    /// The condition of a download at one time.
+    public struct Snapshot: Sendable, Hashable, Identifiable {
+        /// The identifier of the download.
+        public var id: Download.ID
+        /// The request that the download carries out.
+        public var request: DownloadRequest
+        /// The state of the download.
+        public var state: State
+        /// The progress of the download.
+        public var progress: DownloadProgress
+        /// The reason why the download waits; `nil` unless ``state`` is ``DownloadState/waiting``.
+        public var waitingReason: WaitingReason?
+        /// The error that ended the download, or the error of the last attempt if ``state`` is ``DownloadState/retrying``.
+        public var error: DownloadError?
+        /// The time of the next attempt, if the download waits for it and the time is known.
+        public var nextAttempt: Date?
+        /// The finished file; `nil` unless ``state`` is ``DownloadState/completed``.
+        public var file: DownloadedFile?
+
+        /// Creates a snapshot, for previews of a user interface and for tests.
+        public init(
+            id: Download.ID, request: DownloadRequest, state: State = .ready, progress: DownloadProgress = .init(),
+            waitingReason: WaitingReason? = nil, error: DownloadError? = nil, nextAttempt: Date? = nil,
+            file: DownloadedFile? = nil
+        ) {
+            self.id = id
+            self.request = request
+            self.state = state
+            self.progress = progress
+            self.waitingReason = waitingReason
+            self.error = error
+            self.nextAttempt = nextAttempt
+            self.file = file
+        }
+    }
+
+    /// The present condition of the download.
+    public var snapshot: Snapshot { Snapshot(id: id, request: request, source.status) }
+
+    /// The present condition of the download, followed by each change, for a user interface.
+    ///
+    /// ```swift
+    /// for await snapshot in download.updates {
+    ///     row.show(snapshot.state, snapshot.progress.fractionCompleted)
+    /// }
+    /// ```
+    ///
+    /// A reader of this stream is an observer: it doesn't keep the download running, and neither leaving the loop nor
+    /// canceling its task affects the download. The stream never throws, and ends after the snapshot whose state is final,
+    /// or when the task is canceled. Changes that happen while the reader is busy are combined, and progress is reported at
+    /// the interval of ``Downloader/Configuration/progressInterval``. The final snapshot is always delivered. Each stream
+    /// has one reader; create another stream for a second one.
+    ///
+    /// After ``retry()``, a new stream follows the repeated download.
+    public var updates: AsyncStream<Snapshot> {
+        let observation = SnapshotObservation(self)
+        return AsyncStream { await observation.next() }
+    }
+}
+
+extension Download.Snapshot {
+    fileprivate init(id: Download.ID, request: DownloadRequest, _ status: SubscriberStatus) {
+        self.init(
+            id: id, request: request, state: status.state, progress: status.progress,
+            waitingReason: status.waitingReason, error: status.error.map { $0.concerning(request.url) },
+            nextAttempt: status.nextAttempt, file: status.file)
+    }
+}
+
+/// The observation of a download by one stream, which ends when the stream is released.
+///
+/// It doesn't refer to the handle, which can therefore be released.
+private final class SnapshotObservation: Sendable {
+    private let id: Download.ID
+    private let request: DownloadRequest
+    private let source: Download.Source
+    private let observer: ObserverID?
+    private let signal: ChangeSignal
+    /// The last snapshot that was delivered; a stream has one reader, so nothing else changes it meanwhile.
+    private let last = Mutex<Download.Snapshot?>(nil)
+
+    init(_ download: Download) {
+        let signal = ChangeSignal()
+        (id, request, source) = (download.id, download.request, download.source)
+        self.signal = signal
+        // Before the first snapshot, so that no change is missed.
+        observer = source.subscription.map { $0.transfer.addObserver($0.subscriber) { signal.send() } }
+    }
+
+    deinit {
+        guard let observer, let subscription = source.subscription else { return }
+        subscription.transfer.removeObserver(observer, of: subscription.subscriber)
+    }
+
+    func next() async -> Download.Snapshot? {
+        let last = last.withLock { $0 }
+        if last?.state.isFinal == true { return nil }
+        while !Task.isCancelled {
+            let present = Download.Snapshot(id: id, request: request, source.status)
+            if present != last {
+                self.last.withLock { $0 = present }
+                return present
+            }
+            await signal.wait()
+        }
+        return nil
+    }
+}
+
+/// A signal that something has changed, for one waiting task.
+final class ChangeSignal: Sendable {
+    private enum State {
+        case idle
+        case sent
+        case waiting(CheckedContinuation<Void, Never>)
+    }
+
+    private let state = Mutex(State.idle)
+
+    /// Resumes the waiting task, or the next one that waits.
+    func send() {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            defer { state = .sent }
+            guard case .waiting(let waiter) = state else { return nil }
+            return waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Waits for a signal since the last call, or for the cancellation of the task.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isSent = state.withLock { state in
+                    if case .sent = state { return true }
+                    state = .waiting(continuation)
+                    return false
+                }
+                if isSent { continuation.resume() }
+            }
+            state.withLock { $0 = .idle }
+        } onCancel: {
+            send()
+        }
+    }
+}

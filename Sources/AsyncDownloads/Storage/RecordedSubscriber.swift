@@ -1,0 +1,21 @@
+/// One of the downloads that an unfinished file belongs to, as a later process finds it again.
+package struct RecordedSubscriber: Sendable, Hashable {
+    /// The largest number that is recorded for one file.
+    static let maximumCount = 16
+
+    package var id: DownloadID
+    package var userInfo: [String: String] = [:]
+    /// The text of a ``RecordedDestination``.
+    package var destination: String
+    /// Whether `destination` is a directory in which the file's name has yet to be chosen.
+    package var choosesName = false
+}
+
+extension RecordedSubscriber: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case id = "id"
+        case userInfo = "userInfo"
+        case destination = "destination"
+        case choosesName = "choosesName"
+    }
+}

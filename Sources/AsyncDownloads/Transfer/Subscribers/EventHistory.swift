@@ -1,0 +1,37 @@
+/// The events of a subscriber that are kept until its first stream is opened.
+///
+/// The history contains at most 100 events, whatever a server does. A progress event replaces a progress event that is
+/// the last one. If the history is full, the oldest event is removed, and ``DownloadEvent/omitted(count:)`` takes the
+/// place of the removed events.
+struct EventHistory: Sendable {
+    private var events: [DownloadEvent] = []
+    private var omittedCount = 0
+
+    /// Adds an event.
+    mutating func put(_ event: DownloadEvent) {
+        if case .progress = event, case .progress? = events.last {
+            events[events.count - 1] = event
+            return
+        }
+        if events.count == EventStream.capacity { omittedCount += events.removeFirst().omissionCount }
+        // As many as a small file has, so that the array doesn't grow step by step.
+        if events.isEmpty { events.reserveCapacity(6) }
+        events.append(event)
+    }
+
+    /// The events in order.
+    var contents: [DownloadEvent] { omittedCount == 0 ? events : [.omitted(count: omittedCount)] + events }
+}
+
+extension DownloadEvent {
+    /// The number by which the removal of the event increases the count of omitted events.
+    ///
+    /// Progress may be coalesced at any time, so it doesn't count.
+    var omissionCount: Int {
+        switch self {
+        case .progress: 0
+        case .omitted(let count): count
+        default: 1
+        }
+    }
+}

@@ -1,0 +1,137 @@
+internal import TestSupport
+internal import Testing
+
+@testable import AsyncDownloads
+
+/// The events between a download and a reader of one of its streams (rule 57).
+@Suite(.endsWhenHung)
+struct EventStreamDeliveryTests {
+    private typealias Events = AsyncThrowingStream<DownloadEvent, any Error>
+
+    private static func progress(_ count: Int64) -> DownloadEvent {
+        .progress(DownloadProgress(receivedByteCount: count))
+    }
+
+    /// Adds events as a transfer does.
+    private static func put(_ events: [DownloadEvent], _ producer: EventStream) {
+        for event in events { for effect in producer.put([event]) { effect() } }
+    }
+
+    private static func finish(_ producer: EventStream, _ error: DownloadError? = nil) {
+        for effect in producer.finish(error) { effect() }
+    }
+
+    /// Reads an ended stream: the events in order, followed by "end" or the error's code.
+    private static func contents(_ events: Events) async -> [String] {
+        var contents: [String] = []
+        do {
+            for try await event in events { contents.append(event.summary) }
+            return contents + ["end"]
+        } catch {
+            return contents + [(error as? DownloadError)?.code.name ?? "\(error)"]
+        }
+    }
+
+    @Test
+    func `rule 57: before a stream is opened, the latest progress replaces the last event if that is progress`() {
+        var history = EventHistory()
+        for event in [
+            DownloadEvent.waiting(reason: .turn), Self.progress(1), Self.progress(2), .verifying, Self.progress(3),
+            Self.progress(4),
+        ] {
+            history.put(event)
+        }
+        #expect(history.contents.map(\.summary) == ["waiting", "progress 2", "verifying", "progress 4"])
+    }
+
+    @Test
+    func `rule 57: a history has at most a hundred events, and begins with the number of those before`() {
+        var history = EventHistory()
+        history.put(Self.progress(1))
+        for offset in 0..<20_000 { history.put(.resumed(fromOffset: Int64(offset))) }
+        #expect(history.contents.map(\.summary) == ["omitted 19900"] + (19_900..<20_000).map { "resumed \($0)" })
+    }
+
+    @Test
+    func `rule 57: a reader that has fallen behind receives the last hundred events, and the number of the others`()
+        async
+    {
+        let (events, producer) = EventStream.make()
+        Self.put((0..<250).map { .resumed(fromOffset: Int64($0)) }, producer)
+        Self.put([.verifying], producer)
+        Self.finish(producer)
+        let contents = await Self.contents(events)
+        #expect(contents.count == 101)
+        #expect(contents.suffix(2) == ["verifying", "end"])
+        let omitted = contents.compactMap { text in
+            text.hasPrefix("omitted ") ? Int(text.dropFirst("omitted ".count)) : nil
+        }
+        // The report itself takes the place of one more event.
+        #expect(omitted == [150])
+    }
+
+    @Test
+    func `rule 57: a reader that reads again receives the number of omitted events before the next event`() async throws {
+        let (events, producer) = EventStream.make()
+        var reader = events.makeAsyncIterator()
+        Self.put((0..<103).map { .resumed(fromOffset: Int64($0)) }, producer)
+        for offset in 3..<103 { #expect(try await reader.next()?.summary == "resumed \(offset)") }
+        Self.put([.resumed(fromOffset: 103), .resumed(fromOffset: 104)], producer)
+        #expect(try await reader.next()?.summary == "resumed 103")
+        #expect(try await reader.next()?.summary == "omitted 3")
+        #expect(try await reader.next()?.summary == "resumed 104")
+    }
+
+    @Test
+    func `rule 57: progress doesn't displace other events of a slow reader`() async {
+        let (events, producer) = EventStream.make()
+        Self.put([.waiting(reason: .turn), .verifying], producer)
+        Self.put((0..<1000).map { Self.progress($0) }, producer)
+        Self.finish(producer)
+        let contents = await Self.contents(events)
+        #expect(contents.prefix(2) == ["waiting", "verifying"])
+        #expect(contents.count < 100)
+    }
+
+    @Test
+    func `a reader that keeps up receives all progress`() async throws {
+        let (events, producer) = EventStream.make()
+        var reader = events.makeAsyncIterator()
+        for count in 0..<50 {
+            Self.put([Self.progress(Int64(count))], producer)
+            #expect(try await reader.next()?.summary == "progress \(count)")
+        }
+    }
+
+    @Test(arguments: [nil, DownloadError(.timedOut)])
+    func `the end follows the unread events, and nothing follows the end`(_ error: DownloadError?) async {
+        let (events, producer) = EventStream.make()
+        Self.put([.verifying], producer)
+        Self.finish(producer, error)
+        Self.put([.waiting(reason: .turn)], producer)
+        Self.finish(producer, DownloadError(.cannotConnect))
+        #expect(await Self.contents(events) == ["verifying", error?.code.name ?? "end"])
+    }
+
+    @Test
+    func `events of many threads are delivered in the order in which they were added`() async {
+        let (events, producer) = EventStream.make()
+        let next = Mutex(Int64(0))
+        let reading = Task { await Self.contents(events) }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<20 {
+                        let effects = next.withLock { offset in
+                            defer { offset += 1 }
+                            return producer.put([.resumed(fromOffset: offset)])
+                        }
+                        for effect in effects { effect() }
+                    }
+                }
+            }
+        }
+        Self.finish(producer)
+        #expect(await reading.value == (0..<80).map { "resumed \($0)" } + ["end"])
+    }
+}
