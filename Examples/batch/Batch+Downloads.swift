@@ -22,8 +22,8 @@ extension Batch {
         configuration.maximumConcurrentTransfers = jobs
         configuration.maximumConcurrentTransfersPerHost = jobsPerHost
         configuration.requestPace = pace
-        configuration.minimumRate = minimumRate?.value
-        configuration.bandwidthLimit = limitRate?.value
+        configuration.minimumRate = minimumRate?.value ?? 0
+        if let limitRate { configuration.bandwidthLimit = .bytesPerSecond(limitRate.value) }
         if let retries { configuration.retryPolicy.maximumRetries = retries }
         configuration.hostPatience = .seconds(hostPatience ?? Self.defaultHostPatience)
         if let timeout { configuration.idleTimeout = .seconds(timeout) }

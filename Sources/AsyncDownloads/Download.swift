@@ -214,17 +214,16 @@ public final class Download: Sendable {
         withTransfer { $0.updatePolicies(of: $1, change) }
     }
 
-    /// The maximum number of bytes per second that the transfer of this download receives; `nil` for no limit of its
-    /// own.
+    /// The maximum rate at which the transfer of this download receives bytes.
     ///
     /// The value is initially that of ``DownloadRequest/bandwidthLimit``. A change applies at once, and to every handle
     /// that shares the transfer. ``Downloader/bandwidthLimit`` applies as well. A value below 1 counts as 1. In a
-    /// background session, the value is always `nil`.
-    public var bandwidthLimit: Int64? {
-        get { foregroundTransfer?.bandwidthLimit }
+    /// background session, the value is always ``ByteRate/unlimited``.
+    public var bandwidthLimit: ByteRate {
+        get { foregroundTransfer.map { ByteRate($0.bandwidthLimit) } ?? .unlimited }
         set {
             guard newValue != bandwidthLimit, let transfer = foregroundTransfer else { return }
-            transfer.bandwidthLimit = newValue
+            transfer.bandwidthLimit = newValue.bytesPerSecond
         }
     }
 

@@ -29,10 +29,10 @@ extension DownloadRequest {
         var checksum: Checksum?
         var maximumByteCount: Int64?
         var connectionCount: Int?
-        var bandwidthLimit: Int64?
+        var bandwidthLimit = ByteRate.unlimited
         var retryPolicy: RetryPolicy?
-        var idleTimeout: Duration?
-        var deadline: Duration?
+        var idleTimeout: TimeLimit?
+        var deadline: TimeLimit?
         var duplicatePolicy: DuplicatePolicy?
         var refreshURL: URLRefresh?
         var urlExpiration: Date?

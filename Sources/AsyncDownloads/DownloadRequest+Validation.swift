@@ -22,7 +22,7 @@ extension DownloadRequest {
         if let connectionCount, !(1...16).contains(connectionCount) {
             return fault("the connection count must be from 1 to 16")
         }
-        if let bandwidthLimit, bandwidthLimit < 1 { return fault("the bandwidth limit must be at least 1") }
+        if let rate = bandwidthLimit.bytesPerSecond, rate < 1 { return fault("the bandwidth limit must be at least 1") }
         switch destination {
         case .file(let file):
             guard file.namesFile else { return fault("the destination is not a file URL that names a file") }

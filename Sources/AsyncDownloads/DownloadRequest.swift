@@ -102,11 +102,12 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.connectionCount = newValue }
     }
 
-    /// The maximum number of bytes to receive per second, at least 1; `nil` for no limit of this download's own.
+    /// The maximum rate at which the download receives bytes, at least 1 byte per second, in addition to the limit of the
+    /// downloader.
     ///
     /// ``Downloader/bandwidthLimit`` applies as well. A request that joins a running transfer uses the limit of the
     /// transfer, which ``Download/bandwidthLimit`` changes. Downloads in a background session ignore this property.
-    public var bandwidthLimit: Int64? {
+    public var bandwidthLimit: ByteRate {
         get { options.bandwidthLimit }
         set { options.bandwidthLimit = newValue }
     }
@@ -123,7 +124,7 @@ public struct DownloadRequest: Sendable, Hashable {
     ///
     /// If several handles share a transfer, the longest of their timeouts applies. Time in which this process can't
     /// accept bytes, for example because a disk is slow, isn't counted.
-    public var idleTimeout: Duration? {
+    public var idleTimeout: TimeLimit? {
         get { options.idleTimeout }
         set { options.idleTimeout = newValue }
     }
@@ -133,7 +134,7 @@ public struct DownloadRequest: Sendable, Hashable {
     /// After this time, this handle fails with ``DownloadError/Code/deadlineExceeded``; other handles of the same
     /// transfer aren't affected. Time in which the handle is paused isn't counted, and neither is the verification of a
     /// complete file.
-    public var deadline: Duration? {
+    public var deadline: TimeLimit? {
         get { options.deadline }
         set { options.deadline = newValue }
     }
@@ -249,7 +250,7 @@ public struct DownloadRequest: Sendable, Hashable {
         from url: URL, to destination: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,
         priority: Priority = .normal
     ) {
-        self.init(from: url, at: .file(destination), headers: headers, checksum: checksum, priority: priority)
+        self.init(from: url, to: .file(destination), headers: headers, checksum: checksum, priority: priority)
     }
 
     /// Creates a request to download `url` into `directory`, under the name that the server suggests.
@@ -260,20 +261,14 @@ public struct DownloadRequest: Sendable, Hashable {
         from url: URL, into directory: URL, headers: HeaderFields = [:], checksum: Checksum? = nil,
         priority: Priority = .normal
     ) {
-        self.init(from: url, at: .directory(directory), headers: headers, checksum: checksum, priority: priority)
+        self.init(from: url, to: .directory(directory), headers: headers, checksum: checksum, priority: priority)
     }
 
-    /// Creates a request to download `url` into memory; see ``Downloader/data(for:)``.
-    ///
-    /// The length of the body is limited by ``maximumByteCount`` or, if that is `nil`, by the downloader's
-    /// ``Downloader/Configuration/maximumDataByteCount``.
+    /// Creates a request to download `url` to a file, into a directory, or into memory.
     public init(
-        from url: URL, headers: HeaderFields = [:], checksum: Checksum? = nil, priority: Priority = .normal
+        from url: URL, to destination: Destination, headers: HeaderFields = [:], checksum: Checksum? = nil,
+        priority: Priority = .normal
     ) {
-        self.init(from: url, at: .memory, headers: headers, checksum: checksum, priority: priority)
-    }
-
-    init(from url: URL, at destination: Destination, headers: HeaderFields, checksum: Checksum?, priority: Priority) {
         content = CopyOnWrite(Fields(url: url, destination: destination, headers: headers, priority: priority))
         if let checksum { self.checksum = checksum }
     }
@@ -287,6 +282,9 @@ extension DownloadRequest {
         /// A file in this directory, with a name chosen from the response.
         case directory(URL)
         /// Memory: the bytes are delivered as ``DownloadedFile/data``, and no file is created.
+        ///
+        /// The length of the body is limited by ``DownloadRequest/maximumByteCount`` or, if that is `nil`, by the
+        /// downloader's ``Downloader/Configuration/maximumDataByteCount``.
         case memory
     }
 

@@ -71,12 +71,12 @@ extension Downloader {
         /// Default: no limit.
         public var requestPace: RequestPace?
 
-        /// The maximum number of bytes per second that all downloads together receive; `nil` for no limit.
+        /// The maximum rate at which all downloads together receive bytes.
         ///
         /// ``Downloader/bandwidthLimit`` changes the limit while downloads run. A value below 1 counts as 1.
         ///
-        /// Default: no limit.
-        public var bandwidthLimit: Int64?
+        /// Default: ``ByteRate/unlimited``.
+        public var bandwidthLimit = ByteRate.unlimited
 
         /// The maximum number of connections over which parts of one large file are fetched at the same time, from 1
         /// to 16, if its request has no ``DownloadRequest/connectionCount``.
@@ -92,15 +92,15 @@ extension Downloader {
         /// Default: 16.
         public var maximumConnectionsPerTransfer = 16
 
-        /// The number of bytes per second below which a connection is replaced by a new one; `nil` for none.
+        /// The number of bytes per second below which a connection is replaced by a new one; 0 for none.
         ///
         /// A connection is replaced if it is slower in two successive windows of 15 seconds, and if the received bytes
         /// can be continued; the new connection continues where the old one has stopped. Time in which a bandwidth limit
         /// or this process holds the connection back doesn't count. If the new connection is hardly faster, the
         /// number of slow windows before the next replacement doubles, up to 64. A replacement uses no retry.
         ///
-        /// Default: `nil`.
-        public var minimumRate: Int64?
+        /// Default: 0.
+        public var minimumRate: Int64 = 0
 
         /// The policy for retries.
         ///
@@ -118,15 +118,15 @@ extension Downloader {
         /// Default: 30 seconds.
         public var hostPatience: Duration = .seconds(30)
 
-        /// The longest time without a received byte before an attempt fails; `nil` for no limit.
+        /// The longest time without a received byte before an attempt fails.
         ///
         /// Default: 30 seconds.
-        public var idleTimeout: Duration? = .seconds(30)
+        public var idleTimeout = TimeLimit.seconds(30)
 
-        /// The longest time for a whole download; `nil` for no limit.
+        /// The longest time for a whole download.
         ///
-        /// Default: no limit.
-        public var deadline: Duration?
+        /// Default: ``TimeLimit/unlimited``.
+        public var deadline = TimeLimit.unlimited
 
         /// The policy for a resource that is already being downloaded.
         ///

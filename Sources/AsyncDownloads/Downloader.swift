@@ -12,7 +12,13 @@ public import Foundation
 /// they end, even if the downloader and all handles have been released; ``shutdown()`` ends them in an orderly way.
 public final class Downloader: Sendable {
     /// The settings of this downloader, which apply where a request doesn't specify its own.
-    public let configuration: Configuration
+    ///
+    /// The value includes the present ``bandwidthLimit``.
+    public var configuration: Configuration {
+        var configuration = environment.configuration
+        configuration.bandwidthLimit = bandwidthLimit
+        return configuration
+    }
 
     let environment: TransferEnvironment
     /// The error of a configuration that no request can be carried out with.
@@ -40,7 +46,6 @@ public final class Downloader: Sendable {
         backgroundSessions: BackgroundSessions = .shared, containers: (any Containers)? = SystemContainers.moving
     ) {
         let lifecycle = backgroundSessions.environment.lifecycle
-        self.configuration = configuration
         configurationError = configuration.validationError
         background = configuration.backgroundSession.map { BackgroundClient($0, configuration, in: backgroundSessions) }
         let spillDirectory = configuration.partialsDirectory ?? Self.defaultSpillDirectory
@@ -56,7 +61,7 @@ public final class Downloader: Sendable {
         environment = TransferEnvironment(
             transport: transport,
             store: store,
-            bandwidth: BandwidthLimiter(limit: configuration.bandwidthLimit, time: time),
+            bandwidth: BandwidthLimiter(limit: configuration.bandwidthLimit.bytesPerSecond, time: time),
             scheduler: scheduler,
             connections: connections,
             registry: registry,
@@ -104,7 +109,7 @@ public final class Downloader: Sendable {
     /// - Throws: The error that ended the download. Its code is ``DownloadError/Code/bodyTooLarge`` as soon as the
     ///   server announces or sends too many bytes.
     public func data(from url: URL, maximumByteCount: Int64? = nil) async throws(DownloadError) -> Data {
-        var request = DownloadRequest(from: url)
+        var request = DownloadRequest(from: url, to: .memory)
         request.maximumByteCount = maximumByteCount
         return try await data(for: request)
     }
@@ -183,7 +188,7 @@ public final class Downloader: Sendable {
     /// The transfers that have not finished.
     var liveTransfers: [TransferSlot] { registry.transfers }
 
-    /// The maximum number of bytes per second that all downloads together receive; `nil` for no limit.
+    /// The maximum rate at which all downloads together receive bytes.
     ///
     /// A change applies at once, also to running downloads. The connections of large files have about equal shares.
     /// Bytes are counted when they are written, including those that have to be received again. Received bytes that wait
@@ -191,9 +196,9 @@ public final class Downloader: Sendable {
     /// 8 MiB with URLSession on Linux. URLSession on Apple platforms has a bound of its own, which has not been measured.
     /// Time in which a download waits for its share counts toward its deadline, but not toward its idle timeout. A value
     /// below 1 counts as 1. The transfers of a background session aren't limited.
-    public var bandwidthLimit: Int64? {
-        get { environment.bandwidth.limit }
-        set { environment.bandwidth.limit = newValue }
+    public var bandwidthLimit: ByteRate {
+        get { ByteRate(environment.bandwidth.limit) }
+        set { environment.bandwidth.limit = newValue.bytesPerSecond }
     }
 
     /// Pauses every download.

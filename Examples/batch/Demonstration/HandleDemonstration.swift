@@ -15,7 +15,7 @@ struct HandleDemonstration: Sendable {
         configuration.memoryPressure = .manual(pressure)
         configuration.partialsDirectory = directory
         return try await with(configuration, .released) { downloader, url in
-            let download = downloader.start(DownloadRequest(from: url))
+            let download = downloader.start(DownloadRequest(from: url, to: .memory))
             return try await observe(download, of: .released) { event, observation in
                 switch event {
                 case .progress(let progress) where progress.isInterrupted && observation.pausedAt.isEmpty:

@@ -29,7 +29,7 @@ struct LibraryFetch: Sendable {
             }
             if let durability = options.durability { configuration.durability = durability.policy }
             if options.retriesAtOnce { configuration.retryPolicy.baseDelay = .zero }
-            configuration.bandwidthLimit = options.limitRate
+            configuration.bandwidthLimit = options.limitRate.map(ByteRate.bytesPerSecond) ?? .unlimited
             if let engine = options.engine { configuration.transport = engine.choice }
             if let rootFile = options.rootFile {
                 configuration.additionalTrustRoots = try TrustRoots(pemFile: URL(fileURLWithPath: rootFile))

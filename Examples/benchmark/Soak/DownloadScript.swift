@@ -66,7 +66,7 @@ struct DownloadScript: Sendable, Hashable {
             request = DownloadRequest(from: url, into: site.directory, priority: priority)
         }
         request.duplicatePolicy = duplicatePolicy
-        request.deadline = deadline
+        request.deadline = deadline.map { TimeLimit($0) }
         return request
     }
 

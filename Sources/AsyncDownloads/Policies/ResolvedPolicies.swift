@@ -24,8 +24,8 @@ struct ResolvedPolicies: Sendable, Hashable {
     init(_ request: DownloadRequest, _ configuration: Downloader.Configuration) {
         priority = request.priority
         maximumByteCount = request.maximumByteCount
-        idleTimeout = request.idleTimeout ?? configuration.idleTimeout
-        deadline = request.deadline ?? configuration.deadline
+        idleTimeout = (request.idleTimeout ?? configuration.idleTimeout).duration
+        deadline = (request.deadline ?? configuration.deadline).duration
         retryPolicy = request.retryPolicy ?? configuration.retryPolicy
         isRefreshable = request.refreshURL != nil
         wantsFile = request.destination != .memory

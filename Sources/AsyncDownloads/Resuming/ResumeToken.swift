@@ -97,7 +97,7 @@ public struct ResumeToken: Sendable, Hashable {
             destinationName.map { .file(directory.appending(path: $0, directoryHint: .notDirectory)) }
             ?? .directory(directory)
         var request = DownloadRequest(
-            from: url, at: destination, headers: headers, checksum: checksum, priority: .normal)
+            from: url, to: destination, headers: headers, checksum: checksum, priority: .normal)
         request.nonsecretHeaders = headers.declaredNames
         request.identity = identity
         request.account = account

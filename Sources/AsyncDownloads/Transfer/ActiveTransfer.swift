@@ -37,7 +37,7 @@ final class ActiveTransfer: Sendable {
         request = slot.request
         environment = slot.environment
         key = TransferKey(request)
-        bandwidth = BandwidthLimiter(limit: request.bandwidthLimit, time: environment.time)
+        bandwidth = BandwidthLimiter(limit: request.bandwidthLimit.bytesPerSecond, time: environment.time)
         let machine = TransferStateMachine(
             settings: environment.settings(of: request, key), seed: environment.nextSeed())
         var state = State(machine: machine, location: environment.location(of: request, key, at: place))

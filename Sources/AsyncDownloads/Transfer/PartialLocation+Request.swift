@@ -132,7 +132,7 @@ extension DownloadRequest {
         var headers = HeaderFields()
         for pair in record.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }
         self.init(
-            from: url, at: destination, headers: headers,
+            from: url, to: destination, headers: headers,
             checksum: record.checksum.flatMap { Checksum($0) }, priority: .normal)
         nonsecretHeaders = headers.declaredNames
         identity = record.identity

@@ -99,7 +99,7 @@ final class TransferEnvironment: Sendable {
             checksum: request.checksum,
             contentChangePolicy: request.contentChangePolicy ?? configuration.contentChangePolicy,
             progressInterval: configuration.progressInterval,
-            minimumRate: configuration.minimumRate,
+            minimumRate: configuration.minimumRate > 0 ? configuration.minimumRate : nil,
             connections: request.connectionCount.map { .fixed($0) }
                 ?? .automatic(maximum: configuration.largestConnectionCount),
             windowLength: transport.windowLength,

@@ -179,7 +179,7 @@ extension TransferSlot {
 
     /// The maximum number of bytes per second that this transfer receives; nil for no limit of its own.
     var bandwidthLimit: Int64? {
-        get { query(queued: { _ in request.bandwidthLimit }, active: \.bandwidth.limit) }
+        get { query(queued: { _ in request.bandwidthLimit.bytesPerSecond }, active: \.bandwidth.limit) }
         set { activate().bandwidth.limit = newValue }
     }
 

@@ -13,6 +13,7 @@ struct DownloadListTests {
     private static let content = Content(seed: 75, length: 300_000)
 
     /// Observes a property as a view does: each change is followed by another observation.
+    @MainActor
     private final class View {
         private let item: DownloadItem
         private(set) var shown: Download.Snapshot?

@@ -71,7 +71,7 @@ struct FanOutTests {
                 $0.maximumConcurrentTransfersPerHost = 1
                 $0.retryPolicy.maximumRetries = 1
                 // The clock is also moved while a response is on its way.
-                $0.idleTimeout = nil
+                $0.idleTimeout = .unlimited
             }
         ) { environment async throws in
             let refusals = [Step](repeating: [.retryAfter("30", status: 429)], count: 3)

@@ -135,7 +135,7 @@ struct IdentityTests {
         for tag in ["\"a\"", nil] {
             try await TestEnvironment.with { environment async throws in
                 stalling(environment, at: "/today")
-                var request = DownloadRequest(from: environment.server.url("/today"))
+                var request = DownloadRequest(from: environment.server.url("/today"), to: .memory)
                 request.identity = "film"
                 try await environment.leave(request, at: Self.cut)
                 var resource = Resource(Self.content, entityTag: tag)

@@ -34,7 +34,7 @@ struct MemoryPressureResponseTests {
     ) async throws {
         try await Self.with { environment, pressure async throws in
             environment.server.serve(Self.stalled, at: "/one")
-            let download = environment.downloader.start(DownloadRequest(from: environment.server.url("/one")))
+            let download = environment.downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory))
             try await download.progress(reaching: 100_000)
             download.pause()
             for try await event in download.events { if case .paused = event { break } }
@@ -58,11 +58,11 @@ struct MemoryPressureResponseTests {
     func `memory pressure does not affect a running transfer`(_ level: MemoryPressure) async throws {
         try await Self.with(.discard, abandonment: .finish) { environment, pressure async throws in
             for path in ["/one", "/paused", "/released"] { environment.server.serve(Self.stalled, at: path) }
-            let paused = environment.downloader.start(DownloadRequest(from: environment.server.url("/paused")))
+            let paused = environment.downloader.start(DownloadRequest(from: environment.server.url("/paused"), to: .memory))
             try await paused.progress(reaching: 100_000)
             paused.pause()
             for try await event in paused.events { if case .paused = event { break } }
-            let running = environment.downloader.start(DownloadRequest(from: environment.server.url("/one")))
+            let running = environment.downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory))
             try await running.progress(reaching: 100_000)
             // The handle of this download is released.
             try await environment.downloader.start(environment.request("/released")).progress(reaching: 100_000)
@@ -140,7 +140,7 @@ struct MemoryPressureResponseTests {
     @Test func `the ignore policy releases nothing`() async throws {
         try await Self.with(.ignore) { environment, pressure async throws in
             environment.server.serve(Self.stalled, at: "/one")
-            try await environment.leave(DownloadRequest(from: environment.server.url("/one")), at: 100_000)
+            try await environment.leave(DownloadRequest(from: environment.server.url("/one"), to: .memory), at: 100_000)
             pressure.report(.critical)
             #expect(environment.downloader.configuration.partialBodies.byteCount == 100_000)
         }
@@ -149,11 +149,11 @@ struct MemoryPressureResponseTests {
     @Test func `a manual purge returns the number of bytes released from memory`() async throws {
         try await Self.with { environment, _ async throws in
             environment.server.serve(Self.stalled, at: "/one")
-            try await environment.leave(DownloadRequest(from: environment.server.url("/one")), at: 100_000)
+            try await environment.leave(DownloadRequest(from: environment.server.url("/one"), to: .memory), at: 100_000)
             #expect(await environment.downloader.purgePaused() == 100_000)
             #expect(await environment.downloader.purgePaused() == 0)
             let log = await EventLog(
-                of: environment.downloader.start(DownloadRequest(from: environment.server.url("/one"))))
+                of: environment.downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory)))
             #expect(log.resumptions == [100_000], "the bytes were on disk")
         }
     }

@@ -28,7 +28,7 @@ struct MemoryTests {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\"", script: [[.holdHead]]), at: "/one")
             let url = environment.server.url("/one")
-            let downloads = (0..<100).map { _ in environment.downloader.start(DownloadRequest(from: url)) }
+            let downloads = (0..<100).map { _ in environment.downloader.start(DownloadRequest(from: url, to: .memory)) }
             _ = await environment.server.requests(at: "/one", reaching: 1)
             environment.server.release("/one")
             for download in downloads { #expect(try await download.file.data == Self.all) }
@@ -43,7 +43,7 @@ struct MemoryTests {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            let requests = [environment.request("/one"), DownloadRequest(from: environment.server.url("/one"))]
+            let requests = [environment.request("/one"), DownloadRequest(from: environment.server.url("/one"), to: .memory)]
             let first = environment.downloader.start(requests[isFileFirst ? 0 : 1])
             try await first.progress(reaching: 100_000)
             let second = environment.downloader.start(requests[isFileFirst ? 1 : 0])
@@ -99,7 +99,7 @@ struct MemoryTests {
             resource.framing = .chunked
             resource.ranges = .ignored
             environment.server.serve(resource, at: "/one")
-            var small = DownloadRequest(from: environment.server.url("/one"))
+            var small = DownloadRequest(from: environment.server.url("/one"), to: .memory)
             small.maximumByteCount = 150_000
             let requests = isFileFirst ? [environment.request("/one"), small] : [small, environment.request("/one")]
             let first = environment.downloader.start(requests[0])
@@ -119,10 +119,10 @@ struct MemoryTests {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            try await environment.leave(DownloadRequest(from: environment.server.url("/one")), at: 100_000)
+            try await environment.leave(DownloadRequest(from: environment.server.url("/one"), to: .memory), at: 100_000)
             #expect(environment.bodies.byteCount == 100_000)
             let log = await EventLog(
-                of: environment.downloader.start(DownloadRequest(from: environment.server.url("/one"))))
+                of: environment.downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory)))
             #expect(log.resumptions == [100_000])
             #expect(log.file?.data == Self.all)
             let requests = environment.server.requests(at: "/one")
@@ -140,9 +140,9 @@ struct MemoryTests {
                 Resource(
                     Self.content, entityTag: "\"a\"",
                     script: [[.stall(after: 100_000)], [.replaceContent(changed, entityTag: "\"b\"")]]), at: "/one")
-            try await environment.leave(DownloadRequest(from: environment.server.url("/one")), at: 100_000)
+            try await environment.leave(DownloadRequest(from: environment.server.url("/one"), to: .memory), at: 100_000)
             let log = await EventLog(
-                of: environment.downloader.start(DownloadRequest(from: environment.server.url("/one"))))
+                of: environment.downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory)))
             #expect(log.restarts == [.contentChanged])
             #expect(log.file?.data == Data(changed.bytes(in: 0..<changed.length)))
         }
@@ -153,7 +153,7 @@ struct MemoryTests {
         try await TestEnvironment.with(engine) { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            try await environment.leave(DownloadRequest(from: environment.server.url("/one")), at: 100_000)
+            try await environment.leave(DownloadRequest(from: environment.server.url("/one"), to: .memory), at: 100_000)
             let log = await EventLog(of: environment.downloader.start(environment.request("/one")))
             #expect(log.resumptions == [100_000])
             #expect(try environment.holds(Self.content))
@@ -165,7 +165,7 @@ struct MemoryTests {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"a\"", script: [[.stall(after: 100_000)]]), at: "/one")
-            let download = environment.downloader.start(DownloadRequest(from: environment.server.url("/one")))
+            let download = environment.downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory))
             try await download.progress(reaching: 100_000)
             download.pause()
             for try await event in download.events { if case .paused(100_000) = event { break } }
@@ -182,7 +182,7 @@ struct MemoryTests {
     func `the digest of a body in memory is verified`(_ isRight: Bool) async throws {
         try await TestEnvironment.with { environment async throws in
             environment.server.serve(Resource(Self.content, entityTag: "\"a\""), at: "/one")
-            var request = DownloadRequest(from: environment.server.url("/one"))
+            var request = DownloadRequest(from: environment.server.url("/one"), to: .memory)
             request.checksum = isRight ? Self.content.sha256 : .sha256(String(repeating: "0", count: 64))
             let log = await EventLog(of: environment.downloader.start(request))
             #expect(log.file?.data == (isRight ? Self.all : nil))

@@ -78,7 +78,7 @@ struct SeveralPlacesTests {
         var files = PretendingFileSystem(locks: .working {})
         files.writing = { name in name.hasPrefix(".first.bin") ? .noSpace : nil }
         try await with(files) { environment, downloader async throws in
-            let body = downloader.start(DownloadRequest(from: environment.server.url("/one")))
+            let body = downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory))
             try await body.progress(reaching: 2_000_000)
             let file = downloader.start(environment.request("/one", to: "first/first.bin"))
             #expect(await EventLog(of: file).error?.code == .diskFull)
@@ -114,7 +114,7 @@ struct SeveralPlacesTests {
 
     @Test func `the bytes of a file that joined a body in memory are at the place of the file`() async throws {
         try await with(PretendingFileSystem(locks: .working {})) { environment, downloader async throws in
-            let body = downloader.start(DownloadRequest(from: environment.server.url("/one")))
+            let body = downloader.start(DownloadRequest(from: environment.server.url("/one"), to: .memory))
             try await body.progress(reaching: 2_000_000)
             let file = downloader.start(environment.request("/one", to: "first/first.bin"))
             let place = environment.directory.appending(path: "first")

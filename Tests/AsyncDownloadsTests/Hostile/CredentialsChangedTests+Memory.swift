@@ -19,7 +19,7 @@ extension CredentialsChangedTests {
             let downloader = Downloader(configuration: configuration)
             let script: [Step] = [[.cut(after: Self.cut)]]
             environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
-            var request = DownloadRequest(from: environment.server.url("/one"))
+            var request = DownloadRequest(from: environment.server.url("/one"), to: .memory)
             request.headers = Self.mine
             request.account = account
             #expect(await EventLog(of: downloader.start(request)).error?.code == .connectionLost)
@@ -32,7 +32,7 @@ extension CredentialsChangedTests {
         try await TestEnvironment.with { environment async throws in
             let script: [Step] = [[.cut(after: Self.cut)]]
             environment.server.serve(Resource(Self.content, entityTag: "\"revision\"", script: script), at: "/one")
-            var request = DownloadRequest(from: environment.server.url("/one"))
+            var request = DownloadRequest(from: environment.server.url("/one"), to: .memory)
             request.retryPolicy = .never
             request.headers = ["Authorization": "Bearer another"]
             #expect(await EventLog(of: environment.downloader.start(request)).error?.retainedByteCount == Self.cut)

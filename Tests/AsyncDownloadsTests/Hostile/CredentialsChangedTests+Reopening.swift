@@ -27,7 +27,7 @@ extension CredentialsChangedTests {
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"revision\"", script: [[.stall(after: Self.cut)]]), at: "/one")
             let url = environment.server.url("/one")
-            var request = inMemory ? DownloadRequest(from: url) : environment.request("/one")
+            var request = inMemory ? DownloadRequest(from: url, to: .memory) : environment.request("/one")
             request.headers = ["Authorization": "Bearer another"]
             let download = environment.downloader.start(request)
             try await download.progress(reaching: Self.cut)
@@ -87,7 +87,7 @@ extension CredentialsChangedTests {
             environment.server.serve(
                 Resource(Self.content, entityTag: "\"revision\"", script: [[.stall(after: Self.cut)]]), at: "/one")
             let url = environment.server.url("/one")
-            var request = inMemory ? DownloadRequest(from: url) : environment.request("/one")
+            var request = inMemory ? DownloadRequest(from: url, to: .memory) : environment.request("/one")
             request.headers = Self.mine
             request.retryPolicy = .never
             var checked = request

@@ -19,7 +19,7 @@ struct EndlessPartsTests {
     @Test(arguments: Engine.allCases)
     func `boundary 14: requests to a server that sends single bytes are soon delayed`(_ engine: Engine) async throws {
         let time = ManualTimeSource()
-        try await TestEnvironment.with(engine, time: time, configure: { $0.idleTimeout = nil }) {
+        try await TestEnvironment.with(engine, time: time, configure: { $0.idleTimeout = .unlimited }) {
             environment async throws in
             environment.server.serve(resource, at: "/one")
             let download = environment.downloader.start(environment.request("/one"))

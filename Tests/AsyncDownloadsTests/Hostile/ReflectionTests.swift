@@ -66,7 +66,7 @@ struct ReflectionTests {
         let downloader = Downloader(
             configuration: configuration, transport: ScriptedTransport([Self.signed.absoluteString: .empty]),
             store: PartialStore(durability: .processCrash), time: ManualTimeSource())
-        var request = DownloadRequest(from: Self.signed, headers: Self.headers)
+        var request = DownloadRequest(from: Self.signed, to: .memory, headers: Self.headers)
         request.refreshURL = URLRefresh { _ in FreshURL(Self.signed) }
         let download = downloader.start(request)
         Self.expectNoSecret(download)

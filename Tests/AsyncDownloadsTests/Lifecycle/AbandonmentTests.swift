@@ -256,7 +256,7 @@ struct AbandonmentTests {
         try await LifecycleFixture.with { fixture async throws in
             var request = try fixture.request()
             let deadline = Duration.seconds(9999)
-            request.deadline = deadline
+            request.deadline = TimeLimit(deadline)
             let caller = await Caller(request, fixture.downloader)
             // The timer of the deadline is canceled last before an ended transfer emits its terminal event.
             fixture.time.whenCancelled { delay in

@@ -15,7 +15,7 @@ struct DeadlineTests {
         _ change: (inout DownloadRequest) -> Void = { _ in }
     ) throws -> DownloadRequest {
         var request = try fixture.request(to: name)
-        request.deadline = deadline
+        request.deadline = deadline.map { TimeLimit($0) }
         change(&request)
         return request
     }

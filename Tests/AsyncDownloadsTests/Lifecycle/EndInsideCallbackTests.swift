@@ -23,7 +23,7 @@ struct EndInsideCallbackTests {
             var configuration = Downloader.Configuration()
             configuration.durability = .processCrash
             configuration.memoryPressure = .none
-            configuration.idleTimeout = nil
+            configuration.idleTimeout = .unlimited
             let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
             downloader = Downloader(
                 configuration: configuration, transport: transport, store: store, time: ManualTimeSource())

@@ -18,7 +18,7 @@ struct LifecycleFixture: Sendable {
         var configuration = Downloader.Configuration()
         configuration.durability = placesInGroups ? .powerLoss : .processCrash
         configuration.progressInterval = .zero
-        configuration.idleTimeout = nil
+        configuration.idleTimeout = .unlimited
         configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
         configuration.memoryPressure = .none
         // Bodies that are moved out of memory are stored there too.

@@ -41,7 +41,7 @@ final class LifecycleRun {
     static func configure(_ configuration: inout Downloader.Configuration, _ policy: AbandonmentPolicy) {
         configuration.abandonmentPolicy = policy
         configuration.maximumConcurrentTransfers = permits
-        configuration.idleTimeout = idleTimeout
+        configuration.idleTimeout = TimeLimit(idleTimeout)
         configuration.retryPolicy = RetryPolicy(maximumRetries: 1000, maximumDelay: .seconds(5))
     }
 

@@ -25,14 +25,14 @@ struct QueuedPreparationTests {
             var configuration = Downloader.Configuration()
             configuration.durability = .powerLoss
             configuration.memoryPressure = .none
-            configuration.idleTimeout = nil
+            configuration.idleTimeout = .unlimited
             configuration.partialBodies = PartialBodyStore(byteLimit: 1 << 20)
             configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
             let store = PartialStore(disk: disk, durability: .powerLoss, bootID: POSIXFileSystem.bootID())
             downloader = Downloader(
                 configuration: configuration, transport: engine, store: store, time: ManualTimeSource())
             let url = try #require(URL(string: "https://origin.example/one"))
-            inMemory = downloader.start(DownloadRequest(from: url))
+            inMemory = downloader.start(DownloadRequest(from: url, to: .memory))
             let first = await engine.exchange(0)
             first.answer(QueuedPreparationTests.object)
             // The move waits for its sync.
@@ -113,7 +113,7 @@ struct QueuedPreparationTests {
         var configuration = Downloader.Configuration()
         configuration.durability = .processCrash
         configuration.memoryPressure = .none
-        configuration.idleTimeout = nil
+        configuration.idleTimeout = .unlimited
         let store = PartialStore(disk: disk, durability: .processCrash, bootID: POSIXFileSystem.bootID())
         let downloader = Downloader(configuration: configuration, transport: engine, store: store, time: time)
         let url = try #require(URL(string: "https://origin.example/one"))

@@ -71,7 +71,9 @@ final class ReferenceCaller {
     /// Waits until the tasks have received every event and wait for the next one.
     func waitUntilIdle() async {
         guard let download else { return }
-        while !download.isAwaited(by: consumerCount) { await Task.yield() }
+        while !download.isAwaited(by: consumerCount, received: listening.map { _ in received.events.count }) {
+            await Task.yield()
+        }
     }
 }
 
@@ -86,17 +88,16 @@ private final class ReceivedEvents: Sendable {
 
 extension Download {
     /// Returns whether the download has ended, or `count` consumers wait for its next event.
-    fileprivate func isAwaited(by count: Int) -> Bool {
-        guard case .subscriber(let caller, _) = source, let transfer = foregroundTransfer else { return true }
+    ///
+    /// - Parameter received: The number of events that the listening task has received; nil if there is none.
+    fileprivate func isAwaited(by count: Int, received: Int?) -> Bool {
+        guard let subscription, let transfer = foregroundTransfer else { return true }
         return transfer.withState { state in
-            guard let subscriber = state.subscribers[caller], subscriber.outcome == nil else { return true }
-            let waiting = subscriber.buffers.elements.filter { entry in
-                var copy = entry.element
-                // If the copy delivers an event to a continuation at once, a consumer waits; putting it into the copy
-                // does not resume it.
-                return !copy.put(.waiting(reason: .turn)).isEmpty
+            guard let subscriber = state.subscribers[subscription.subscriber], subscriber.outcome == nil else {
+                return true
             }
-            return subscriber.waiters.count + waiting.count == count
+            return subscriber.waiters.count + subscriber.streams.count == count
+                && subscriber.streams.first?.deliveredCount == received
         }
     }
 }

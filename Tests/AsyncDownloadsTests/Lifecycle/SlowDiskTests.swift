@@ -49,7 +49,7 @@ struct SlowDiskTests {
             directory = try TemporaryDirectory()
             var configuration = Downloader.Configuration()
             configuration.memoryPressure = .none
-            configuration.idleTimeout = nil
+            configuration.idleTimeout = .unlimited
             configuration.partialBodies = PartialBodyStore(byteLimit: 32 << 20)
             configuration.partialsDirectory = URL(fileURLWithPath: directory.path)
             let store = PartialStore(disk: disk, durability: durability, bootID: POSIXFileSystem.bootID())
@@ -58,7 +58,7 @@ struct SlowDiskTests {
 
         func request(_ path: String, to name: String? = nil) throws -> DownloadRequest {
             let url = try #require(URL(string: "https://origin.example\(path)"))
-            guard let name else { return DownloadRequest(from: url) }
+            guard let name else { return DownloadRequest(from: url, to: .memory) }
             return DownloadRequest(from: url, to: URL(fileURLWithPath: "\(directory.path)/\(name)"))
         }
 

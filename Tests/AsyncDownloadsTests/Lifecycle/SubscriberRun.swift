@@ -133,7 +133,7 @@ final class SubscriberRun {
     private func start() throws {
         guard callers.count < 40, let url = URL(string: "https://origin.example/") else { return }
         let resource = Int.random(in: 0..<Self.resourceCount, using: &generator)
-        var request = DownloadRequest(from: url.appending(path: "\(resource)"))
+        var request = DownloadRequest(from: url.appending(path: "\(resource)"), to: .memory)
         if !chance(3) {
             let name = "\(resource)-\(Int.random(in: 0..<3, using: &generator)).bin"
             request.destination = .file(URL(fileURLWithPath: "\(directory.path)/\(name)"))

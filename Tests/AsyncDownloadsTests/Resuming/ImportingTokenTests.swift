@@ -148,7 +148,7 @@ struct ImportingTokenTests {
             _ = try await download.file
             #expect(try await download.resumeToken == nil)
             #expect(
-                try await environment.downloader.start(DownloadRequest(from: URL(fileURLWithPath: "/"))).resumeToken
+                try await environment.downloader.start(DownloadRequest(from: URL(fileURLWithPath: "/"), to: .memory)).resumeToken
                     == nil)
         }
     }

@@ -16,8 +16,8 @@ extension Downloader {
 extension Download {
     /// Whether a task awaits the file.
     var hasWaiter: Bool {
-        guard case .subscriber(let caller, _) = source, let transfer = foregroundTransfer else { return false }
-        return transfer.withState { $0.subscribers[caller]?.waiters.isEmpty == false }
+        guard let subscription, let transfer = foregroundTransfer else { return false }
+        return transfer.withState { $0.subscribers[subscription.subscriber]?.waiters.isEmpty == false }
     }
 }
 

@@ -39,7 +39,7 @@ import Testing
                     at: "first")
                 let text = (redirects ? first.url("first") : server.url("file")).absoluteString
                 let url = try #require(URL(string: text.replacing("127.0.0.1", with: host)))
-                log = await EventLog(of: downloader.start(DownloadRequest(from: url)))
+                log = await EventLog(of: downloader.start(DownloadRequest(from: url, to: .memory)))
                 requestCount = server.requests().count
             }
         }

@@ -20,7 +20,7 @@ struct UnansweredConnectionTests {
         let directory = try TemporaryDirectory()
         var configuration = Downloader.Configuration()
         configuration.memoryPressure = .none
-        configuration.idleTimeout = nil
+        configuration.idleTimeout = .unlimited
         let downloader = Downloader(
             configuration: configuration, transport: Self.transports[index],
             store: PartialStore(durability: .processCrash), time: ManualTimeSource())

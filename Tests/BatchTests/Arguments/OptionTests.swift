@@ -105,7 +105,7 @@ internal import Testing
         #expect(configuration.transport == .urlSession)
         #expect(configuration.deadline == .milliseconds(2500))
         #expect(configuration.partialInUsePolicy == .fail)
-        #expect(configuration.bandwidthLimit == 2 << 20)
+        #expect(configuration.bandwidthLimit == .bytesPerSecond(2 << 20))
         #expect(configuration.requestPace == RequestPace(count: 100, period: .seconds(10)))
         #expect(configuration.minimumRate == 8 << 10)
         #expect(try batch.items()[0].request(into: URL(filePath: "/d")).maximumByteCount == 3072)
@@ -125,9 +125,9 @@ internal import Testing
         #expect(configuration.transport == plain.transport)
         #expect(configuration.deadline == plain.deadline)
         #expect(configuration.partialInUsePolicy == plain.partialInUsePolicy)
-        #expect(configuration.bandwidthLimit == nil)
+        #expect(configuration.bandwidthLimit == .unlimited)
         #expect(configuration.requestPace == nil)
-        #expect(configuration.minimumRate == nil)
+        #expect(configuration.minimumRate == 0)
         #expect(configuration.additionalTrustRoots == nil)
     }
 

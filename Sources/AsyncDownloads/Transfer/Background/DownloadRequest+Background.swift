@@ -33,7 +33,7 @@ extension DownloadRequest {
         var headers = HeaderFields()
         for pair in record.resource.headers where pair.count == 2 { headers.append(pair[1], for: pair[0]) }
         self.init(
-            from: url, at: delivery.choosesName ? .directory(file) : .file(file), headers: headers,
+            from: url, to: delivery.choosesName ? .directory(file) : .file(file), headers: headers,
             checksum: delivery.checksum.flatMap { Checksum($0) }, priority: .normal)
         nonsecretHeaders = headers.declaredNames
         identity = record.resource.identity

@@ -15,7 +15,7 @@ struct Segment: Sendable, Hashable {
     private(set) var claimed: Int64
     /// Whether bytes beyond the limit have arrived, which are lost.
     private(set) var hasPassedLimit = false
-    private var rate: ByteRate
+    private var rate: DecayingRate
 
     /// Creates the segment of an exchange whose head was accepted.
     init(_ exchange: ExchangeID, start: Int64, limit: Int64?, responseEnd: Int64?, at now: Duration) {
@@ -24,7 +24,7 @@ struct Segment: Sendable, Hashable {
         self.limit = limit
         self.responseEnd = responseEnd
         claimed = start
-        rate = ByteRate(since: now)
+        rate = DecayingRate(since: now)
     }
 
     /// The range in which bytes of the exchange may still arrive.

@@ -16,6 +16,7 @@ final class EventStream: Sendable {
     fileprivate struct State: Sendable {
         var items: [Item] = []
         var isDelivering = false
+        var deliveredCount = 0
         /// The number of unread events after the last delivery; some may have been read since.
         var unreadCount = 0
         /// The number of progress events that were skipped since one was delivered.
@@ -60,6 +61,9 @@ final class EventStream: Sendable {
             bufferingPolicy: .bufferingNewest(capacity))
         return (events, EventStream(continuation))
     }
+
+    /// The number of events that the reader has received or can read; -1 while others are being delivered.
+    var deliveredCount: Int { state.withLock { $0.isDelivering ? -1 : $0.deliveredCount } }
 
     /// Adds events; the returned effect delivers them.
     func put(_ events: [DownloadEvent]) -> [DeferredEffect] { add(events.map(Item.event)) }
@@ -123,6 +127,7 @@ extension EventStream.State {
     fileprivate mutating func yielded(
         _ result: AsyncThrowingStream<DownloadEvent, any Error>.Continuation.YieldResult
     ) {
+        deliveredCount += 1
         switch result {
         case .enqueued(let remaining):
             unreadCount = EventStream.capacity - remaining

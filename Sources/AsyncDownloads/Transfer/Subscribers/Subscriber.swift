@@ -16,7 +16,7 @@ struct Subscriber: Sendable {
     /// The events since the subscriber was attached; nil after the first stream has taken them.
     private(set) var history: EventHistory? = EventHistory()
     /// The open streams.
-    private var streams = SerialTable<StreamID, EventStream>()
+    private(set) var streams = SerialTable<StreamID, EventStream>()
     /// The closures to call after each change, for observers, which keep nothing alive.
     private var observers = SerialTable<ObserverID, @Sendable () -> Void>()
     /// The closures to call with the outcome.

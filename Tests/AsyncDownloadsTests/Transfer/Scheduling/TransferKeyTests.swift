@@ -128,7 +128,7 @@ struct TransferKeyTests {
 
 extension DownloadRequest {
     fileprivate init(from text: String) {
-        self.init(from: URL(string: text) ?? URL(fileURLWithPath: "/"))
+        self.init(from: URL(string: text) ?? URL(fileURLWithPath: "/"), to: .memory)
     }
 
     fileprivate static func sample(

@@ -22,7 +22,7 @@ struct RedirectChainTests {
         let url = try #require(URL(string: text))
         #expect(OriginPair(url).host == host)
         // The URL that a transfer requests is that of its key.
-        let key = TransferKey(DownloadRequest(from: url))
+        let key = TransferKey(DownloadRequest(from: url, to: .memory))
         #expect(OriginPair(try #require(URL(string: key.url))).host == host)
     }
 

@@ -3,7 +3,7 @@ internal import Foundation
 /// The rate at which bytes arrive, as a mean that forgets with a time constant of half a second.
 ///
 /// The rate of a stalled connection falls toward zero without further input.
-struct ByteRate: Sendable, Hashable {
+struct DecayingRate: Sendable, Hashable {
     private static let timeConstant = Duration.milliseconds(500)
     /// The time for which bytes are counted before the rate describes the connection.
     private static let shortestSample = Duration.milliseconds(100)
