@@ -227,6 +227,20 @@ public final class Download: Sendable {
         }
     }
 
+    /// The networks that this download may use.
+    ///
+    /// The value is initially that of ``DownloadRequest/networkAccess`` or, if that is `nil`, of
+    /// ``Downloader/Configuration/networkAccess``. A change applies at once: a running transfer that may no longer use the
+    /// present network waits for another one, and a waiting transfer that may use it continues. Other downloads that share
+    /// the transfer keep their own values.
+    public var networkAccess: NetworkAccess {
+        get {
+            subscription.flatMap { $0.transfer.policies(of: $0.subscriber) }?.networkAccess
+                ?? request.networkAccess ?? NetworkAccess()
+        }
+        set { updatePolicies { $0.networkAccess = newValue } }
+    }
+
     private func withTransfer(_ body: (any SubscribedTransfer, SubscriberID) -> Void) {
         if let subscription { body(subscription.transfer, subscription.subscriber) }
     }

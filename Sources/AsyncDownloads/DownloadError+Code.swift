@@ -70,7 +70,12 @@ extension DownloadError.Code {
     /// The error is retryable if the proxy couldn't reach the server, or closed the connection.
     public static let proxyFailed = Self("proxyFailed")
 
-    /// A network is available, and the settings of the session, the user, or the provider don't permit its use.
+    /// The device has no network connection.
+    ///
+    /// A download whose ``NetworkAccess/whenUnavailable`` is ``NetworkAccess/WhenUnavailable/wait`` waits instead.
+    public static let notConnected = Self("notConnected", transient: true)
+    /// A network is available, and ``DownloadRequest/networkAccess``, the settings of the session, the user, or the provider
+    /// don't permit its use.
     public static let networkNotPermitted = Self("networkNotPermitted")
 
     // Causes in the server's response.

@@ -33,6 +33,7 @@ extension DownloadRequest {
         var retryPolicy: RetryPolicy?
         var idleTimeout: TimeLimit?
         var deadline: TimeLimit?
+        var networkAccess: NetworkAccess?
         var duplicatePolicy: DuplicatePolicy?
         var refreshURL: URLRefresh?
         var urlExpiration: Date?

@@ -139,6 +139,17 @@ public struct DownloadRequest: Sendable, Hashable {
         set { options.deadline = newValue }
     }
 
+    /// The networks that the download may use; `nil` uses the downloader's ``Downloader/Configuration/networkAccess``.
+    ///
+    /// If several handles share a transfer, it may use every network that one of them permits. A handle with
+    /// ``NetworkAccess/WhenUnavailable/fail`` ends alone if the others wait. ``Download/networkAccess`` changes the value
+    /// while the download runs. In a background session, the system applies the value to the download's tasks, and always
+    /// waits.
+    public var networkAccess: NetworkAccess? {
+        get { options.networkAccess }
+        set { options.networkAccess = newValue }
+    }
+
     /// The policy for a resource that is already being downloaded; `nil` uses the downloader's policy.
     public var duplicatePolicy: DuplicatePolicy? {
         get { options.duplicatePolicy }

@@ -122,7 +122,7 @@ extension Downloader {
             let resumeData = try ResumeData(Data(bytes))
             adopted = try await adopt(
                 resumeData, as: download.request,
-                temporaryFileIn: directory ?? Self.directoryOfBackgroundFile(resumeData.temporaryFileName))
+                temporaryFileIn: directory ?? ResumeData.directoryOfBackgroundFile(resumeData.temporaryFileName))
         } else {
             adopted = start(download.request)
             // Otherwise, nothing would be left of the download.
@@ -150,15 +150,6 @@ extension Downloader {
         }
         download.resume()
         return download
-    }
-
-    /// Returns the directory in which the system keeps the unfinished files of background sessions, if it has the file.
-    private static func directoryOfBackgroundFile(_ name: String) -> URL? {
-        guard let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first,
-            let bundle = Bundle.main.bundleIdentifier
-        else { return nil }
-        let directory = caches.appending(path: "com.apple.nsurlsessiond/Downloads/\(bundle)")
-        return FileManager.default.fileExists(atPath: directory.appending(path: name).path) ? directory : nil
     }
 
     /// Moves the journal of the background session out of the way if it is damaged, and forgets its downloads.
@@ -215,7 +206,7 @@ extension Downloader.Configuration {
     /// Returns a configuration for downloads that the system continues while the app is suspended or has ended.
     ///
     /// The downloads are carried out by a background `URLSession`. Of the other settings, ``retryPolicy`` (its number
-    /// of retries), ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval`` apply. The count of retries
+    /// of retries), ``networkAccess``, ``duplicatePolicy``, ``abandonmentPolicy``, and ``progressInterval`` apply. The count of retries
     /// starts again when the system has kept new bytes; after ten times the number in total, a download fails in any
     /// case. Downloads into memory,
     /// and requests with an idle timeout, a deadline, or a secret header fail with ``DownloadError/Code/unsupported``.
@@ -250,7 +241,7 @@ extension BackgroundClient {
             BackgroundSession.ClientSettings(
                 options: choice.options, abandonment: configuration.abandonmentPolicy,
                 duplicates: configuration.duplicatePolicy, retries: configuration.retryPolicy,
-                progressInterval: configuration.progressInterval),
+                networkAccess: configuration.networkAccess, progressInterval: configuration.progressInterval),
             in: sessions)
     }
 

@@ -128,6 +128,11 @@ extension Downloader {
         /// Default: ``TimeLimit/unlimited``.
         public var deadline = TimeLimit.unlimited
 
+        /// The networks that downloads may use, and what happens while none of them is available.
+        ///
+        /// Default: all networks; downloads wait for one.
+        public var networkAccess = NetworkAccess()
+
         /// The policy for a resource that is already being downloaded.
         ///
         /// Default: ``DuplicatePolicy/coalesce``.

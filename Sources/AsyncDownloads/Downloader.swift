@@ -37,12 +37,14 @@ public final class Downloader: Sendable {
         self.init(
             configuration: configuration,
             transport: configuration.makeTransport(),
-            store: PartialStore(durability: configuration.durability), time: SystemTimeSource())
+            store: PartialStore(durability: configuration.durability), time: SystemTimeSource(),
+            network: SystemPathMonitor.shared)
     }
 
     /// Creates a downloader with another engine, store, and clock, for tests.
     package init(
         configuration: Configuration, transport: any Transport, store: PartialStore, time: any TimeSource,
+        network: any PathMonitor = ManualPathMonitor(),
         backgroundSessions: BackgroundSessions = .shared, containers: (any Containers)? = SystemContainers.moving
     ) {
         let lifecycle = backgroundSessions.environment.lifecycle
@@ -74,6 +76,7 @@ public final class Downloader: Sendable {
                 monitor: configuration.memoryPressure.makeMonitor(time: time),
                 policy: configuration.memoryPressurePolicy, store: store, registry: registry, log: log,
                 whenChanged: { connections.pressureChanged(to: $0, at: time.now) }),
+            network: NetworkWatch(network, usesLocalProxy: transport.usesLocalProxy, registry: registry),
             configuration: configuration,
             containers: containers.map { AppContainers($0, groups: configuration.appGroupIdentifiers) },
             partialsDirectory: configuration.partialsDirectory,
@@ -147,7 +150,7 @@ public final class Downloader: Sendable {
     /// Starts an ended download again.
     func restart(_ download: Download, after ended: Download.Start) -> Download.Start {
         var request = download.request
-        request.priority = download.priority
+        (request.priority, request.networkAccess) = (download.priority, download.networkAccess)
         return begin(request, download.id)
     }
 
@@ -167,6 +170,7 @@ public final class Downloader: Sendable {
         if let error = configurationError { return .refused(error.concerning(request.url)) }
         if let background { return background.start(request, id, isRunning: isRunning) }
         if let error = request.validationError { return .refused(error) }
+        environment.network.start()
         let key = TransferKey(request).digest
         let joined = registry.join(
             key, id, request, environment.policies(of: request),

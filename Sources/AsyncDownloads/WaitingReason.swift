@@ -19,10 +19,13 @@ public struct WaitingReason: Hashable, Sendable, CustomStringConvertible {
     public static let turn = Self("turn")
     /// The device has no network connection.
     ///
-    /// The download continues as soon as there is one. The idle timeout doesn't apply meanwhile, the deadline does.
-    /// This reason is reported on Apple platforms only; on Linux, an attempt without a connection fails, and is
-    /// retried.
+    /// The download continues as soon as there is one, and uses no retry. The idle timeout doesn't apply meanwhile, the
+    /// deadline does. On Linux, this means that no interface except the loopback interface is up and has an address.
     public static let connectivity = Self("connectivity")
+    /// The present network isn't one that ``DownloadRequest/networkAccess`` permits.
+    ///
+    /// The download continues as soon as there is a permitted one, and uses no retry.
+    public static let networkNotPermitted = Self("networkNotPermitted")
     /// The system chooses the time of a download in a background session, or the download waits for a task there.
     public static let system = Self("system")
     /// The server has asked for a time without requests.

@@ -3,21 +3,6 @@
 /// The settings are recorded with the session. A later launch that passes different settings starts new tasks in
 /// another session of the system, and the tasks that are already with the system keep the settings they started with.
 public struct BackgroundOptions: Sendable, Hashable, Codable {
-    /// A Boolean value that indicates whether cellular networks may be used.
-    ///
-    /// Default: `true`.
-    public var allowsCellularAccess = true
-
-    /// A Boolean value that indicates whether networks that the system considers expensive may be used.
-    ///
-    /// Default: `true`.
-    public var allowsExpensiveNetworkAccess = true
-
-    /// A Boolean value that indicates whether networks in Low Data Mode may be used.
-    ///
-    /// Default: `true`.
-    public var allowsConstrainedNetworkAccess = true
-
     /// A Boolean value that indicates whether the system may choose the time of the transfers.
     ///
     /// The system always chooses the time of tasks that are started while the app is in the background. Default:
@@ -103,10 +88,7 @@ extension BackgroundOptions {
     ///
     /// The other options are applied by the package, so a change of them doesn't need another session.
     func configuresTasks(like other: Self) -> Bool {
-        allowsCellularAccess == other.allowsCellularAccess
-            && allowsExpensiveNetworkAccess == other.allowsExpensiveNetworkAccess
-            && allowsConstrainedNetworkAccess == other.allowsConstrainedNetworkAccess
-            && isDiscretionary == other.isDiscretionary && sendsLaunchEvents == other.sendsLaunchEvents
+        isDiscretionary == other.isDiscretionary && sendsLaunchEvents == other.sendsLaunchEvents
             && sharedContainerIdentifier == other.sharedContainerIdentifier
             && resourceTimeout == other.resourceTimeout
     }
@@ -114,9 +96,6 @@ extension BackgroundOptions {
 
 extension BackgroundOptions {
     private enum CodingKeys: String, CodingKey {
-        case allowsCellularAccess = "allowsCellularAccess"
-        case allowsExpensiveNetworkAccess = "allowsExpensiveNetworkAccess"
-        case allowsConstrainedNetworkAccess = "allowsConstrainedNetworkAccess"
         case isDiscretionary = "isDiscretionary"
         case sendsLaunchEvents = "sendsLaunchEvents"
         case sharedContainerIdentifier = "sharedContainerIdentifier"
@@ -131,9 +110,6 @@ extension BackgroundOptions {
     public init(from decoder: any Decoder) throws {
         self.init()
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        try container.read(.allowsCellularAccess, into: &allowsCellularAccess)
-        try container.read(.allowsExpensiveNetworkAccess, into: &allowsExpensiveNetworkAccess)
-        try container.read(.allowsConstrainedNetworkAccess, into: &allowsConstrainedNetworkAccess)
         try container.read(.isDiscretionary, into: &isDiscretionary)
         try container.read(.sendsLaunchEvents, into: &sendsLaunchEvents)
         try container.read(.sharedContainerIdentifier, into: &sharedContainerIdentifier)

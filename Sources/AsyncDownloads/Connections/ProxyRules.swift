@@ -38,6 +38,11 @@ struct ProxyRules: Sendable {
         Result { () throws(DownloadError) in try ProxyServer(address) }
     }
 
+    /// Whether one of the proxies is on this machine.
+    var includeLocalServer: Bool {
+        servers.values.contains { Origin.isLoopback((try? $0.get())?.host ?? "") }
+    }
+
     /// Returns the proxy of requests to an origin; nil for a direct connection.
     ///
     /// - Throws: The error of an address that can't be used, because a request must not go past a proxy unnoticed.

@@ -13,6 +13,7 @@ struct ResolvedPolicies: Sendable, Hashable {
     /// It isn't combined, because a deadline ends only its own subscriber.
     var deadline: Duration?
     var retryPolicy = RetryPolicy.default
+    var networkAccess = NetworkAccess()
     /// Whether the request can supply a fresh URL.
     var isRefreshable = false
     /// Whether a file is wanted, so that bytes are kept which nothing accepts in memory.
@@ -27,6 +28,7 @@ struct ResolvedPolicies: Sendable, Hashable {
         idleTimeout = (request.idleTimeout ?? configuration.idleTimeout).duration
         deadline = (request.deadline ?? configuration.deadline).duration
         retryPolicy = request.retryPolicy ?? configuration.retryPolicy
+        networkAccess = request.networkAccess ?? configuration.networkAccess
         isRefreshable = request.refreshURL != nil
         wantsFile = request.destination != .memory
     }
@@ -39,6 +41,7 @@ struct ResolvedPolicies: Sendable, Hashable {
         all.idleTimeout = Self.larger(idleTimeout, other.idleTimeout)
         all.deadline = nil
         if other.retryPolicy.isMorePatient(than: retryPolicy) { all.retryPolicy = other.retryPolicy }
+        all.networkAccess = networkAccess.combined(with: other.networkAccess)
         all.isRefreshable = isRefreshable || other.isRefreshable
         all.wantsFile = wantsFile || other.wantsFile
         return all

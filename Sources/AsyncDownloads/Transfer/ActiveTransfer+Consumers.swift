@@ -95,7 +95,7 @@ extension TransferStateMachine {
         // A pause in progress is emitted when the bytes are on disk; a pause of one subscriber while others run is
         // complete at once.
         if phase == .paused || isPaused && intent == .run { return [.paused(receivedByteCount: bytes.count)] }
-        if isWaitingForConnectivity { return [.waiting(reason: .connectivity)] }
+        if let hindrance = awaitedNetwork { return [.waiting(reason: hindrance.waitingReason)] }
         switch phase {
         case .finishing: return [.verifying]
         case .ready, .waiting: return [.waiting(reason: reason ?? .turn)]

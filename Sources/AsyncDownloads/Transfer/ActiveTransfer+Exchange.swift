@@ -106,7 +106,10 @@ extension ActiveTransfer {
     }
 
     func exchangeEnded(_ end: ExchangeEnd, exchange id: ExchangeID) {
+        // The network may be lost, which the system reports later.
+        if case .failed(let error) = end, error.isRetryable { environment.network.refresh() }
         update { state, decision in
+            state.machine.setPath(environment.network.path)
             let policy = state.machine.policies.retryPolicy
             var answer = RequestAnswer(end, policy: policy)
             if case .nothing = answer, state.machine.hasTimedOut(id) { answer = .unanswered(policy) }
@@ -115,6 +118,8 @@ extension ActiveTransfer {
             {
                 answer = .lost
             }
+            // Without a network, a failure says nothing about the origin.
+            if state.machine.networkHindrance != nil { answer = .nothing }
             let step = state.connections.end(id).flatMap { answered($0, answer, &decision) }
             decision.actions += state.machine.exchangeEnded(end, step: step, exchange: id, at: now)
         }

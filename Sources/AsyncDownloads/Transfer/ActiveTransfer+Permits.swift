@@ -117,6 +117,8 @@ extension ActiveTransfer: PermitReceiver {
         update { state, decision in
             // The race of a grant with a release.
             guard let id = state.permit.id(of: ticket) else { return }
+            // A transfer that was just activated knows no path.
+            state.machine.setPath(environment.network.path)
             decision.actions += state.machine.permitGranted(id, at: now)
         }
     }

@@ -96,7 +96,7 @@ extension ActiveTransfer.State {
         if machine.isWaitingForConnectivity { return .waiting }
         switch machine.phase {
         case .ready: return .ready
-        case .waiting: return .waiting
+        case .waiting, .awaitingNetwork: return .waiting
         case .backingOff, .closingToRetry: return .retrying
         case .opening, .connecting, .preparing, .receiving, .draining, .refreshing, .pacing, .closing:
             return .downloading

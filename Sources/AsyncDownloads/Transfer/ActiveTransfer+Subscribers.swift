@@ -50,6 +50,7 @@ extension ActiveTransfer {
                 decision.actions += state.machine.stop(.pause, at: now)
             }
             endOversized(&state, &decision, at: now)
+            endUnlessWaiting(&state, &decision)
             return id
         }
     }
@@ -57,9 +58,10 @@ extension ActiveTransfer {
     /// Whether a new subscriber may still get this transfer's file.
     var isJoinable: Bool { withState(\.isJoinable) }
 
-    /// Passes on the combined policies of the subscribers after one was attached or detached.
-    private func policiesChanged(_ state: inout State, _ decision: inout Decision) {
+    /// Passes on the combined policies of the subscribers after one was attached, changed, or detached.
+    func policiesChanged(_ state: inout State, _ decision: inout Decision) {
         if let policies = state.subscribers.combinedPolicies { state.machine.setPolicies(policies) }
+        decision.actions += state.machine.networkChanged(at: now)
         updatePriority(&state, &decision)
     }
 
@@ -69,7 +71,9 @@ extension ActiveTransfer {
     /// Changes the policies of a subscriber, unless it has its outcome.
     func updatePolicies(of id: SubscriberID, _ change: (inout ResolvedPolicies) -> Void) {
         update { state, decision in
-            if state.subscribers.updatePolicies(of: id, change) { policiesChanged(&state, &decision) }
+            guard state.subscribers.updatePolicies(of: id, change) else { return }
+            policiesChanged(&state, &decision)
+            endUnlessWaiting(&state, &decision)
         }
     }
 
@@ -214,6 +218,7 @@ extension ActiveTransfer {
             if state.machine.intent == .run {
                 let event = DownloadEvent.resumed(fromOffset: state.machine.bytes.intervals.prefixEnd)
                 decision.effects += state.subscribers.update(id) { $0.emit(event) } ?? []
+                endUnlessWaiting(&state, &decision)
             } else {
                 decision.effects += state.emitCanceledPause()
                 decision.actions += state.machine.run(at: now)

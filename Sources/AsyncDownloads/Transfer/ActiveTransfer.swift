@@ -107,9 +107,12 @@ final class ActiveTransfer: Sendable {
             defer { next += 1 }
             switch decision.actions[next] {
             case .emit(let event):
-                if case .retrying(_, let delay, let error) = event {
+                switch event {
+                case .retrying(_, let delay, let error):
                     state.failedAttempt = FailedAttempt(error, retriedAfter: delay, at: environment.time.date)
                     detachLate(after: delay, error, &state, &decision)
+                case .waiting(let reason): networkAwaited(reason, &state, &decision)
+                default: break
                 }
                 // Logged when no lock is held, because a log handler may read the state of the download.
                 if let entry = logEntry(event) {

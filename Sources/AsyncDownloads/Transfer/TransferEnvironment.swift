@@ -18,6 +18,7 @@ final class TransferEnvironment: Sendable {
     /// nil where the system never suspends the process.
     let suspensionGuard: SuspensionGuard?
     let pressureResponder: MemoryPressureResponder
+    let network: NetworkWatch
     /// The settings of the downloader, for requests that don't specify their own.
     let configuration: Downloader.Configuration
     /// The containers of the app, which may move between launches; nil on systems without any.
@@ -33,7 +34,7 @@ final class TransferEnvironment: Sendable {
         connections: ConnectionCoordinator,
         registry: TransferRegistry, time: any TimeSource, destinations: DestinationReservations, log: Log,
         suspensionGuard: SuspensionGuard?, pressureResponder: MemoryPressureResponder,
-        configuration: Downloader.Configuration,
+        network: NetworkWatch, configuration: Downloader.Configuration,
         containers: AppContainers?, partialsDirectory: URL?, spillDirectory: URL
     ) {
         self.transport = transport
@@ -49,6 +50,7 @@ final class TransferEnvironment: Sendable {
         self.log = log
         self.suspensionGuard = suspensionGuard
         self.pressureResponder = pressureResponder
+        self.network = network
         self.configuration = configuration
         self.containers = containers
         self.partialsDirectory = partialsDirectory

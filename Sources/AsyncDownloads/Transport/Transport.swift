@@ -16,6 +16,9 @@ package protocol Transport: Sendable {
     /// Whether the engine decodes content codings, so that the declared length of a coded body isn't that of its bytes.
     var decodesContent: Bool { get }
 
+    /// Whether requests go to a proxy on this machine, so that servers can be reached without a network.
+    var usesLocalProxy: Bool { get }
+
     /// Starts an exchange; a failure to start it is also reported through `handler`.
     ///
     /// The handler may be called before this function returns.
@@ -38,6 +41,10 @@ package protocol Transport: Sendable {
     func shutdown() async
 }
 
+extension Transport {
+    package var usesLocalProxy: Bool { false }
+}
+
 /// A GET request that is ready to be sent.
 package struct ExchangeRequest: Sendable, Hashable {
     /// The URL of the request.
@@ -46,11 +53,16 @@ package struct ExchangeRequest: Sendable, Hashable {
     package var headers: HeaderFields
     /// Whether the client may prove its identity to the server: false after a redirect to another origin (rule 11).
     package var sendsCredentials: Bool
+    /// The networks that the request may use, for an engine that the system tells about them.
+    package var networkAccess: NetworkAccess
 
-    package init(url: URL, headers: HeaderFields, sendsCredentials: Bool = true) {
+    package init(
+        url: URL, headers: HeaderFields, sendsCredentials: Bool = true, networkAccess: NetworkAccess = NetworkAccess()
+    ) {
         self.url = url
         self.headers = headers
         self.sendsCredentials = sendsCredentials
+        self.networkAccess = networkAccess
     }
 }
 

@@ -18,7 +18,7 @@ extension BackgroundCoreTests {
         let name = core.journal.name(1, attempt: 2)
         #expect(core.handOver().starts == [name])
         #expect(core.resumeDataName(for: name) == "1-1.resume")
-        core.resumeDataIsUnreadable(of: name)
+        core.removeResumeData(of: name)
         #expect(core.resumeDataName(for: name) == nil)
         // The response has no length, which a continued download would have to start anew for.
         #expect(receive(&core, 2, headers: [:]).places == [1])

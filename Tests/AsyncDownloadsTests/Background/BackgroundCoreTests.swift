@@ -212,7 +212,7 @@ struct BackgroundCoreTests {
         options.maximumTaskCount = 5
         core.journal.use(options)
         #expect(core.journal.generations.map(\.number) == [0], "the system's tasks are configured alike")
-        options.allowsCellularAccess = false
+        options.isDiscretionary = true
         core.journal.use(options)
         core.journal.use(options)
         #expect(core.journal.generations.map(\.number) == [0, 1])

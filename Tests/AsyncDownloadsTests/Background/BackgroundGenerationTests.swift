@@ -16,26 +16,26 @@ struct BackgroundGenerationTests {
 
     @Test func `background 18: without tasks, changed options do not change the identifier`() {
         var journal = BackgroundJournal.sample([.idle(resumeData: nil)])
-        journal.use(options { $0.allowsCellularAccess = false })
+        journal.use(options { $0.isDiscretionary = true })
         #expect(journal.generations.map(\.number) == [0])
-        #expect(journal.current.options.allowsCellularAccess == false)
+        #expect(journal.current.options.isDiscretionary)
     }
 
     @Test func `background 18: the number of an ended generation is used again, unless its session exists`() {
         var journal = BackgroundJournal.sample([.running])
-        journal.use(options { $0.allowsCellularAccess = false })
+        journal.use(options { $0.isDiscretionary = true })
         #expect(journal.generations.map(\.number) == [0, 1])
         journal.update(1) { $0.generation = 1 }
         var reserved = journal
-        journal.use(options { $0.isDiscretionary = true })
+        journal.use(options { $0.sendsLaunchEvents = false })
         #expect(journal.generations.map(\.number) == [1, 0])
-        reserved.use(options { $0.isDiscretionary = true }, reserving: [0])
+        reserved.use(options { $0.sendsLaunchEvents = false }, reserving: [0])
         #expect(reserved.generations.map(\.number) == [1, 2])
     }
 
     @Test func `background 18: a return to earlier options uses the generation that still has tasks`() {
         var journal = BackgroundJournal.sample([.running, .running])
-        journal.use(options { $0.allowsCellularAccess = false })
+        journal.use(options { $0.isDiscretionary = true })
         journal.update(2) { $0.generation = 1 }
         journal.use(BackgroundOptions())
         #expect(journal.generations.map(\.number) == [1, 0] && journal.current.options == BackgroundOptions())
@@ -43,9 +43,8 @@ struct BackgroundGenerationTests {
 
     @Test func `background 18: each setting of the system's session makes a generation`() {
         let others = [
-            options { $0.allowsCellularAccess = false }, options { $0.allowsExpensiveNetworkAccess = false },
-            options { $0.allowsConstrainedNetworkAccess = false }, options { $0.isDiscretionary = true },
-            options { $0.sendsLaunchEvents = false }, options { $0.sharedContainerIdentifier = "group.one" },
+            options { $0.isDiscretionary = true }, options { $0.sendsLaunchEvents = false },
+            options { $0.sharedContainerIdentifier = "group.one" },
         ]
         for other in others { #expect(!other.configuresTasks(like: BackgroundOptions())) }
     }
@@ -64,8 +63,7 @@ struct BackgroundGenerationTests {
         let other = options {
             ($0.resourceTimeout, $0.maximumTaskCount, $0.sharedContainerIdentifier) = (.seconds(60), 7, "group.one")
             ($0.forceQuitPolicy, $0.finalURLPolicy) = (.restart, .any)
-            ($0.allowsCellularAccess, $0.allowsExpensiveNetworkAccess) = (false, false)
-            ($0.allowsConstrainedNetworkAccess, $0.isDiscretionary, $0.sendsLaunchEvents) = (false, true, false)
+            ($0.isDiscretionary, $0.sendsLaunchEvents) = (true, false)
             $0.abandonedBytesLifetime = .seconds(5)
         }
         let decoder = JSONDecoder()
@@ -77,7 +75,7 @@ struct BackgroundGenerationTests {
 
     @Test func `background 9: the events of a generation that has ended are handled at once`() async throws {
         let app = try BackgroundApp()
-        try await app.run(1, options: options { $0.allowsCellularAccess = false })
+        try await app.run(1, options: options { $0.isDiscretionary = true })
         let (sessions, _, _) = app.process()
         // No time passes, so a wait would not end.
         #expect(await sessions.handleEvents(for: "app.generation-3"))
@@ -86,7 +84,7 @@ struct BackgroundGenerationTests {
     @Test func `background 9: each generation has its own report of its events`() async throws {
         let app = try BackgroundApp()
         try await app.run(1)
-        let life = app.launch(options: options { $0.allowsCellularAccess = false })
+        let life = app.launch(options: options { $0.isDiscretionary = true })
         life.downloader.start(app.request(2))
         try await life.settle()
         let session = try #require(try life.downloader.background?.session.get())

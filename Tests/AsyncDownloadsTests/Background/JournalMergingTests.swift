@@ -48,14 +48,14 @@ struct JournalMergingTests {
 
     @Test func `a generation that another process has begun is the current one`() throws {
         var options = BackgroundOptions()
-        options.allowsCellularAccess = false
+        options.isDiscretionary = true
         var (mine, theirs) = (base, base)
         mine.update(1) { $0.isPaused = true }
         theirs.use(options)
         let merged = try #require(mine.merged(with: theirs, since: base))
         #expect(merged.generations.map(\.number) == [0, 1] && merged.current.options == options)
         var others = options
-        others.isDiscretionary = true
+        others.sendsLaunchEvents = false
         mine.use(others)
         #expect(mine.merged(with: theirs, since: base) == nil, "two settings for one session")
     }

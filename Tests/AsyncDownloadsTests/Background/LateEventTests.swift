@@ -82,7 +82,7 @@ struct LateEventTests {
         let app = try BackgroundApp()
         try await app.run(1)
         var options = BackgroundOptions()
-        options.allowsCellularAccess = false
+        options.isDiscretionary = true
         let second = app.launch(options: options)
         second.downloader.start(app.request(2))
         try await second.settle()

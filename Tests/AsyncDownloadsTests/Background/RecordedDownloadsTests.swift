@@ -53,7 +53,7 @@ struct RecordedDownloadsTests {
         let app = try BackgroundApp()
         try await app.run(1)
         var options = BackgroundOptions()
-        options.allowsCellularAccess = false
+        options.isDiscretionary = true
         let life = app.launch(options: options)
         life.downloader.start(app.request(2))
         try await life.settle()

@@ -70,7 +70,6 @@ struct StoredJournalTests {
         #expect(journal.generations.map(\.number) == [0, 1])
         #expect(journal.generations[0].options == BackgroundOptions())
         #expect(journal.current.options.sharedContainerIdentifier == "group.one")
-        #expect(journal.current.options.allowsCellularAccess == false)
         #expect(journal.records.map(\.id) == Array(1...8))
         #expect(journal[1]?.stage == .idle(resumeData: nil) && journal[2]?.stage == .idle(resumeData: "2-1.resume"))
         #expect(journal[3]?.stage == .handedOver(.init(resumeData: nil, isConfirmed: true)))

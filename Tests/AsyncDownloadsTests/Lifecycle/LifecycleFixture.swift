@@ -7,6 +7,7 @@ import LoopbackServer
 struct LifecycleFixture: Sendable {
     let transport = SteppedTransport()
     let time = ManualTimeSource()
+    let network = ManualPathMonitor()
     let disk: HoldingFileSystem
     let directory: TemporaryDirectory
     let downloader: Downloader
@@ -27,7 +28,8 @@ struct LifecycleFixture: Sendable {
         store = PartialStore(
             disk: disk, durability: configuration.durability, bootID: POSIXFileSystem.bootID(),
             bufferedLength: placesInGroups ? 1 << 20 : 0)
-        downloader = Downloader(configuration: configuration, transport: transport, store: store, time: time)
+        downloader = Downloader(
+            configuration: configuration, transport: transport, store: store, time: time, network: network)
     }
 
     /// - Parameter placesInGroups: Whether files are in memory until they are placed with shared syncs (``SyncQueue``).
@@ -143,7 +145,9 @@ extension ActiveTransfer {
             else { return false }
             switch state.machine.phase {
             case .opening, .preparing, .closing, .closingToRetry, .finishing, .ended: return false
-            case .ready, .waiting, .connecting, .receiving, .draining, .refreshing, .backingOff, .pacing, .paused:
+            case .ready, .waiting, .connecting, .receiving, .draining, .refreshing, .awaitingNetwork, .backingOff,
+                .pacing,
+                .paused:
                 return true
             }
         }

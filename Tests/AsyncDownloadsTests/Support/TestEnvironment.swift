@@ -15,6 +15,7 @@ struct TestEnvironment: Sendable {
     /// server.
     static func with(
         _ engine: Engine = .preferred, transport: (any Transport)? = nil, time: any TimeSource = ManualTimeSource(),
+        network: any PathMonitor = ManualPathMonitor(),
         configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ body: (TestEnvironment) async throws -> Void
     ) async throws {
@@ -27,7 +28,7 @@ struct TestEnvironment: Sendable {
         configure(&configuration)
         let downloader = Downloader(
             configuration: configuration, transport: transport ?? engine.makeTransport(),
-            store: PartialStore(durability: configuration.durability), time: time)
+            store: PartialStore(durability: configuration.durability), time: time, network: network)
         let directory = FileManager.default.temporaryDirectory.appending(path: "async-downloads-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }

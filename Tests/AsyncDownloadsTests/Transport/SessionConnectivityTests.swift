@@ -11,8 +11,8 @@ internal import FoundationNetworking
 /// Tasks of a URL session that wait for a network connection, which only Apple platforms report.
 @Suite(.endsWhenHung)
 struct SessionConnectivityTests {
-    /// A network connection that a test controls.
-    private final class Network: ConnectivityMonitor {
+    /// A network that a test controls, and that counts its observers.
+    private final class Network: PathMonitor {
         private struct Watch: ScheduledAction {
             let network: Network
 
@@ -20,7 +20,7 @@ struct SessionConnectivityTests {
         }
 
         private struct State {
-            var body: (@Sendable () -> Void)?
+            var body: (@Sendable (NetworkPath) -> Void)?
             var watchCount = 0
         }
 
@@ -29,15 +29,24 @@ struct SessionConnectivityTests {
         var isWatched: Bool { state.withLock { $0.body != nil } }
         var watchCount: Int { state.withLock(\.watchCount) }
 
-        func whenConnected(_ body: @escaping @Sendable () -> Void) -> any ScheduledAction {
+        var path: NetworkPath {
+            var path = NetworkPath()
+            path.isSatisfied = false
+            return path
+        }
+
+        func refresh() {}
+
+        func observe(_ body: @escaping @Sendable (NetworkPath) -> Void) -> any ScheduledAction {
             state.withLock { state in
                 state.body = body
                 state.watchCount += 1
             }
+            body(path)
             return Watch(network: self)
         }
 
-        func connect() { state.withLock(\.body)?() }
+        func connect() { state.withLock(\.body)?(NetworkPath()) }
     }
 
     private final class Recorder: ExchangeHandler {
@@ -57,7 +66,7 @@ struct SessionConnectivityTests {
         let delegate: SessionDelegate
 
         init() {
-            delegate = SessionDelegate(connectivity: network)
+            delegate = SessionDelegate(network: network)
             let queue = OperationQueue()
             queue.maxConcurrentOperationCount = 1
             session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)

@@ -23,7 +23,7 @@ struct URLErrorMappingTests {
         (.serverCertificateHasUnknownRoot, "secureConnectionFailed"),
         (.serverCertificateNotYetValid, "secureConnectionFailed"),
         (.clientCertificateRejected, "secureConnectionFailed"), (.clientCertificateRequired, "secureConnectionFailed"),
-        (.notConnectedToInternet, "cannotConnect retryable"), (.timedOut, "timedOut retryable"),
+        (.notConnectedToInternet, "notConnected retryable"), (.timedOut, "timedOut retryable"),
         (.networkConnectionLost, "connectionLost retryable"), (.cannotFindHost, "hostNotFound retryable"),
     ])
     func `the code of a session's error decides about code and retry`(code: URLError.Code, expected: String) throws {

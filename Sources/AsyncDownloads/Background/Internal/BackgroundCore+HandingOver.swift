@@ -24,7 +24,9 @@ extension BackgroundCore {
                 // The service continues with the URL in the resume data.
                 let url = resumeData == nil ? record.nextURL : record.resumeURL ?? record.nextURL
                 record.stage = .handedOver(
-                    .init(resumeData: resumeData, url: url, offset: resumeData == nil ? record.base?.byteCount : nil))
+                    .init(
+                        resumeData: resumeData, url: url, offset: resumeData == nil ? record.base?.byteCount : nil,
+                        networks: record.resource.networks))
                 record.attempt += 1
                 record.generation = generation
             }
@@ -60,16 +62,37 @@ extension BackgroundCore {
         return !record.deliveries.contains { if case .placed? = $0.outcome { true } else { false } }
     }
 
-    /// Removes the resume data of an attempt that is about to start, because its file cannot be read.
+    /// Whether the resume data of an attempt is of a task that may use other networks.
+    ///
+    /// The service keeps the permissions of that task, so its bytes have to be requested in another way.
+    package func resumesOnOtherNetworks(_ name: DaemonTaskName) -> Bool {
+        guard let record = journal.record(for: name), case .handedOver(let task) = record.stage,
+            task.resumeData != nil
+        else { return false }
+        return record.resumeNetworks ?? PermittedNetworks() != task.networks ?? PermittedNetworks()
+    }
+
+    /// Permits a download to use other networks, for which its task is started again.
+    package mutating func permit(_ networks: PermittedNetworks, _ id: Int) -> [Action] {
+        guard let record = journal[id], record.resource.networks != networks else { return [] }
+        journal.update(id) { $0.resource.networks = networks }
+        return record.isHandedOver && !record.isPaused ? cancelTask(of: record) : []
+    }
+
+    /// Removes the resume data of an attempt that is about to start, because its file cannot be read, or because a task
+    /// that continues from it could use other networks.
     ///
     /// Otherwise, the response to a request without a range would be taken for that of a continued one.
-    package mutating func resumeDataIsUnreadable(of name: DaemonTaskName) {
+    ///
+    /// - Parameter base: The first bytes, which the next task continues.
+    package mutating func removeResumeData(of name: DaemonTaskName, replacedBy base: BackgroundBase? = nil) {
         guard let id = journal.record(for: name)?.id else { return }
         journal.update(id) { record in
             guard case .handedOver(var task) = record.stage else { return }
+            if let base { record.base = base }
             (task.resumeData, task.url, task.offset) = (nil, record.nextURL, record.base?.byteCount)
             record.stage = .handedOver(task)
-            record.receivedByteCount = 0
+            record.receivedByteCount = base?.byteCount ?? 0
         }
     }
 
@@ -87,6 +110,7 @@ extension BackgroundCore {
         if task.offset != nil, let fields = record.base?.continuation?.requested.fields {
             for field in fields { request.headers[field.name] = field.value }
         }
+        request.networks = task.networks ?? PermittedNetworks()
         request.expectedByteCount = record.resource.expectedByteCount
         request.earliestBegin = [record.resource.earliestBegin, record.notBefore].compactMap { $0 }.max()
         if task.resumeData != nil { request.resumeData = resumeData.map { .init($0) } }

@@ -99,8 +99,10 @@ extension BackgroundRecord {
     /// - Returns: Whether the record has more bytes than ever.
     @discardableResult
     mutating func keep(_ resumeData: String?, received: Int64) -> Bool {
-        if case .handedOver(let task) = stage, resumeData != nil { resumeURL = task.url ?? resource.url }
-        if resumeData == nil { resumeURL = nil }
+        if case .handedOver(let task) = stage, resumeData != nil {
+            (resumeURL, resumeNetworks) = (task.url ?? resource.url, task.networks)
+        }
+        if resumeData == nil { (resumeURL, resumeNetworks) = (nil, nil) }
         stage = .idle(resumeData: resumeData)
         receivedByteCount = resumeData == nil ? base?.byteCount ?? 0 : max(receivedByteCount, received)
         return retries.kept(receivedByteCount)

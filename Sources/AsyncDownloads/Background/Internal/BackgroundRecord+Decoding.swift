@@ -17,6 +17,7 @@ extension BackgroundRecord {
         case receivedByteCount = "receivedByteCount"
         case freshURL = "freshURL"
         case resumeURL = "resumeURL"
+        case resumeNetworks = "resumeNetworks"
         case base = "base"
         case abandonedAt = "abandonedAt"
     }
@@ -43,6 +44,7 @@ extension BackgroundRecord {
         try container.read(.receivedByteCount, into: &receivedByteCount)
         try container.read(.freshURL, into: &freshURL)
         try container.read(.resumeURL, into: &resumeURL)
+        try container.read(.resumeNetworks, into: &resumeNetworks)
         try container.read(.base, into: &base)
         try container.read(.abandonedAt, into: &abandonedAt)
         let earlier = try decoder.container(keyedBy: EarlierKeys.self)
@@ -60,6 +62,7 @@ extension BackgroundRecord.HandOver {
         case isConfirmed = "isConfirmed"
         case url = "url"
         case offset = "offset"
+        case networks = "networks"
     }
 
     package init(from decoder: any Decoder) throws {
@@ -69,6 +72,7 @@ extension BackgroundRecord.HandOver {
         try container.read(.isConfirmed, into: &isConfirmed)
         try container.read(.url, into: &url)
         try container.read(.offset, into: &offset)
+        try container.read(.networks, into: &networks)
     }
 }
 
@@ -82,6 +86,7 @@ extension BackgroundResource {
         case expectedByteCount = "expectedByteCount"
         case earliestBegin = "earliestBegin"
         case maximumRetryCount = "maximumRetryCount"
+        case networks = "networks"
     }
 
     package init(from decoder: any Decoder) throws {
@@ -94,6 +99,7 @@ extension BackgroundResource {
         try container.read(.expectedByteCount, into: &expectedByteCount)
         try container.read(.earliestBegin, into: &earliestBegin)
         try container.read(.maximumRetryCount, into: &maximumRetryCount)
+        try container.read(.networks, into: &networks)
     }
 }
 

@@ -22,6 +22,8 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
         package var url: String?
         /// The position of the first byte that the task requests, if it continues ``BackgroundRecord/base``.
         package var offset: Int64?
+        /// The networks that the task may use; nil for all, as in journals of earlier versions.
+        package var networks: PermittedNetworks?
     }
 
     /// The number of the record, which is used once in a journal.
@@ -51,6 +53,8 @@ package struct BackgroundRecord: Sendable, Hashable, Codable {
     package var freshURL: String?
     /// The URL that the resume data is of.
     package var resumeURL: String?
+    /// The networks that a task which continues from the resume data may use; nil for all.
+    package var resumeNetworks: PermittedNetworks?
     /// The first bytes, which another downloader has received.
     package var base: BackgroundBase?
     /// The time from which no download needed the record, in seconds since 1970.
@@ -136,6 +140,8 @@ package struct BackgroundResource: Sendable, Hashable, Codable {
     /// The time before which the transfer does not start, in seconds since 1970.
     package var earliestBegin: Int64?
     package var maximumRetryCount = 0
+    /// The networks that a task may use.
+    package var networks = PermittedNetworks()
 
     package init(url: String, headers: [[String]] = [], identity: String? = nil, account: String? = nil) {
         self.url = url

@@ -60,6 +60,8 @@ package struct DaemonTaskRequest: Sendable, Hashable {
     /// The time before which the transfer does not start, in seconds since 1970.
     package var earliestBegin: Int64?
     package var expectedByteCount: Int64?
+    /// The networks that the task may use; a task that continues from resume data keeps those of the task before.
+    package var networks = PermittedNetworks()
 
     package init(
         description: String, url: URL, headers: HeaderFields = [:], resumeData: Data? = nil,

@@ -17,9 +17,6 @@ final class URLSessionDaemon: NSObject, TransferDaemon, URLSessionDownloadDelega
 
     init(identifier: String, options: BackgroundOptions) {
         configuration = URLSessionConfiguration.background(withIdentifier: identifier)
-        configuration.allowsCellularAccess = options.allowsCellularAccess
-        configuration.allowsExpensiveNetworkAccess = options.allowsExpensiveNetworkAccess
-        configuration.allowsConstrainedNetworkAccess = options.allowsConstrainedNetworkAccess
         configuration.isDiscretionary = options.isDiscretionary
         configuration.sessionSendsLaunchEvents = options.sendsLaunchEvents
         configuration.sharedContainerIdentifier = options.sharedContainerIdentifier
@@ -62,6 +59,9 @@ final class URLSessionDaemon: NSObject, TransferDaemon, URLSessionDownloadDelega
         } else {
             var request = URLRequest(url: task.url)
             request.httpShouldHandleCookies = false
+            request.allowsCellularAccess = task.networks.allowsCellular
+            request.allowsExpensiveNetworkAccess = task.networks.allowsExpensive
+            request.allowsConstrainedNetworkAccess = task.networks.allowsConstrained
             for field in task.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
             created = session.downloadTask(with: request)
         }

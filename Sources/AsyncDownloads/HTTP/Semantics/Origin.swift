@@ -36,6 +36,17 @@ package struct Origin: Sendable, Hashable {
     /// The host, without the brackets of an IPv6 address.
     var hostWithoutBrackets: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
 
+    /// Whether requests to the origin go to this machine itself.
+    var isLoopback: Bool { Self.isLoopback(hostWithoutBrackets) }
+
+    /// Returns whether a name or an address without brackets is one of this machine itself (RFC 6761, 6.3; RFC 6890).
+    static func isLoopback(_ host: String) -> Bool {
+        let host = host.asciiLowercased()
+        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+
     /// The default ports by scheme.
     static let defaultPorts = ["http": 80, "https": 443]
 }

@@ -11,6 +11,15 @@ extension ResumeData {
             representation: representation(responseDate: responseDate), received: received,
             hasSecretHeaders: false, isTemporary: PartialNames.lastComponent(of: file.path).isTemporaryFileName)
     }
+
+    /// Returns the directory in which the system keeps the unfinished files of background sessions, if it has the file.
+    static func directoryOfBackgroundFile(_ name: String) -> URL? {
+        guard let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first,
+            let bundle = Bundle.main.bundleIdentifier
+        else { return nil }
+        let directory = caches.appending(path: "com.apple.nsurlsessiond/Downloads/\(bundle)")
+        return FileManager.default.fileExists(atPath: directory.appending(path: name).path) ? directory : nil
+    }
 }
 
 extension String {

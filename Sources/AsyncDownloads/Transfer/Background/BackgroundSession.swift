@@ -12,6 +12,7 @@ final class BackgroundSession: Sendable {
         var abandonment = AbandonmentPolicy.pause
         var duplicates = DuplicatePolicy.coalesce
         var retries = RetryPolicy.default
+        var networkAccess = NetworkAccess()
         var progressInterval = Duration.milliseconds(100)
     }
 
@@ -132,7 +133,10 @@ final class BackgroundSession: Sendable {
             transfers[key] = transfer
             let isSuperseding = isBusy && policy.kind == .cancelExisting
             let superseded = isSuperseding ? transfer.activeSubscribers : []
-            let (id, effects) = transfer.attach(downloadID, request, isRunning: isRunning, isSuperseding: isSuperseding)
+            let (id, effects) = transfer.attach(
+                downloadID, request,
+                networkAccess: request.networkAccess ?? clientSettings?.networkAccess ?? NetworkAccess(),
+                isRunning: isRunning, isSuperseding: isSuperseding)
             let joined = Joined(
                 transfer: transfer, subscriber: id, isCoalesced: isBusy, superseded: superseded)
             return Joining(joined: joined, effects: effects)
@@ -158,6 +162,11 @@ final class BackgroundSession: Sendable {
     /// Passes on that subscribers were paused or resumed.
     func demandChanged(_ transfer: BackgroundTransfer) {
         submit { $0.demandChanged(transfer) }
+    }
+
+    /// Passes on that the networks which the subscribers permit have changed.
+    func networkAccessChanged(_ transfer: BackgroundTransfer) {
+        submit { $0.networkAccessChanged(transfer) }
     }
 
     /// Passes on that a subscriber was canceled.

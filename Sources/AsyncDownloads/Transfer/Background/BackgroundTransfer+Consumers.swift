@@ -62,9 +62,14 @@ extension BackgroundTransfer: SubscribedTransfer {
 
     func status(of id: SubscriberID) -> SubscriberStatus { update { state, _ in state.status(of: id) } }
 
-    func policies(of id: SubscriberID) -> ResolvedPolicies? { nil }
+    func policies(of id: SubscriberID) -> ResolvedPolicies? {
+        update { state, _ in state.subscribers[id]?.policies }
+    }
 
-    func updatePolicies(of id: SubscriberID, _ change: (inout ResolvedPolicies) -> Void) {}
+    func updatePolicies(of id: SubscriberID, _ change: (inout ResolvedPolicies) -> Void) {
+        let isChanged = update { state, _ in state.subscribers.updatePolicies(of: id, change) }
+        if isChanged { session.networkAccessChanged(self) }
+    }
 
     func newWaiter() -> WaiterID { update { state, _ in state.subscribers.newWaiter() } }
 

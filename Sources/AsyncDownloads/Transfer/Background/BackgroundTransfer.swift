@@ -74,7 +74,8 @@ final class BackgroundTransfer: Sendable {
     /// - Parameter isSuperseding: Whether earlier subscribers end with ``DownloadError/Code/superseded``.
     /// - Returns: The subscriber, and the effects to perform when no lock is held.
     func attach(
-        _ downloadID: DownloadID, _ request: DownloadRequest, isRunning: Bool, isSuperseding: Bool = false
+        _ downloadID: DownloadID, _ request: DownloadRequest, networkAccess: NetworkAccess, isRunning: Bool,
+        isSuperseding: Bool = false
     ) -> (id: SubscriberID, effects: [DeferredEffect]) {
         state.withLock { state in
             var effects: [DeferredEffect] = []
@@ -84,7 +85,9 @@ final class BackgroundTransfer: Sendable {
                     effects += state.subscribers.end(id, .failure(DownloadError(.superseded, url: request.url)))
                 }
             }
-            let id = state.subscribers.add(downloadID, request, ResolvedPolicies(), isPaused: !isRunning, at: .zero)
+            var policies = ResolvedPolicies()
+            policies.networkAccess = networkAccess
+            let id = state.subscribers.add(downloadID, request, policies, isPaused: !isRunning, at: .zero)
             _ = state.subscribers.update(id) { $0.isCoalesced = isCoalesced }
             if state.state == .ready { state.state = .waiting }
             for event in state.presentation(isPaused: !isRunning, outcome: nil) {
@@ -92,6 +95,11 @@ final class BackgroundTransfer: Sendable {
             }
             return (id, effects)
         }
+    }
+
+    /// The networks that the subscribers permit together; nil without any.
+    var permittedNetworks: PermittedNetworks? {
+        update { state, _ in state.subscribers.combinedPolicies.map { PermittedNetworks($0.networkAccess) } }
     }
 
     /// Whether no subscriber waits for its outcome.

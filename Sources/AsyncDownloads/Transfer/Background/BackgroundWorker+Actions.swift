@@ -105,9 +105,13 @@ extension BackgroundWorker {
         for case .start(let name, _) in actions {
             guard let opened, let file = opened.core.resumeDataName(for: name) else { continue }
             if let bytes = opened.spool.resumeData(file), !bytes.isEmpty {
-                result[name] = bytes
+                if opened.core.resumesOnOtherNetworks(name) {
+                    self.opened?.core.removeResumeData(of: name, replacedBy: base(from: bytes, of: name.record))
+                } else {
+                    result[name] = bytes
+                }
             } else {
-                self.opened?.core.resumeDataIsUnreadable(of: name)
+                self.opened?.core.removeResumeData(of: name)
             }
         }
         return result

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The result of stopping a download that another downloader takes over.
 enum Withdrawal: Sendable {
     /// The task has ended with this resume data; nil if it has received nothing that can be continued.
@@ -58,18 +60,34 @@ extension BackgroundWorker {
         guard let opened, let id = transfer.record, opened.core.journal[id]?.stage == .idle(resumeData: nil),
             opened.core.journal[id]?.base == nil
         else { return }
+        if let base = try base(from: file, of: id, in: opened.spool) { _ = self.opened?.core.use(base, for: id) }
+    }
+
+    /// Copies the bytes of a canceled task; nil if they can't be continued without its resume data.
+    func base(from resumeData: [UInt8], of id: Int) -> BackgroundBase? {
+        guard let spool = opened?.spool, let resumeData = try? ResumeData(Data(resumeData)),
+            let file = try? resumeData.importedFile(
+                in: ResumeData.directoryOfBackgroundFile(resumeData.temporaryFileName), responseDate: nil,
+                on: environment.disk)
+        else { return nil }
+        defer { environment.disk.close(file.handle) }
+        return (try? base(from: file, of: id, in: spool)) ?? nil
+    }
+
+    /// Copies the bytes that a later task continues; nil if there are none.
+    private func base(
+        from file: ImportedFile, of id: Int, in spool: Spool
+    ) throws(DownloadError) -> BackgroundBase? {
         let known = file.representation
         guard case .entityTag(let tag)? = known.validator, known.contentCoding == nil, !file.hasSecretHeaders else {
             throw .unusable("a background session cannot prove the bytes")
         }
         // At least one byte is fetched, so that a response confirms the others.
         let end = min(file.received.prefixEnd, known.unverifiedFrom ?? .max, (known.length ?? .max) - 1)
-        guard end > 0 else { return }
+        guard end > 0 else { return nil }
         do throws(FileFailure) {
-            let name = try opened.spool.importBase(file.handle, byteCount: end, of: id)
-            let base = BackgroundBase(
-                fileName: name, byteCount: end, entityTag: tag.rawValue, length: known.length)
-            _ = self.opened?.core.use(base, for: id)
+            let name = try spool.importBase(file.handle, byteCount: end, of: id)
+            return BackgroundBase(fileName: name, byteCount: end, entityTag: tag.rawValue, length: known.length)
         } catch {
             throw DownloadError(error)
         }

@@ -22,7 +22,8 @@ extension BackgroundWorker {
             )
             return []
         }
-        let resource = BackgroundResource(request, transfer.key, maximumRetryCount: maximumRetryCount)
+        var resource = BackgroundResource(request, transfer.key, maximumRetryCount: maximumRetryCount)
+        resource.networks = transfer.permittedNetworks ?? PermittedNetworks()
         if !choosesName, opened.core.recordPlacing(at: destination, otherThan: resource) != nil {
             transfer.end(subscriber, DownloadError(.destinationInUse, url.lastPathComponent))
             return []
@@ -47,7 +48,7 @@ extension BackgroundWorker {
             }
             added = (record, delivery)
             if request.refreshURL != nil { core.refreshable.insert(record) }
-            return actions
+            return actions + core.permit(resource.networks, record)
         }
         bind(transfer, subscriber, record: added.record, delivery: added.delivery)
         return actions + outcome(of: added.delivery, added.record)
@@ -75,6 +76,12 @@ extension BackgroundWorker {
         return withCore { $0.setPaused(demand.isPaused, record) }
     }
 
+    /// Passes on that the networks which the subscribers permit have changed.
+    func networkAccessChanged(_ transfer: BackgroundTransfer) -> [BackgroundCore.Action] {
+        guard let record = transfer.record, let networks = transfer.permittedNetworks else { return [] }
+        return withCore { $0.permit(networks, record) }
+    }
+
     /// Processes that a subscriber was canceled.
     func left(
         _ transfer: BackgroundTransfer, _ id: SubscriberID, keepingBytes: Bool, policy: AbandonmentPolicy
@@ -83,7 +90,8 @@ extension BackgroundWorker {
         let isLast = transfer.isIdle
         if opened.session.removeIfIdle(transfer) { transfers[record] = nil }
         if isLast, keepingBytes, policy == .finish { return [] }
-        return withCore { $0.cancel(delivery, of: record, keepingBytes: keepingBytes && policy != .discard) }
+        let actions = withCore { $0.cancel(delivery, of: record, keepingBytes: keepingBytes && policy != .discard) }
+        return actions + networkAccessChanged(transfer)
     }
 
     /// Uses the options of a new client.

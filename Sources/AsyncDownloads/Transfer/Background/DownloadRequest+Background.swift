@@ -40,6 +40,7 @@ extension DownloadRequest {
         account = record.resource.account
         givenFileName = delivery.defaultFileName
         maximumByteCount = delivery.maximumByteCount
+        networkAccess = record.resource.networks.access
         background.expectedByteCount = record.resource.expectedByteCount
         background.earliestBeginDate = record.resource.earliestBegin.map { Date(timeIntervalSince1970: Double($0)) }
     }

@@ -56,7 +56,7 @@ extension RequestAnswer {
             switch error.code {
             case .cannotConnect, .hostNotFound: self = .unreachable(error, policy)
             case .timedOut: self = .unanswered(policy)
-            case .tooManyOpenFiles, .networkNotPermitted, .cancelled: self = .nothing
+            case .tooManyOpenFiles, .notConnected, .networkNotPermitted, .cancelled: self = .nothing
             default: self = .lost
             }
         case .complete: self = .lost

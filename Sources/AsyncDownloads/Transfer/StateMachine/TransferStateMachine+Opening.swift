@@ -8,6 +8,7 @@ extension TransferStateMachine {
         if let offer = address.takeOffer() {
             replace(by: offer)
         }
+        if let hindrance = networkHindrance { return awaitNetwork(hindrance) }
         let request = identifiers.permits.next()
         state = .waiting(request, address.origins)
         return (isRepeated ? [] : [.emit(.waiting(reason: .turn))]) + [.requestPermit(address.origins, request)]
@@ -17,14 +18,17 @@ extension TransferStateMachine {
     func releasePermit() -> [TransferAction] {
         switch state {
         case .waiting, .opening(.transferring): [.releasePermit]
-        case .ready, .opening, .refreshing, .backingOff, .paused, .ended: []
+        case .ready, .opening, .refreshing, .awaitingNetwork, .backingOff, .paused, .ended: []
         case .running, .closing, .finishing: preconditionFailure("a permit released in \(phase)")
         }
     }
 
     /// Handles the permit that was requested under this identifier.
     mutating func permitGranted(_ request: PermitRequestID, at now: Duration) -> [TransferAction] {
-        if case .waiting(request, let origins) = state { return openPartial(.transferring(origins)) }
+        if case .waiting(request, let origins) = state {
+            if let hindrance = networkHindrance { return releasePermit() + awaitNetwork(hindrance) }
+            return openPartial(.transferring(origins))
+        }
         if isRunning, case .moving(request) = run.step { return applyIntent(at: now) }
         // The race of a grant with a stop, which has released the permit or will.
         return []

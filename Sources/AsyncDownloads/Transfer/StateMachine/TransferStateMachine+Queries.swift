@@ -2,8 +2,8 @@
 extension TransferStateMachine {
     /// The phase of the transfer, without the values of the state.
     enum Phase: String, Sendable, Hashable, CaseIterable {
-        case ready, waiting, opening, connecting, preparing, receiving, draining, refreshing, backingOff, pacing,
-            closing
+        case ready, waiting, opening, connecting, preparing, receiving, draining, refreshing,
+            awaitingNetwork, backingOff, pacing, closing
         case closingToRetry, paused, finishing, ended
     }
 
@@ -15,6 +15,7 @@ extension TransferStateMachine {
         case .opening: .opening
         case .running: runPhase
         case .refreshing: .refreshing
+        case .awaitingNetwork: .awaitingNetwork
         case .backingOff: .backingOff
         case .closing(.retrying): .closingToRetry
         case .closing: .closing
@@ -57,7 +58,8 @@ extension TransferStateMachine {
             }
         case .closing(.purging): return false
         case .closing: return true
-        case .ready, .waiting, .opening, .refreshing, .backingOff, .paused, .finishing, .ended: return false
+        case .ready, .waiting, .opening, .refreshing, .awaitingNetwork, .backingOff, .paused, .finishing, .ended:
+            return false
         }
     }
 
@@ -70,7 +72,8 @@ extension TransferStateMachine {
             case .refreshing, .delaying: return true
             case .exchanging, .draining, .moving: return false
             }
-        case .ready, .waiting, .opening, .refreshing, .closing, .paused, .finishing, .ended: return false
+        case .ready, .waiting, .opening, .refreshing, .awaitingNetwork, .closing, .paused, .finishing, .ended:
+            return false
         }
     }
 

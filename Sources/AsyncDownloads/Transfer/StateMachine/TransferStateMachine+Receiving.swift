@@ -201,7 +201,7 @@ extension TransferStateMachine {
         case .connecting:
             run.exchanges.remove(id)
             let error = failure(of: end) ?? DownloadError(.connectionLost, "no response")
-            guard let step else { return failed(error, at: now) }
+            guard let step, networkHindrance == nil else { return failed(error, at: now) }
             strategy.interrupted()
             return drain(.connecting(error, step), at: now)
         case .receiving:
@@ -233,6 +233,8 @@ extension TransferStateMachine {
 
     private mutating func failed(_ error: DownloadError, at now: Duration) -> [TransferAction] {
         strategy.interrupted()
+        // The loss of the network uses no retry.
+        if error.isRetryable, networkHindrance != nil { return drain(.advance, at: now) }
         return drain(error.isRetryable ? .retry(error) : .fail(error), at: now)
     }
 

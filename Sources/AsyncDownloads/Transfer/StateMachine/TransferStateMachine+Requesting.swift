@@ -10,6 +10,7 @@ extension TransferStateMachine {
             actions += finish(representation, at: now)
             return actions
         }
+        if networkHindrance != nil { return actions + close(.keeping, at: now) }
         // A URL that has waited for a permit may be too old by now.
         address.willRequest(at: now, freshFor: Self.longestRefreshWithPermit)
         if policies.isRefreshable, address.hasExpired(at: now) { return actions + refresh(.expired, at: now) }
@@ -54,7 +55,8 @@ extension TransferStateMachine {
         let redirects = exchange.isExtra ? run.extraAddress.redirects(address.redirects) : address.redirects
         let fields = redirects.headers(address.headers, adding: exchange.request.fields)
         let request = ExchangeRequest(
-            url: redirects.current, headers: fields, sendsCredentials: !redirects.hasLeftOrigin)
+            url: redirects.current, headers: fields, sendsCredentials: !redirects.hasLeftOrigin,
+            networkAccess: policies.networkAccess)
         return [.startExchange(id, request)]
     }
 

@@ -102,6 +102,8 @@ extension TransferStateMachine {
             return requestPermit(isRepeated: pollsOwner)
         case .refreshing:
             return [.cancelRefresh] + requestPermit()
+        case .awaitingNetwork:
+            return requestPermit(isRepeated: true)
         // The URL before may be refused, and its origin may be one that can't be reached.
         case .waiting:
             return releasePermit() + requestPermit(isRepeated: true)
@@ -169,7 +171,8 @@ extension TransferStateMachine {
             return refreshed(result, at: now)
         case .closing(.refreshing(id)):
             return refreshedWhileClosing(result, at: now)
-        case .ready, .waiting, .opening, .refreshing, .backingOff, .closing, .paused, .finishing, .ended:
+        case .ready, .waiting, .opening, .refreshing, .awaitingNetwork, .backingOff, .closing, .paused, .finishing,
+            .ended:
             return []
         }
     }

@@ -28,6 +28,8 @@ struct TransferStateMachine: Sendable {
         case running(CopyOnWrite<Run>)
         /// A fresh URL was requested that takes long. Continues with `waiting` or `backingOff`.
         case refreshing(RefreshID)
+        /// No network that the subscribers permit is available, and nothing is open. Continues with `waiting`.
+        case awaitingNetwork(NetworkHindrance)
         /// The next attempt has to wait, after a failure or while another process owns the partial file. Continues with
         /// `waiting`.
         case backingOff(TimerID, pollsOwner: Bool)
@@ -88,6 +90,8 @@ struct TransferStateMachine: Sendable {
     private let sharedSettings: CopyOnWrite<TransferSettings>
     /// The combined policies of the subscribers.
     private(set) var policies: ResolvedPolicies
+    /// The network path that was reported last.
+    private(set) var path = NetworkPath()
     var state = State.ready
     var intent = Intent.run
 
@@ -190,7 +194,7 @@ extension TransferStateMachine {
         switch state {
         case .ready, .paused: return requestPermit()
         // In progress, or about to apply the intent.
-        case .waiting, .opening, .running, .refreshing, .backingOff, .closing: return []
+        case .waiting, .opening, .running, .refreshing, .awaitingNetwork, .backingOff, .closing: return []
         case .finishing, .ended: return []
         }
     }
@@ -235,7 +239,7 @@ extension TransferStateMachine {
         strategy.interrupted()
         address.attemptEnded()
         switch state {
-        case .ready, .paused, .waiting, .backingOff: return applyIntent(at: now)
+        case .ready, .paused, .waiting, .awaitingNetwork, .backingOff: return applyIntent(at: now)
         case .refreshing: return [.cancelRefresh] + applyIntent(at: now)
         case .running: return stopRun(at: now)
         // The store's answer is on the way; the intent is applied then.
@@ -284,5 +288,10 @@ extension TransferStateMachine {
     /// Respects these policies of the subscribers from now on.
     mutating func setPolicies(_ new: ResolvedPolicies) {
         policies = new
+    }
+
+    /// Records the network path, which the next request respects; see ``networkChanged(at:)``.
+    mutating func setPath(_ new: NetworkPath) {
+        path = new
     }
 }

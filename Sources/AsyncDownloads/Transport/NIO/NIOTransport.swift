@@ -43,6 +43,7 @@ package final class NIOTransport: Transport {
 
     package var windowLength: Int64? { nil }
     package var decodesContent: Bool { false }
+    package var usesLocalProxy: Bool { proxies.includeLocalServer }
 
     package func start(
         _ request: ExchangeRequest, beside neighbor: (any Exchange)?, handler: any ExchangeHandler

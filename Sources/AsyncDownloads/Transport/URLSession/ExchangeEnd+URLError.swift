@@ -70,8 +70,10 @@ extension ExchangeEnd {
             .timedOut
         case .cannotFindHost, .dnsLookupFailed:
             .hostNotFound
-        case .cannotConnectToHost, .notConnectedToInternet:
+        case .cannotConnectToHost:
             .cannotConnect
+        case .notConnectedToInternet:
+            .notConnected
         case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
             .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot, .clientCertificateRejected,
             .clientCertificateRequired:

@@ -41,13 +41,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     /// The clock of the callbacks, all of which arrive on the session's serial queue.
     let clock = CallbackClock()
 
-    private let connectivity: (any ConnectivityMonitor)?
+    private let network: (any PathMonitor)?
 
     /// Creates a delegate of one session.
     ///
-    /// - Parameter connectivity: The network connection; nil if tasks of this system never wait for one.
-    init(connectivity: (any ConnectivityMonitor)? = SessionDelegate.platformConnectivity) {
-        self.connectivity = connectivity
+    /// - Parameter network: The network; nil if tasks of this system never wait for one.
+    init(network: (any PathMonitor)? = SessionDelegate.platformNetwork) {
+        self.network = network
         super.init()
     }
 
@@ -170,11 +170,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             state.slots[task.taskIdentifier]?.isWaiting = true
             return state.slots[task.taskIdentifier]?.handler
         }
-        guard let handler, let connectivity else { return }
+        guard let handler, let network else { return }
         clock.measure { handler.exchangeWaits(forConnectivity: true) }
         guard state.withLock({ $0.watch == nil }) else { return }
         // The system doesn't report that a task no longer waits.
-        let watch = connectivity.whenConnected { [weak self, queue = session.delegateQueue] in
+        let watch = network.observe { [weak self, queue = session.delegateQueue] path in
+            guard path.isSatisfied else { return }
             queue.addOperation { [weak self] in self?.connected() }
         }
         state.withLock { $0.watch = watch }

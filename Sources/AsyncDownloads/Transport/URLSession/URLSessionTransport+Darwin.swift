@@ -8,6 +8,13 @@ extension URLSessionTransport {
     /// sends while the disk or a bandwidth limit holds a transfer back.
     static var platformWindowLength: Int64? { nil }
 
+    /// Sets the networks that a request may use.
+    static func set(_ access: NetworkAccess, of request: inout URLRequest) {
+        request.allowsCellularAccess = access.allowsCellular
+        request.allowsExpensiveNetworkAccess = access.allowsExpensive
+        request.allowsConstrainedNetworkAccess = access.allowsConstrained
+    }
+
     /// Lets tasks wait for a network connection instead of failing at once.
     static func waitForConnectivity(_ configuration: URLSessionConfiguration) {
         configuration.waitsForConnectivity = true
@@ -20,7 +27,7 @@ extension SessionDelegate {
     /// Apple's platforms require that every completion handler is called.
     static var answersCancelledRedirects: Bool { true }
 
-    static var platformConnectivity: (any ConnectivityMonitor)? { SystemConnectivity() }
+    static var platformNetwork: (any PathMonitor)? { SystemPathMonitor.shared }
 
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
         taskWaits(task, in: session)

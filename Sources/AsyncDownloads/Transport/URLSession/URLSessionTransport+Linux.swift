@@ -9,6 +9,16 @@ extension URLSessionTransport {
     /// received it. A task can't be suspended, because that corrupts its body.
     static var platformWindowLength: Int64? { 8 << 20 }
 
+    /// Whether the environment names a proxy, which may be on this machine; libcurl uses it.
+    package var usesLocalProxy: Bool {
+        ProcessInfo.processInfo.environment.contains { name, value in
+            ["http_proxy", "https_proxy", "all_proxy"].contains(name.lowercased()) && !value.isEmpty
+        }
+    }
+
+    /// Does nothing, because Linux doesn't tell networks apart.
+    static func set(_ access: NetworkAccess, of request: inout URLRequest) {}
+
     /// Does nothing, because tasks can't wait for a network connection on Linux.
     static func waitForConnectivity(_ configuration: URLSessionConfiguration) {}
 }
@@ -21,7 +31,7 @@ extension SessionDelegate {
     static var answersCancelledRedirects: Bool { false }
 
     /// None: a task without a network connection fails at once on Linux.
-    static var platformConnectivity: (any ConnectivityMonitor)? { nil }
+    static var platformNetwork: (any PathMonitor)? { nil }
 
     /// Cancels a task whose server requests authentication.
     ///

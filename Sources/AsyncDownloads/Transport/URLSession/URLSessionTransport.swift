@@ -28,6 +28,7 @@ package final class URLSessionTransport: Transport {
     ) -> any Exchange {
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpShouldHandleCookies = false
+        Self.set(request.networkAccess, of: &urlRequest)
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
         let member = sessions.begin(isFurther: neighbor != nil)
         let exchange = URLSessionExchange(delegate: member.delegate)

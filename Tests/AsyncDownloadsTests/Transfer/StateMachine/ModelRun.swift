@@ -110,7 +110,9 @@ struct ModelRun {
             let usual = moves.filter { ![.time, .caller, .object].contains($0) }
             let isUnusual = Int.random(in: 0..<12, using: &generator) == 0
             guard let move = (usual.isEmpty || isUnusual ? moves : usual).randomElement(using: &generator) else {
-                return checkFinalState()
+                guard machine.phase == .awaitingNetwork else { return checkFinalState() }
+                changeNetwork(isAvailable: true)
+                continue
             }
             make(move)
             if !violations.isEmpty || !store.violations.isEmpty { return }
@@ -161,6 +163,9 @@ struct ModelRun {
         if machine.phase != lastPhase { exits[lastPhase, default: []].insert(machine.phase) }
         lastPhase = machine.phase
         check(ending == nil || decided.isEmpty, "actions after the end")
+        check(
+            !decided.contains(where: \.isStart) || machine.networkHindrance == nil,
+            "a request without a permitted network")
         let (tick, start) = (decided.firstIndex(where: \.isTick), decided.firstIndex(where: \.isStart))
         check(start == nil || tick ?? 0 <= start ?? 0, "the callbacks of an exchange precede the first periodic check")
         for action in decided {
@@ -192,13 +197,21 @@ struct ModelRun {
 
     private mutating func callerIntervenes() {
         commands -= 1
-        switch Int.random(in: 0..<(isPassing ? 18 : 20), using: &generator) {
+        switch Int.random(in: 0..<(isPassing ? 20 : 22), using: &generator) {
         case 0..<6: take("pause", machine.stop(.pause, at: now))
         case 6..<16: take("run", machine.run(at: now))
         case 16, 17: take("replace", machine.replaceAddress(freshAddress(), at: now))
-        case 18: take("abandon", machine.stop(.abandon, at: now))
+        case 18, 19: changeNetwork(isAvailable: !machine.path.isSatisfied)
+        case 20: take("abandon", machine.stop(.abandon, at: now))
         default: take("discard", machine.stop(.discard, at: now))
         }
+    }
+
+    private mutating func changeNetwork(isAvailable: Bool) {
+        var path = NetworkPath()
+        path.isSatisfied = isAvailable
+        machine.setPath(path)
+        take(isAvailable ? "a network" : "no network", machine.networkChanged(at: now))
     }
 
     private mutating func freshAddress() -> SourceAddress.Replacement {

@@ -27,6 +27,7 @@ struct TransferStateTableTests {
         (.backingOffBriefly, ["", "closing keeping", "closing keeping", "closing discarding", ""]),
         (.refreshing, ["", "closing keeping", "closing keeping", "closing discarding", ""]),
         (.refreshingForLong, ["", "paused", "ended", "opening", ""]),
+        (.awaitingNetwork, ["", "paused", "ended", "opening", ""]),
         (.closingToKeep, ["", "", "", "", ""]),
         (.closingToFail, ["", "", "", "", ""]),
         (.closingToDiscard, ["", "", "", "", ""]),
@@ -104,6 +105,7 @@ enum ReachableState: String, CaseIterable, Sendable {
     case backingOffBriefly = "backingOff with a permit"
     case refreshing = "refreshing with a permit"
     case refreshingForLong = "refreshing"
+    case awaitingNetwork
     case closingToKeep = "closing keeping"
     case closingToFail = "closing failing"
     case closingToDiscard = "closing discarding"
@@ -147,6 +149,7 @@ enum ReachableState: String, CaseIterable, Sendable {
             harness.pass(harness.delay ?? .zero)
             harness.head(403)
             if self == .refreshingForLong { harness.pass(.seconds(2)) }
+        case .awaitingNetwork: harness.network(.noNetwork)
         case .closingToKeep, .paused: harness.stop(.pause)
         case .closingToDiscard: harness.stop(.discard)
         case .closingToFail: harness.end(.failed(DownloadError(.unsupported)))

@@ -70,6 +70,15 @@ struct TransitionTests {
                 harness.feed(harness.machine.replaceAddress(other, at: harness.now))
             }
             record(start) { $0.feed($0.machine.purge(at: $0.now)) }
+            record(start) { $0.network(.noNetwork) }
+            // The network is lost, which is noticed with the next input.
+            var offline = start
+            offline.machine.setPath(.without)
+            record(offline) { $0.run() }
+            record(offline) { harness in
+                guard let timer = harness.machine.timer else { return }
+                harness.feed(harness.machine.retryDue(timer, at: harness.now))
+            }
         }
         // Delays that are so short that the permit is kept.
         let brief: (inout TransferSettings) -> Void = { $0.retryPolicy.baseDelay = .milliseconds(1) }

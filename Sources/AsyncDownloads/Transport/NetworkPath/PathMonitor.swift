@@ -1,0 +1,59 @@
+/// The port to the network path of the device.
+package protocol PathMonitor: Sendable {
+    /// The present path.
+    var path: NetworkPath { get }
+
+    /// Determines the path again, in case a change has not been reported yet.
+    func refresh()
+
+    /// Calls `body` with the present path before this function returns, and with each later path, until the result is
+    /// canceled.
+    ///
+    /// Later calls are made on any thread; two of them may arrive in the wrong order, so ``path`` decides.
+    func observe(_ body: @escaping @Sendable (NetworkPath) -> Void) -> any ScheduledAction
+}
+
+/// A monitor whose path is set by an adapter, or by a test.
+package final class ManualPathMonitor: PathMonitor {
+    private struct State {
+        var path = NetworkPath()
+        var observers: [Int: @Sendable (NetworkPath) -> Void] = [:]
+        var lastNumber = 0
+    }
+
+    private struct Observation: ScheduledAction {
+        let monitor: ManualPathMonitor
+        let number: Int
+
+        func cancel() { monitor.state.withLock { $0.observers[number] = nil } }
+    }
+
+    private let state = Mutex(State())
+
+    /// Creates a monitor with a path that every download may use.
+    package init() {}
+
+    /// The present path; setting another one notifies the observers.
+    package var path: NetworkPath {
+        get { state.withLock(\.path) }
+        set {
+            let observers = state.withLock { state in
+                defer { state.path = newValue }
+                return state.path == newValue ? [] : Array(state.observers.values)
+            }
+            for observer in observers { observer(newValue) }
+        }
+    }
+
+    package func refresh() {}
+
+    package func observe(_ body: @escaping @Sendable (NetworkPath) -> Void) -> any ScheduledAction {
+        let (path, number) = state.withLock { state in
+            state.lastNumber += 1
+            state.observers[state.lastNumber] = body
+            return (state.path, state.lastNumber)
+        }
+        body(path)
+        return Observation(monitor: self, number: number)
+    }
+}
