@@ -39,6 +39,17 @@ extension Downloader {
         /// Default: none.
         public var pinnedPublicKeys: [String: Set<PublicKeyHash>] = [:]
 
+        /// The closure that answers the challenges of connections by URLSession on Apple platforms; `nil` leaves them to the
+        /// system.
+        ///
+        /// See ``ConnectionChallenge``. The closure is called for each connection whose server presents or requests a certificate, on any thread. Client
+        /// certificates aren't presented after a redirect to an origin that receives no secret headers, whatever it answers.
+        /// With another transport than ``TransportChoice/urlSession``, on Linux, or with a background session, every request
+        /// fails with ``DownloadError/Code/unsupported``.
+        ///
+        /// Default: `nil`.
+        public var challenge: (@Sendable (ConnectionChallenge) async -> ConnectionChallenge.Answer)?
+
         /// The proxy of all requests; see ``ProxyChoice``.
         ///
         /// Default: ``ProxyChoice/environment``.

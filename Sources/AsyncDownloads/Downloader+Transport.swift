@@ -10,7 +10,7 @@ extension Downloader.Configuration {
             #if !canImport(Darwin) && !ServerStack
             if transport.isAutomatic { MissingTraitWarning.writeOnce }
             #endif
-            return URLSessionTransport(maximumConnectionsPerHost: largestTransferCountPerHost)
+            return URLSessionTransport(maximumConnectionsPerHost: largestTransferCountPerHost, challenge: challenge)
         case .httpClient:
             #if ServerStack
             return HTTPClientTransport(
@@ -39,6 +39,9 @@ extension Downloader.Configuration {
         let isInBackground = backgroundSession != nil
         if additionalTrustRoots != nil, isInBackground || transport.kind == .urlSession {
             return DownloadError(.unsupported, "additional trust roots require the transport .nio or .httpClient")
+        }
+        if challenge != nil, isInBackground || transport.kind != .urlSession || !URLSessionTransport.answersChallenges {
+            return DownloadError(.unsupported, "challenges require the transport .urlSession on an Apple platform")
         }
         if isInBackground || transport.kind != .nio {
             if clientIdentity != nil { return Self.requiresNIO("a client identity") }

@@ -9,6 +9,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     /// The state of one task, with the events that arrived while its handler was not ready.
     private struct Slot {
         let handler: any ExchangeHandler
+        /// Whether the client may present a certificate.
+        var permitsIdentity = true
         var hasHead = false
         var isCancelled = false
         /// Whether the task waits for a network connection.
@@ -42,12 +44,19 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let clock = CallbackClock()
 
     private let network: (any PathMonitor)?
+    /// Answers the challenges of connections; nil leaves them to the system.
+    let challenge: URLSessionTransport.ChallengeHandler?
 
     /// Creates a delegate of one session.
     ///
-    /// - Parameter network: The network; nil if tasks of this system never wait for one.
-    init(network: (any PathMonitor)? = SessionDelegate.platformNetwork) {
-        self.network = network
+    /// - Parameters:
+    ///   - network: The network; nil if tasks of this system never wait for one.
+    ///   - challenge: Answers the challenges of connections; nil leaves them to the system.
+    init(
+        network: (any PathMonitor)? = SessionDelegate.platformNetwork,
+        challenge: URLSessionTransport.ChallengeHandler? = nil
+    ) {
+        (self.network, self.challenge) = (network, challenge)
         super.init()
     }
 
@@ -65,7 +74,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     ///
     /// Call this function in one of the ``commands`` only: ``close(_:)`` adds its command after it has prevented new
     /// tasks, so no task is created in an invalidated session.
-    func makeTask(_ make: () -> URLSessionDataTask, handler: any ExchangeHandler) -> URLSessionDataTask? {
+    ///
+    /// - Parameter permitsIdentity: Whether the client may present a certificate.
+    func makeTask(
+        _ make: () -> URLSessionDataTask, permitsIdentity: Bool = true, handler: any ExchangeHandler
+    ) -> URLSessionDataTask? {
         let mayCreate = state.withLock { state in
             if state.isClosed { state.exchangeCount -= 1 }
             return !state.isClosed
@@ -73,8 +86,15 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         guard mayCreate else { return nil }
         // Not under the lock: creating a task may wait for the session, and the session may wait for the lock.
         let task = make()
-        state.withLock { $0.slots[task.taskIdentifier] = Slot(handler: handler) }
+        state.withLock {
+            $0.slots[task.taskIdentifier] = Slot(handler: handler, permitsIdentity: permitsIdentity)
+        }
         return task
+    }
+
+    /// Returns whether the client may present a certificate for a task; false for one that has ended.
+    func permitsIdentity(_ task: URLSessionTask) -> Bool {
+        state.withLock { $0.slots[task.taskIdentifier]?.permitsIdentity ?? false }
     }
 
     /// Cancels a task that has not ended.

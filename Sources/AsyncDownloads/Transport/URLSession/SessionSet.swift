@@ -15,11 +15,11 @@ final class SessionSet: Sendable {
         let session: URLSession
         let delegate: SessionDelegate
 
-        fileprivate init(connectionCount: Int) {
+        fileprivate init(connectionCount: Int, _ challenge: URLSessionTransport.ChallengeHandler?) {
             let queue = OperationQueue()
             queue.name = "async-downloads.urlsession"
             queue.maxConcurrentOperationCount = 1
-            delegate = SessionDelegate()
+            delegate = SessionDelegate(challenge: challenge)
             session = URLSession(
                 configuration: .forTransfers(connectionCount: connectionCount), delegate: delegate,
                 delegateQueue: queue)
@@ -37,16 +37,22 @@ final class SessionSet: Sendable {
     private let furtherCapacity: Int
     /// The maximum number of connections that each session has with one host.
     private let connectionCount: Int
+    private let challenge: URLSessionTransport.ChallengeHandler?
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - furtherCapacity: The maximum number of sessions of further exchanges, at least 1.
     ///   - connectionCount: The maximum number of connections that each session has with one host.
-    init(furtherCapacity: Int = HostPool.maximumExchangeCount - 1, connectionCount: Int) {
+    ///   - challenge: Answers the challenges of connections; nil leaves them to the system.
+    init(
+        furtherCapacity: Int = HostPool.maximumExchangeCount - 1, connectionCount: Int,
+        challenge: URLSessionTransport.ChallengeHandler? = nil
+    ) {
         precondition(furtherCapacity > 0, "further exchanges need a session")
         self.furtherCapacity = furtherCapacity
         self.connectionCount = connectionCount
-        first = Member(connectionCount: connectionCount)
+        self.challenge = challenge
+        first = Member(connectionCount: connectionCount, challenge)
     }
 
     deinit {
@@ -77,7 +83,7 @@ final class SessionSet: Sendable {
         {
             return best
         }
-        let member = Member(connectionCount: connectionCount)
+        let member = Member(connectionCount: connectionCount, challenge)
         state.further.append(member)
         return member
     }

@@ -8,6 +8,9 @@ extension URLSessionTransport {
     /// sends while the disk or a bandwidth limit holds a transfer back.
     static var platformWindowLength: Int64? { nil }
 
+    /// Whether challenges of connections can be answered.
+    static var answersChallenges: Bool { true }
+
     /// Sets the networks that a request may use.
     static func set(_ access: NetworkAccess, of request: inout URLRequest) {
         request.allowsCellularAccess = access.allowsCellular
@@ -29,6 +32,28 @@ extension SessionDelegate {
 
     static var platformNetwork: (any PathMonitor)? { SystemPathMonitor.shared }
 
+    /// Answers a challenge of a connection, for a server that a task uses.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        guard let handler = self.challenge, let question = ConnectionChallenge(challenge) else {
+            return completionHandler(.performDefaultHandling, nil)
+        }
+        // Rule 11: the name in the client's certificate is for the origin of the request.
+        if question.kind == .clientCertificate, !permitsIdentity(task) {
+            return completionHandler(.performDefaultHandling, nil)
+        }
+        Task {
+            let answer = await handler(question)
+            switch answer.kind {
+            case .performDefaultHandling: completionHandler(.performDefaultHandling, nil)
+            case .cancel: completionHandler(.rejectProtectionSpace, nil)
+            case .use: completionHandler(.useCredential, answer.credential)
+            }
+        }
+    }
+
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
         taskWaits(task, in: session)
     }
@@ -36,6 +61,20 @@ extension SessionDelegate {
     /// Suspends or resumes a task; see ``URLSessionTransport/platformWindowLength`` for what this relies on.
     func holdBack(_ task: URLSessionTask, _ isHeld: Bool) {
         if isHeld { task.suspend() } else { task.resume() }
+    }
+}
+
+extension ConnectionChallenge {
+    /// Creates the value for a challenge of the system; nil if it isn't about the trust of a server or the identity of the
+    /// client, such as the challenge of a 401 response.
+    fileprivate init?(_ challenge: URLAuthenticationChallenge) {
+        switch challenge.protectionSpace.authenticationMethod {
+        case NSURLAuthenticationMethodServerTrust: kind = .serverTrust
+        case NSURLAuthenticationMethodClientCertificate: kind = .clientCertificate
+        default: return nil
+        }
+        (host, port) = (challenge.protectionSpace.host, challenge.protectionSpace.port)
+        systemChallenge = challenge
     }
 }
 #endif

@@ -9,6 +9,9 @@ extension URLSessionTransport {
     /// received it. A task can't be suspended, because that corrupts its body.
     static var platformWindowLength: Int64? { 8 << 20 }
 
+    /// Whether challenges of connections can be answered.
+    static var answersChallenges: Bool { false }
+
     /// Whether the environment names a proxy, which may be on this machine; libcurl uses it.
     package var usesLocalProxy: Bool {
         ProcessInfo.processInfo.environment.contains { name, value in

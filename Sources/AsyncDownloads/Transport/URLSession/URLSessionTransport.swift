@@ -10,14 +10,22 @@ internal import FoundationNetworking
 /// resumed by range. The sessions have no cache, cookie storage, or credential storage. They refuse all redirects,
 /// because a higher layer follows them according to the package's rules.
 package final class URLSessionTransport: Transport {
+    typealias ChallengeHandler = @Sendable (ConnectionChallenge) async -> ConnectionChallenge.Answer
+
     private let sessions: SessionSet
 
     /// Creates a transport with one session; further ones are created when they are needed.
     ///
     /// - Parameter maximumConnectionsPerHost: The number of transfers with one host that may run at the same time, each
     ///   with up to 16 exchanges.
-    package init(maximumConnectionsPerHost: Int = 256) {
-        sessions = SessionSet(connectionCount: HostPool.size(forTransfers: maximumConnectionsPerHost))
+    package convenience init(maximumConnectionsPerHost: Int = 256) {
+        self.init(maximumConnectionsPerHost: maximumConnectionsPerHost, challenge: nil)
+    }
+
+    /// Creates a transport whose challenges are answered by a closure; nil leaves them to the system.
+    init(maximumConnectionsPerHost: Int, challenge: ChallengeHandler?) {
+        sessions = SessionSet(
+            connectionCount: HostPool.size(forTransfers: maximumConnectionsPerHost), challenge: challenge)
     }
 
     package var windowLength: Int64? { Self.platformWindowLength }
@@ -33,7 +41,10 @@ package final class URLSessionTransport: Transport {
         let member = sessions.begin(isFurther: neighbor != nil)
         let exchange = URLSessionExchange(delegate: member.delegate)
         member.delegate.commands.add { [member, urlRequest] in
-            if let task = member.delegate.makeTask({ member.session.dataTask(with: urlRequest) }, handler: handler) {
+            if let task = member.delegate.makeTask(
+                { member.session.dataTask(with: urlRequest) }, permitsIdentity: request.sendsCredentials,
+                handler: handler)
+            {
                 exchange.task.withLock { $0 = task }
                 task.resume()
             } else {
