@@ -50,6 +50,9 @@ extension DownloadError.Code {
     /// A fresh URL was needed, and ``DownloadRequest/refreshURL`` failed to provide one.
     public static let urlRefreshFailed = Self("urlRefreshFailed", transient: true)
 
+    /// ``DownloadRequest/authorize`` failed to provide header fields.
+    public static let authorizationFailed = Self("authorizationFailed", transient: true)
+
     // Causes in the network.
 
     /// The name of the host couldn't be resolved.
@@ -88,7 +91,8 @@ extension DownloadError.Code {
     public static let contentChanged = Self("contentChanged")
     /// There were more redirects than permitted, or the redirects formed a loop.
     public static let tooManyRedirects = Self("tooManyRedirects")
-    /// A redirect isn't permitted: it leads to a scheme other than http or https, or from https to http.
+    /// A redirect isn't permitted: it leads to a scheme other than http or https, from https to http, or to a URL with
+    /// credentials; or ``DownloadRequest/shouldFollowRedirect`` has refused it.
     public static let redirectRefused = Self("redirectRefused")
 
     // Causes in the storage.

@@ -3,8 +3,10 @@ extension DownloadError.Code {
     private static let byName: [String: Self] = {
         let codes: [Self] = [
             .invalidRequest, .cancelled, .superseded, .duplicate, .destinationInUse, .shutDown, .bodyTooLarge,
-            .checksumMismatch, .resumeDataUnusable, .unsupported, .urlRefreshFailed, .hostNotFound, .cannotConnect,
-            .connectionLost, .timedOut, .deadlineExceeded, .secureConnectionFailed, .httpStatus, .malformedResponse,
+            .checksumMismatch, .resumeDataUnusable, .unsupported, .urlRefreshFailed, .authorizationFailed,
+            .hostNotFound,
+            .cannotConnect, .notConnected, .connectionLost, .timedOut, .deadlineExceeded, .secureConnectionFailed,
+            .httpStatus, .malformedResponse,
             .contentChanged, .tooManyRedirects, .redirectRefused, .diskFull, .permissionDenied, .destinationUnusable,
             .partialInUse, .tooManyOpenFiles, .storageFailure, .networkNotPermitted, .journalUnreadable, .sessionInUse,
             .taskLost,

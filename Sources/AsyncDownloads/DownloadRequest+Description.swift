@@ -4,7 +4,8 @@ extension DownloadRequest: CustomStringConvertible {
     /// A description that is fit for a log: the URL without secrets, the destination, and the names of the headers.
     public var description: String {
         // Text that isn't a valid name may be a whole header line that contains a secret.
-        let names = headers.map { $0.name.utf8.allSatisfy(\.isTokenCharacter) ? $0.name : "?" }.joined(separator: ", ")
+        let names = callerHeaders.fields.map { $0.name.utf8.allSatisfy(\.isTokenCharacter) ? $0.name : "?" }.joined(
+            separator: ", ")
         return "\(url.redacted) to \(destination)" + (names.isEmpty ? "" : " with \(names)")
     }
 }

@@ -14,18 +14,27 @@ extension DownloadRequest {
         var options = Options.default
 
         init(url: URL, destination: Destination, headers: HeaderFields, priority: Priority) {
+            let (url, credentials) = url.separatingCredentials()
             self.url = url
+            if credentials != nil { options.value.urlCredentials = credentials }
             self.destination = destination
             self.headers = headers
             self.priority = priority
         }
     }
 
+    typealias Authorizer = IdentifiedClosure<@Sendable (AuthorizationRequest) async throws -> HeaderFields>
+
     /// The properties that most requests leave at their defaults.
     struct Options: Sendable, Hashable {
         var nonsecretHeaders: Set<String> = []
         var account: String?
         var userInfo: [String: String] = [:]
+        /// The user name and the password that ``DownloadRequest/url`` was set with.
+        var urlCredentials: URLCredentials?
+        var authorizer: DownloadRequest.Authorizer?
+        var credentialOrigins: Set<String> = []
+        var redirectDecision: IdentifiedClosure<@Sendable (RedirectProposal) -> Bool>?
         var checksum: Checksum?
         var maximumByteCount: Int64?
         var connectionCount: Int?

@@ -6,6 +6,14 @@ extension DownloadRequest {
         if let fault = url.validationError ?? headers.validationError ?? nonsecretHeaders.validationError {
             return fault.concerning(url)
         }
+        if let urlCredentials, urlCredentials.basic == nil {
+            return fault("the user name or the password in the URL can't be sent as Basic authorization")
+        }
+        let isSecure = url.scheme?.asciiLowercased() == "https"
+        for text in credentialOrigins.sorted() {
+            guard let origin = Origin(text: text) else { return fault("a credential origin is not a valid origin") }
+            if isSecure, !origin.isSecure { return fault("a credential origin is not secure, and the URL is") }
+        }
         if let checksum, !checksum.isWellFormed {
             let (name, count) = (checksum.algorithm.rawValue, checksum.algorithm.byteCount * 2)
             return fault("a \(name) checksum has \(count) hexadecimal digits")
@@ -78,7 +86,8 @@ extension URL {
 }
 
 extension HeaderFields {
-    fileprivate var validationError: DownloadError? {
+    /// The reason why a caller can't send these fields, or `nil` if they are valid.
+    var validationError: DownloadError? {
         if let fault = firstFieldFault { return DownloadError(.invalidRequest, fault) }
         guard let reserved = first(where: { Self.isReserved($0.name) }) else { return nil }
         return DownloadError(.invalidRequest, "header \(reserved.name) is set by the package and cannot be specified")

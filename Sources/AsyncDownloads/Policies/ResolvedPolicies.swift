@@ -16,6 +16,8 @@ struct ResolvedPolicies: Sendable, Hashable {
     var networkAccess = NetworkAccess()
     /// Whether the request can supply a fresh URL.
     var isRefreshable = false
+    /// Whether the request can supply secret headers for an attempt.
+    var isAuthorizing = false
     /// Whether a file is wanted, so that bytes are kept which nothing accepts in memory.
     var wantsFile = true
 
@@ -30,6 +32,7 @@ struct ResolvedPolicies: Sendable, Hashable {
         retryPolicy = request.retryPolicy ?? configuration.retryPolicy
         networkAccess = request.networkAccess ?? configuration.networkAccess
         isRefreshable = request.refreshURL != nil
+        isAuthorizing = request.authorizer != nil
         wantsFile = request.destination != .memory
     }
 
@@ -42,6 +45,7 @@ struct ResolvedPolicies: Sendable, Hashable {
         all.deadline = nil
         if other.retryPolicy.isMorePatient(than: retryPolicy) { all.retryPolicy = other.retryPolicy }
         all.networkAccess = networkAccess.combined(with: other.networkAccess)
+        all.isAuthorizing = isAuthorizing || other.isAuthorizing
         all.isRefreshable = isRefreshable || other.isRefreshable
         all.wantsFile = wantsFile || other.wantsFile
         return all

@@ -3,8 +3,11 @@ internal import Dispatch
 /// The callbacks of the engine, and the writing of the bytes that it delivers.
 extension ActiveTransfer {
     func headArrived(_ head: ResponseHead, from receiver: ExchangeReceiver, exchange id: ExchangeID) -> Readiness {
+        // No lock is held while the subscribers decide.
+        let refusals = redirectRefusals(head, from: receiver.url)
         let (reply, gate, partial, credentials) = update { state, decision in
             answered(receiver, head, state, &decision)
+            for (id, error) in refusals { detach(id, .failure(error), policy: .pause, &state, &decision, at: now) }
             if head.status.asksForFewerRequests, !head.asksToWait(at: environment.time.date) {
                 makeRoom(forRequestOf: id, isResponse: true, &state)
             }

@@ -23,6 +23,7 @@ extension ActiveTransfer {
         case .abandonExchange(let id): receiver(of: id)?.exchangeEnded(.cancelled)
         case .openGate(let id): receiver(of: id)?.openGate(isPaced: false)
         case .refreshURL(let context, let id): refreshURL(context, id)
+        case .authorize(let request, let id): authorize(request, id)
         case .cancelRefresh: update { state, _ in state.scheduled.takeRefresh() }?.cancel()
         case .recordHost(let found): record(found)
         case .leaveConnections: environment.connections.remove(number)

@@ -97,6 +97,7 @@ final class TransferEnvironment: Sendable {
             // Most URLs are in normal form, and parsing one again takes longer than comparing it.
             url: key.url == request.url.absoluteString ? request.url.absoluteURL : URL(string: key.url) ?? request.url,
             headers: request.callerHeaders,
+            credentialOrigins: Set(request.credentialOrigins.compactMap { Origin(text: $0) }),
             account: request.account,
             checksum: request.checksum,
             contentChangePolicy: request.contentChangePolicy ?? configuration.contentChangePolicy,

@@ -11,7 +11,7 @@ struct RequestTests {
     private static let home = URL(fileURLWithPath: "/tmp/x")
 
     static let unusable: [DownloadRequest] = [
-        "ftp://host/file", "file:///etc/passwd", "http:///file", "http://user:secret@host/file", "data:,x",
+        "ftp://host/file", "file:///etc/passwd", "http:///file", "http://a%3Ab:secret@host/file", "data:,x",
     ].compactMap(URL.init(string:)).map { DownloadRequest(from: $0, to: home) }
 
     @Test(arguments: unusable)

@@ -37,7 +37,8 @@ struct InjectionTests {
     /// Unusable URLs, in which HOST stands for the server's address.
     static let unusable = [
         "http://HOST%0d%0aInjected:x/one", "http://HOST%20/one", "http://HOST%00/one", "http://%31%32%37.0.0.1/one",
-        "http://user:s3cret@HOST/one", "http://s3cret@HOST/one", "http://127.0.0.1:0/one", "http://127.0.0.1:65536/one",
+        "http://a%0d%0ab:s3cret@HOST/one", "http://s3cret%3A@HOST/one", "http://127.0.0.1:0/one",
+        "http://127.0.0.1:65536/one",
         "http:///one", "http:one", "//HOST/one", "ftp://HOST/one", "file:///etc/passwd", "data:text/plain,s3cret",
         "javascript:alert(1)", "unix:///run/x", "HTTP+UNIX://HOST/one",
     ]

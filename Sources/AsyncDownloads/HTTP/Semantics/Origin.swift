@@ -30,6 +30,15 @@ package struct Origin: Sendable, Hashable {
         self.port = port
     }
 
+    /// Creates the origin that a text such as `https://cdn.example.com` or `https://cdn.example.com:8443` names; nil if the
+    /// text contains anything else, except a slash at the end.
+    init?(text: String) {
+        guard let url = URL(strict: text), url.user == nil, url.password == nil, url.query == nil, url.fragment == nil,
+            url.path(percentEncoded: true).isEmpty || url.path(percentEncoded: true) == "/"
+        else { return nil }
+        self.init(url)
+    }
+
     /// Whether the scheme is https.
     var isSecure: Bool { scheme == "https" }
 

@@ -51,6 +51,8 @@ extension DownloadRequest {
         if destination == .memory { return unsupported("a background session downloads to files only") }
         if idleTimeout != nil { return unsupported("the system determines the idle timeout of a background session") }
         if deadline != nil { return unsupported("a download in a background session cannot have a deadline") }
+        if authorizer != nil { return unsupported("a background session cannot ask for authorization") }
+        if shouldFollowRedirect != nil { return unsupported("the system follows redirects of a background session") }
         if let secret = callerHeaders.secretFields.first(where: { _ in true }) {
             return unsupported(
                 "header \(secret.name) would be recorded and sent to other origins; name it in nonsecretHeaders")

@@ -9,7 +9,7 @@ struct TransferKey: Sendable, Hashable {
     let url: String
     /// The public headers in the order of their names, which has no meaning in HTTP (RFC 9110, 5.3).
     let headers: HeaderFields
-    /// The secret headers, in the order of their names.
+    /// What stands for the user whose bytes the secret headers receive (``CallerHeaders/credentials``).
     let secretHeaders: HeaderFields
     /// The caller's ``DownloadRequest/identity``.
     let identity: String?
@@ -23,7 +23,7 @@ struct TransferKey: Sendable, Hashable {
         self.account = account
         self.url = Self.url(of: url)
         self.headers = headers.publicFields.sortedByName
-        secretHeaders = headers.secretFields.sortedByName
+        secretHeaders = headers.credentials
         let resource = ResourceKey(
             url: self.url, identity: identity, headers: Self.pairs(of: self.headers), account: account)
         sharingKey = SharingKey(resource, secretHeaders: secretHeaders)
@@ -36,6 +36,7 @@ struct TransferKey: Sendable, Hashable {
     static func normalForm(of url: URL) -> String {
         guard var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url.absoluteString }
         components.fragment = nil
+        (components.percentEncodedUser, components.percentEncodedPassword) = (nil, nil)
         let (scheme, host) = (components.scheme?.lowercased(), components.percentEncodedHost?.lowercased())
         components.scheme = scheme
         components.percentEncodedHost = host
@@ -72,5 +73,9 @@ extension TransferKey {
 
 extension DownloadRequest {
     /// The headers, with the caller's declaration of which ones are not secret.
-    var callerHeaders: CallerHeaders { CallerHeaders(headers, nonsecretNames: nonsecretHeaders) }
+    var callerHeaders: CallerHeaders {
+        var fields = headers
+        if let basic = urlCredentials?.basic, fields["Authorization"] == nil { fields["Authorization"] = basic }
+        return CallerHeaders(fields, nonsecretNames: nonsecretHeaders, authorizer: authorizer?.number)
+    }
 }

@@ -25,7 +25,7 @@ struct TimerID: SerialIdentifier {
     let rawValue: Int
 }
 
-/// Identifies one request for a fresh URL.
+/// Identifies one request to a subscriber, for a fresh URL or for secret headers.
 struct RefreshID: SerialIdentifier {
     let rawValue: Int
 }

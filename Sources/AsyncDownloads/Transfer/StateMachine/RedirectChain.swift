@@ -14,18 +14,21 @@ struct RedirectChain: Sendable {
     /// The origin that the next request goes to, and the requested one.
     private(set) var origins: OriginPair
     private var hops = 0
-    /// Whether a redirect to another origin was followed, so that no credentials are sent (rule 11).
+    /// Whether a redirect to an origin was followed that receives no credentials, so that none are sent (rule 11).
     private(set) var hasLeftOrigin = false
-    /// The origin to which the credentials are sent.
+    /// The origin of the URL that the credentials are meant for.
     private var trusted: Origin?
+    /// The other origins that receive them.
+    private var credentialOrigins: Set<Origin>
     /// Whether the present target has responded with bytes.
     var isProven = false
     /// Whether the request had to wait until the target's host had room, so that the target may have expired meanwhile.
     var hasWaited = false
     private var returnCount = 0
 
-    init(origin: URL) {
+    init(origin: URL, credentialOrigins: Set<Origin> = []) {
         self.origin = origin
+        self.credentialOrigins = credentialOrigins
         current = origin
         origins = OriginPair(origin)
         trusted = Origin(origin)
@@ -38,10 +41,13 @@ struct RedirectChain: Sendable {
 
     /// Uses another URL from now on.
     ///
-    /// - Parameter trusting: Whether credentials that were meant for another origin are sent to it.
-    mutating func replaceOrigin(_ url: URL, trusting: Bool) {
+    /// - Parameters:
+    ///   - trusting: Whether credentials that were meant for another origin are sent to it.
+    ///   - credentialOrigins: The other origins that receive credentials; nil for the present ones.
+    mutating func replaceOrigin(_ url: URL, trusting: Bool, credentialOrigins: Set<Origin>? = nil) {
         origin = url
         if trusting { trusted = Origin(url) }
+        if let credentialOrigins { self.credentialOrigins = credentialOrigins }
         isProven = false
         reset()
     }
@@ -51,8 +57,16 @@ struct RedirectChain: Sendable {
         current = origin
         hops = 0
         hasWaited = false
-        hasLeftOrigin = Origin(origin) != trusted
+        hasLeftOrigin = !receivesCredentials(Origin(origin))
     }
+
+    private func receivesCredentials(_ origin: Origin?) -> Bool {
+        origin == trusted || origin.map(credentialOrigins.contains) ?? false
+    }
+
+    /// Whether the client may prove its identity to the server: only to the origin of the URL, and not after a redirect
+    /// that has removed the credentials.
+    var permitsIdentity: Bool { !hasLeftOrigin && Origin(current) == trusted }
 
     /// Returns whether `status` may mean that the target of a redirect has expired (rule 10).
     ///
@@ -60,7 +74,7 @@ struct RedirectChain: Sendable {
     func hasExpired(_ status: StatusCode, hasBytes: Bool) -> Bool {
         guard current != origin, [401, 403, 404, 410].contains(status.code) else { return false }
         // A signature may have expired before its first use, because a cache stores the redirect.
-        let isUnusable = status.code == 403 && hasLeftOrigin && returnCount < 2
+        let isUnusable = status.code == 403 && (hasLeftOrigin || !origins.isDirect) && returnCount < 2
         return isUnusable || isProven && hasBytes || hasWaited && returnCount < 3
     }
 
@@ -82,17 +96,28 @@ struct RedirectChain: Sendable {
         case .success(let target):
             hops += 1
             // Once credentials were removed, no later redirect restores them: the server on the way chose the target.
-            if Origin(target) != Origin(current) { hasLeftOrigin = true }
+            if !receivesCredentials(Origin(target)) { hasLeftOrigin = true }
             current = target
             return nil
         }
     }
 
-    /// Returns the headers of the next request: `own`, without secrets after a redirect to another origin, and
-    /// `fields`.
-    func headers(_ own: CallerHeaders, adding fields: HeaderFields) -> HeaderFields {
+    /// Returns whether the next request contains the fields of an authorization.
+    func receives(_ authorization: Authorization.Answer) -> Bool {
+        !hasLeftOrigin && Origin(current).map(authorization.origins.contains) ?? false
+    }
+
+    /// Returns the headers of the next request: `own` and the authorization, without secrets after a redirect to another
+    /// origin, and `fields`.
+    func headers(
+        _ own: CallerHeaders, _ authorization: Authorization.Answer? = nil, adding fields: HeaderFields
+    ) -> HeaderFields {
         var headers = hasLeftOrigin ? own.publicFields : own.fields
         headers.reserveCapacity(headers.count + 8)
+        if let authorization, receives(authorization) {
+            for name in Set(authorization.fields.map { $0.name.asciiLowercased() }) { headers[name] = nil }
+            for field in authorization.fields { headers.append(field.value, for: field.name) }
+        }
         // Rule 6: offsets count the bytes of the representation only without a content coding.
         headers["Accept-Encoding"] = "identity"
         if headers["Accept"] == nil { headers["Accept"] = "*/*" }

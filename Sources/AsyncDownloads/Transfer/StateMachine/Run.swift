@@ -14,7 +14,7 @@ struct Run: Sendable {
         /// A move of the permit to another origin was requested. Continues with `exchanging`; if that has no room, the
         /// run ends.
         case moving(PermitRequestID)
-        /// A fresh URL was requested. A URL that is signed for a minute must not wait for a permit, and a caller that
+        /// A fresh URL or an authorization was requested. A URL that is signed for a minute must not wait for a permit, and a caller that
         /// doesn't answer must not keep one: the run ends when the timer fires. Continues with `exchanging`, `moving` or
         /// `delaying`.
         case refreshing(RefreshID, timer: TimerID)

@@ -7,6 +7,8 @@ struct SourceAddress: Sendable {
         var url: URL
         /// nil keeps the present headers.
         var headers: CallerHeaders?
+        /// The other origins that receive the secret headers; nil keeps the present ones.
+        var credentialOrigins: Set<Origin>?
         var expiresAt: Duration?
     }
 
@@ -38,14 +40,16 @@ struct SourceAddress: Sendable {
     /// The address at which a later subscriber has requested the resource.
     private var offer: Replacement?
     private var freshness = Freshness.none
+    /// The secret headers of the attempt; nil before the first one that a subscriber supplies, as for most transfers.
+    private var authorization: CopyOnWrite<Authorization>?
     /// The number of refreshes since a response with bytes of the object was accepted.
     private var refreshCount = 0
     /// Whether the bytes came from another URL, so that the next response has to prove that it is of the same object.
     private(set) var requiresVerification = false
 
-    init(url: URL, headers: CallerHeaders) {
+    init(url: URL, headers: CallerHeaders, credentialOrigins: Set<Origin> = []) {
         requestedURL = url
-        redirects = RedirectChain(origin: url)
+        redirects = RedirectChain(origin: url, credentialOrigins: credentialOrigins)
         self.headers = headers
         knownURLs = [url]
     }
@@ -70,7 +74,7 @@ extension SourceAddress {
         knownURLs.insert(new.url)
         offer = nil
         freshness = .none
-        redirects.replaceOrigin(new.url, trusting: new.headers != nil)
+        redirects.replaceOrigin(new.url, trusting: new.headers != nil, credentialOrigins: new.credentialOrigins)
         if let headers = new.headers { self.headers = headers }
         expiresAt = new.expiresAt
         requiresVerification = true
@@ -111,6 +115,36 @@ extension SourceAddress {
     /// Records that the present URL was not refused, so that a later refusal is not that of a fresh URL.
     mutating func accepted() {
         freshness = .none
+        authorization?.value.accepted()
+    }
+}
+
+// MARK: - Authorization
+
+extension SourceAddress {
+    /// Returns what a subscriber is to be asked before the next request; nil if the secret headers of the attempt are there.
+    mutating func authorizationRequest() -> AuthorizationRequest? {
+        var present = authorization?.value ?? Authorization()
+        defer { authorization = CopyOnWrite(present) }
+        return present.request(for: url)
+    }
+
+    /// Sends what a subscriber has supplied with the requests of the attempt.
+    mutating func authorize(_ answer: Authorization.Answer) {
+        authorization?.value.supply(answer)
+    }
+
+    /// Handles a response with 401, and returns whether a subscriber is to be asked for other secret headers.
+    mutating func canReauthorize(_ challenges: [String]) -> Bool {
+        guard let answer = authorization?.value.answer, redirects.receives(answer) else { return false }
+        return authorization?.value.refuse(challenges: challenges) ?? false
+    }
+
+    /// Returns the headers of a request.
+    ///
+    /// - Parameter redirects: The redirects that have led to its URL.
+    func headers(along redirects: RedirectChain, adding fields: HeaderFields) -> HeaderFields {
+        redirects.headers(headers, authorization?.value.answer, adding: fields)
     }
 }
 
@@ -153,6 +187,7 @@ extension SourceAddress {
     /// refusal is not that of a fresh URL.
     mutating func attemptEnded() {
         if case .requested = freshness { freshness = .none }
+        authorization?.value.attemptEnded()
     }
 }
 

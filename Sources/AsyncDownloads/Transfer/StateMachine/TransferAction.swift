@@ -60,9 +60,11 @@ enum TransferAction: Sendable {
 
     // The subscribers.
 
-    /// Request a fresh URL from a subscriber; answered by `refreshed` with the identifier.
+    /// Request a fresh URL from a subscriber; answered by `supplied` with the identifier.
     case refreshURL(URLRefresh.Context, RefreshID)
-    /// Cancel the request for a fresh URL.
+    /// Request secret headers from a subscriber; answered by `supplied` with the identifier.
+    case authorize(AuthorizationRequest, RefreshID)
+    /// Cancel the request for a fresh URL or for secret headers.
     case cancelRefresh
 
     // Time.

@@ -4,6 +4,8 @@ internal import Foundation
 struct TransferSettings: Sendable {
     var url: URL
     var headers: CallerHeaders = [:]
+    /// The other origins that receive the secret headers.
+    var credentialOrigins: Set<Origin> = []
     /// The account whose credentials the headers contain.
     var account: String?
     /// The policies of the first subscriber.

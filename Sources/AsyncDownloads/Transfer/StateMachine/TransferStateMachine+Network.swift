@@ -19,6 +19,7 @@ extension TransferStateMachine {
     mutating func awaitNetwork(_ hindrance: NetworkHindrance) -> [TransferAction] {
         if case .awaitingNetwork(hindrance) = state { return [] }
         state = .awaitingNetwork(hindrance)
+        address.attemptEnded()
         return [.emit(.waiting(reason: hindrance.waitingReason))]
     }
 

@@ -20,6 +20,9 @@ extension TransferStateMachine {
             run.move(to: address.origins, request)
             return actions + [.movePermit(address.origins, request)]
         }
+        if policies.isAuthorizing, let request = address.authorizationRequest() {
+            return actions + inquire { .authorize(request, $0) }
+        }
         actions += recordCredentials()
         if let comparison = startComparison(at: now) { return actions + comparison }
         if !bytes.intervals.isEmpty, !bytes.isResumable {
@@ -53,9 +56,9 @@ extension TransferStateMachine {
         let id = identifiers.exchanges.next()
         run.exchanges.insert(exchange, id: id)
         let redirects = exchange.isExtra ? run.extraAddress.redirects(address.redirects) : address.redirects
-        let fields = redirects.headers(address.headers, adding: exchange.request.fields)
+        let fields = address.headers(along: redirects, adding: exchange.request.fields)
         let request = ExchangeRequest(
-            url: redirects.current, headers: fields, sendsCredentials: !redirects.hasLeftOrigin,
+            url: redirects.current, headers: fields, sendsCredentials: redirects.permitsIdentity,
             networkAccess: policies.networkAccess)
         return [.startExchange(id, request)]
     }
@@ -272,6 +275,11 @@ extension TransferStateMachine {
                 ? drain(.advance, at: now) : requestEverything(.invalidPartialResponse, at: now)
         }
         let canceling = !hasShortBody(head)
+        if head.status.code == 401, policies.isAuthorizing,
+            address.canReauthorize(head.headers.values(for: "WWW-Authenticate"))
+        {
+            return drain(.advance, canceling: canceling, at: now)
+        }
         // Signed targets of redirects are valid for minutes; the original URL leads to a new one.
         if address.returnToOrigin(after: head.status, hasBytes: !bytes.intervals.isEmpty) {
             return drain(.advance, canceling: canceling, at: now)

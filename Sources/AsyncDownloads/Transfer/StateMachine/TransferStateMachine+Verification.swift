@@ -91,8 +91,8 @@ extension TransferStateMachine {
 /// An exchange that compares writes nothing. No byte is appended before the comparison has succeeded, and none is
 /// removed before it has failed.
 extension TransferStateMachine {
-    /// The secret headers that are sent.
-    var credentials: HeaderFields { address.headers.secretFields.sortedByName }
+    /// What stands for the user whose bytes are received (``CallerHeaders/credentials``).
+    var credentials: HeaderFields { address.headers.credentials }
 
     /// Requires a comparison if the bytes were received with other secret headers than those that are sent.
     mutating func requireProofOfCredentials() {

@@ -149,54 +149,63 @@ extension TransferStateMachine {
 
     /// Requests a fresh URL; no exchange runs.
     mutating func refresh(_ reason: URLRefresh.Reason, at now: Duration) -> [TransferAction] {
+        let context = URLRefresh.Context(url: address.origin, reason: reason, receivedByteCount: bytes.count)
+        return inquire { .refreshURL(context, $0) }
+    }
+
+    /// Asks a subscriber for what the next request needs; no exchange runs.
+    mutating func inquire(_ action: (RefreshID) -> TransferAction) -> [TransferAction] {
         let (id, timer) = (identifiers.refreshes.next(), identifiers.timers.next())
         run.step = .refreshing(id, timer: timer)
-        let context = URLRefresh.Context(url: address.origin, reason: reason, receivedByteCount: bytes.count)
-        return [.refreshURL(context, id), .scheduleRetry(Self.longestRefreshWithPermit, timer)]
+        return [action(id), .scheduleRetry(Self.longestRefreshWithPermit, timer)]
     }
 
     /// The time for which the permit and the open partial file are kept while a subscriber determines a fresh URL.
     static let longestRefreshWithPermit = Duration.seconds(2)
 
-    /// Handles the fresh URL, or the reason why there is none.
-    mutating func refreshed(
-        _ result: Result<SourceAddress.Replacement, DownloadError>, _ id: RefreshID, at now: Duration
+    /// What a subscriber has been asked for.
+    enum Supply: Sendable {
+        case address(SourceAddress.Replacement)
+        case authorization(Authorization.Answer)
+    }
+
+    /// Handles what a subscriber has supplied, or the reason why there is none.
+    mutating func supplied(
+        _ result: Result<Supply, DownloadError>, _ id: RefreshID, at now: Duration
     ) -> [TransferAction] {
         switch state {
         case .running:
-            // Otherwise the race of a fresh URL with a stop or with another URL.
+            // Otherwise the race of the answer with a stop or with another URL.
             guard case .refreshing(id, _) = run.step else { return [] }
-            return refreshed(result, at: now)
+            return supplied(result, at: now)
         case .refreshing(id):
-            return refreshed(result, at: now)
+            return supplied(result, at: now)
         case .closing(.refreshing(id)):
-            return refreshedWhileClosing(result, at: now)
+            return suppliedWhileClosing(result, at: now)
         case .ready, .waiting, .opening, .refreshing, .awaitingNetwork, .backingOff, .closing, .paused, .finishing,
             .ended:
             return []
         }
     }
 
-    private mutating func refreshed(
-        _ result: Result<SourceAddress.Replacement, DownloadError>, at now: Duration
-    ) -> [TransferAction] {
+    private mutating func supplied(_ result: Result<Supply, DownloadError>, at now: Duration) -> [TransferAction] {
         switch result {
-        case .success(let replacement):
-            accept(replacement, at: now)
+        case .success(let supply):
+            accept(supply, at: now)
             return isRunning ? advance(at: now) : requestPermit()
         case .failure(let error):
-            // The next attempt finds the URL refused or expired, and asks again.
+            // The next attempt finds the URL refused or expired, or needs an authorization, and asks again.
             return retry(error, at: now)
         }
     }
 
     /// Determines what follows when the partial file is closed.
-    private mutating func refreshedWhileClosing(
-        _ result: Result<SourceAddress.Replacement, DownloadError>, at now: Duration
+    private mutating func suppliedWhileClosing(
+        _ result: Result<Supply, DownloadError>, at now: Duration
     ) -> [TransferAction] {
         switch result {
-        case .success(let replacement):
-            accept(replacement, at: now)
+        case .success(let supply):
+            accept(supply, at: now)
             state = .closing(.keeping)
             return []
         case .failure(let error):
@@ -204,14 +213,21 @@ extension TransferStateMachine {
                 state = .closing(.failing(error))
                 return []
             }
+            address.attemptEnded()
             state = .closing(.retrying(at: now + attempt.delay))
             return [emission(of: attempt, error)]
         }
     }
 
-    private mutating func accept(_ replacement: SourceAddress.Replacement, at now: Duration) {
-        replace(by: replacement)
-        address.refreshed(at: now)
+    private mutating func accept(_ supply: Supply, at now: Duration) {
+        switch supply {
+        case .address(let replacement):
+            replace(by: replacement)
+            address.refreshed(at: now)
+        case .authorization(let answer):
+            // After a stop, the next attempt asks again.
+            if intent == .run { address.authorize(answer) }
+        }
     }
 }
 

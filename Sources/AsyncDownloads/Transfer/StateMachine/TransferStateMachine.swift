@@ -26,7 +26,7 @@ struct TransferStateMachine: Sendable {
         ///
         /// The run is in an allocation of its own, which is changed in place.
         case running(CopyOnWrite<Run>)
-        /// A fresh URL was requested that takes long. Continues with `waiting` or `backingOff`.
+        /// A fresh URL or an authorization was requested that takes long. Continues with `waiting` or `backingOff`.
         case refreshing(RefreshID)
         /// No network that the subscribers permit is available, and nothing is open. Continues with `waiting`.
         case awaitingNetwork(NetworkHindrance)
@@ -109,11 +109,12 @@ struct TransferStateMachine: Sendable {
     init(settings: TransferSettings, seed: UInt64) {
         sharedSettings = CopyOnWrite(settings)
         policies = settings.policies
-        address = SourceAddress(url: settings.url, headers: settings.headers)
+        address = SourceAddress(
+            url: settings.url, headers: settings.headers, credentialOrigins: settings.credentialOrigins)
         strategy = RequestStrategy(windowLength: settings.windowLength)
         budget = RetryBudget(seed: seed)
         meter = ProgressMeter(interval: settings.progressInterval)
-        bytes = ReceivedBytes(credentials: settings.headers.secretFields.sortedByName)
+        bytes = ReceivedBytes(credentials: settings.headers.credentials)
     }
 }
 

@@ -47,6 +47,11 @@ extension ModelRun {
             check((permit == .held) == store.isOpen, "a permit without an open partial file, or the reverse")
             check(exchanges.isEmpty, "a refresh during an exchange")
             refreshes.append(number)
+        case .authorize(_, let number):
+            check((permit == .held) == store.isOpen, "a permit without an open partial file, or the reverse")
+            check(exchanges.isEmpty, "an authorization during an exchange")
+            refreshes.append(number)
+            authorizations.insert(number)
         // The result may already be on its way.
         case .cancelRefresh: if Bool.random(using: &generator) { refreshes = [] }
         case .scheduleRetry(let delay, let timer): retries.append((now + delay, timer))

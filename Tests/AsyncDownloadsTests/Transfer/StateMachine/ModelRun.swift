@@ -57,6 +57,8 @@ struct ModelRun {
     var retries: [(due: Duration, timer: TimerID)] = []
     /// The refreshes that were requested, including those that are no longer needed.
     var refreshes: [RefreshID] = []
+    /// Those of them that ask for secret headers instead of a URL.
+    var authorizations: Set<RefreshID> = []
     var tick: Duration?
     var mark: Duration?
     /// The phases that followed each phase.
@@ -94,7 +96,10 @@ struct ModelRun {
         server = ModelServer(faults: faults, passing: passing, using: &generator)
         server.limit = 1 + Int(seed % 6)
         store = ModelStore(faults: passing || faults == 0 ? 0 : Int.random(in: 0...2, using: &generator))
-        machine.setRefreshable(Bool.random(using: &generator))
+        var policies = machine.policies
+        policies.isRefreshable = Bool.random(using: &generator)
+        policies.isAuthorizing = Int.random(in: 0..<4, using: &generator) == 0
+        machine.setPolicies(policies)
         isPassing = passing
         self.connections = connections
         self.generator = generator
@@ -224,11 +229,14 @@ struct ModelRun {
     private mutating func callerRefreshes() {
         let number = refreshes.removeFirst()
         let isAwaited = machine.awaitedRefresh == number
-        let isFailure = !isPassing && Int.random(in: 0..<4, using: &generator) == 0
-        let result: Result<SourceAddress.Replacement, DownloadError> =
-            isFailure ? .failure(DownloadError(.urlRefreshFailed)) : .success(freshAddress())
+        let isFailure = !isPassing && server.faults > 0 && Int.random(in: 0..<4, using: &generator) == 0
+        let supply: TransferStateMachine.Supply =
+            authorizations.contains(number)
+            ? .authorization(.init(fields: ["X": "\(number)"], origins: [])) : .address(freshAddress())
+        let result: Result<TransferStateMachine.Supply, DownloadError> =
+            isFailure ? .failure(DownloadError(.urlRefreshFailed)) : .success(supply)
         let before = machine.phase
-        let actions = machine.refreshed(result, number, at: now)
+        let actions = machine.supplied(result, number, at: now)
         check(isAwaited || actions.isEmpty && machine.phase == before, "the result of a superseded refresh was used")
         take("refreshed \(number)", actions)
         if isAwaited { check(machine.awaitedRefresh != number, "the result of a refresh was not used") }

@@ -28,6 +28,7 @@ extension TransferAction {
         case .abandonExchange(let number): "abandon \(number)"
         case .openGate(let number): "gate \(number)"
         case .refreshURL(let context, let number): "refresh \(number) \(context.reason)"
+        case .authorize(let request, let number): "authorize \(number) \(request.reason) \(request.attempt)"
         case .cancelRefresh: "no refresh"
         case .scheduleRetry(_, let number): "delay \(number)"
         case .scheduleTick: "tick"

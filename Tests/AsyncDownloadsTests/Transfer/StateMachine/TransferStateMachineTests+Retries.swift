@@ -48,7 +48,7 @@ struct TransferRetryTests {
     func `a fresh URL that arrives soon is used at once with the present permit and partial file`() {
         var harness = refreshing()
         harness.pass(.seconds(1))
-        harness.feed(harness.machine.refreshed(.success(Self.fresh), 1, at: harness.now))
+        harness.feed(harness.machine.supplied(.success(.address(Self.fresh)), 1, at: harness.now))
         #expect(harness.done == ["exchange 2 bytes=50-"])
         harness.pass(.seconds(2))
         #expect(harness.machine.phase == .connecting)
@@ -60,7 +60,7 @@ struct TransferRetryTests {
         harness.pass(.seconds(2))
         #expect(harness.done == ["close with 50", "release the permit"])
         harness.automatic.remove(.permit)
-        harness.feed(harness.machine.refreshed(.success(Self.fresh), 1, at: harness.now))
+        harness.feed(harness.machine.supplied(.success(.address(Self.fresh)), 1, at: harness.now))
         harness.pass(.seconds(600))
         harness.catchUp()
         #expect(harness.done.suffix(3) == ["request a permit", "open", "exchange 2 bytes=50-"])
@@ -74,9 +74,9 @@ struct TransferRetryTests {
         harness.automatic.remove(.closing)
         harness.pass(.seconds(2))
         #expect(harness.done == ["close with 50"])
-        let answer: Result<SourceAddress.Replacement, DownloadError> =
-            isFound ? .success(Self.fresh) : .failure(DownloadError(.urlRefreshFailed))
-        harness.feed(harness.machine.refreshed(answer, 1, at: harness.now))
+        let answer: Result<TransferStateMachine.Supply, DownloadError> =
+            isFound ? .success(.address(Self.fresh)) : .failure(DownloadError(.urlRefreshFailed))
+        harness.feed(harness.machine.supplied(answer, 1, at: harness.now))
         harness.catchUp()
         if isFound {
             #expect(harness.requests.last?.url == Self.fresh.url)

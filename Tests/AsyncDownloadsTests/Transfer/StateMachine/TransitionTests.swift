@@ -85,6 +85,12 @@ struct TransitionTests {
         var refused = StateMachineHarness.connecting(brief)
         refused.head(503, ["Content-Length": "1"])
         for start in [.connecting(brief), .receiving(brief), refused] { record(start) { $0.lose() } }
+        var authorized = StateMachineHarness.receiving(brief)
+        var policies = authorized.machine.policies
+        policies.isAuthorizing = true
+        authorized.machine.setPolicies(policies)
+        authorized.lose()
+        record(authorized) { $0.pass($0.delay ?? .zero) }
         // A server whose responses are short again and again.
         exits[.receiving, default: []].insert(paced.machine.phase)
         return exits
