@@ -36,6 +36,10 @@ extension DownloadError.Code {
     public static let shutDown = Self("shutDown")
     /// The body is, or claims to be, longer than ``DownloadRequest/maximumByteCount``.
     public static let bodyTooLarge = Self("bodyTooLarge")
+    /// The file doesn't have the length of ``DownloadRequest/expectedByteCount``.
+    ///
+    /// If the server states the length, the error is reported before a byte of the body was received.
+    public static let unexpectedByteCount = Self("unexpectedByteCount")
     /// The file doesn't have the expected digest; the destination is unchanged, and the bytes were removed.
     public static let checksumMismatch = Self("checksumMismatch")
     /// The resume data or token doesn't describe bytes that can be continued, or its file is missing or unsuitable.
@@ -94,6 +98,17 @@ extension DownloadError.Code {
     /// A redirect isn't permitted: it leads to a scheme other than http or https, from https to http, or to a URL with
     /// credentials; or ``DownloadRequest/shouldFollowRedirect`` has refused it.
     public static let redirectRefused = Self("redirectRefused")
+
+    /// The media type of the response isn't one of ``DownloadRequest/acceptedMediaTypes``.
+    public static let unacceptableMediaType = Self("unacceptableMediaType")
+    /// The response is a web page, such as one to log in with, where a file was expected.
+    ///
+    /// ``DownloadRequest/acceptedMediaTypes`` says when a web page is refused. The error is retryable if the page took the
+    /// place of a file that was received before, in whole or in part, because the network may require a login at present.
+    public static let unexpectedHTML = Self("unexpectedHTML")
+    /// The closure ``DownloadRequest/validateResponse`` has thrown an error, which is the
+    /// ``DownloadError/underlyingError``.
+    public static let responseRefused = Self("responseRefused")
 
     // Causes in the storage.
 

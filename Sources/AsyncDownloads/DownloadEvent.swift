@@ -14,7 +14,9 @@ public enum DownloadEvent: Sendable {
     ///   - expectedByteCount: The length of the whole file in bytes, if the server reported it.
     ///   - isResumable: Whether an interruption loses no bytes, which requires a strong validator and a body without a
     ///     content coding.
-    case started(expectedByteCount: Int64?, isResumable: Bool)
+    ///   - suggestedName: The file name that the server suggests (RFC 6266), sanitized. It is `nil` in a background session.
+    ///   - contentType: The media type, exactly as the server sent it. It is `nil` in a background session.
+    case started(expectedByteCount: Int64?, isResumable: Bool, suggestedName: String?, contentType: String?)
 
     /// The server confirmed the range, and the download continues at this offset in bytes.
     case resumed(fromOffset: Int64)

@@ -35,11 +35,18 @@ public struct DownloadedFile: Sendable, Hashable {
     /// The file name that the server suggested (RFC 6266), sanitized.
     public var suggestedName: String?
 
+    /// The heads of the responses that led to the file: those of the redirects, in order, and that of the response with its
+    /// first bytes in this process.
+    ///
+    /// The list is empty if no byte was received in this process, for example because ``isReused`` is true, and for a
+    /// download in a background session.
+    public var responses: [ResponseHead] = []
+
     /// Creates a value, for tests of code that receives one.
     public init(
         url: URL, byteCount: Int64, fetchedByteCount: Int64, finalURL: URL, contentType: String? = nil,
         entityTag: String? = nil, lastModified: String? = nil, suggestedName: String? = nil,
-        data: Data? = nil, isReused: Bool = false
+        data: Data? = nil, isReused: Bool = false, responses: [ResponseHead] = []
     ) {
         self.url = url
         self.byteCount = byteCount
@@ -51,6 +58,7 @@ public struct DownloadedFile: Sendable, Hashable {
         self.suggestedName = suggestedName
         self.data = data
         self.isReused = isReused
+        self.responses = responses
     }
 }
 

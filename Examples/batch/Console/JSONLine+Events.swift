@@ -52,7 +52,7 @@ extension JSONLine {
 
     private init?(_ happened: DownloadEvent, _ event: RunEvent) {
         switch happened {
-        case .started(let total, let isResumable):
+        case .started(let total, let isResumable, _, _):
             self.init("started", event)
             add("url", event.item.address.url.redacted)
             add("total", total)

@@ -40,7 +40,7 @@ struct LiveDisplay: Sendable {
         var row = rows[id] ?? Row(name: event.item.name.neutralized)
         row.phase = .receiving
         switch happened {
-        case .started(let total, _):
+        case .started(let total, _, _, _):
             row.progress.expectedByteCount = total
         case .resumed(let offset):
             row.progress.receivedByteCount = offset

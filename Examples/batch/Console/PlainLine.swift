@@ -34,7 +34,7 @@ struct PlainLine: Sendable, Hashable {
         switch event.what {
         case .failure(let error):
             self.init(weight, "failed", "\(error)")
-        case .success(.started(let total, let isResumable)):
+        case .success(.started(let total, let isResumable, _, _)):
             let length = total.map { Units.bytes($0) } ?? "of unknown length"
             self.init(weight, "started", "\(name), \(length)\(isResumable ? "" : ", not resumable")")
         case .success(.resumed(let offset)):

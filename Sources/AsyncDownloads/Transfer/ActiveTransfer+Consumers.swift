@@ -101,9 +101,7 @@ extension TransferStateMachine {
         case .ready, .waiting: return [.waiting(reason: reason ?? .turn)]
         default:
             guard meter.hasEmittedStart else { return [.progress(progress)] }
-            let start = DownloadEvent.started(
-                expectedByteCount: bytes.representation?.length, isResumable: bytes.isResumable)
-            return [start, .progress(progress)]
+            return [started, .progress(progress)]
         }
     }
 }

@@ -10,12 +10,15 @@ extension ActiveTransfer {
         // Before operations that the queue has not performed. Bytes that a digest may prove wrong need the permit.
         if isLong, checksum == nil { yieldPermit() }
         onPartial { [self] partial in
-            let (fetched, digests, location) = withState { state in
-                (state.machine.progress.fetchedByteCount, state.storage.digests, state.storage.location)
+            let (fetched, responses, digests, location) = withState { state in
+                (
+                    state.machine.progress.fetchedByteCount, state.machine.bytes.responses, state.storage.digests,
+                    state.storage.location
+                )
             }
             var delivery = FileDelivery(
                 partial, length: length, of: representation, key: key, at: location, fetched: fetched,
-                digests: digests, environment: environment)
+                responses: responses, digests: digests, environment: environment)
             do throws(DownloadError) {
                 if let checksum { try delivery.verify(by: checksum) }
             } catch {

@@ -56,8 +56,14 @@ extension ActiveTransfer {
             let isAside = writesAside(state, exchange: id)
             return (state.machine.bytesArrived(bytes.count, exchange: id, at: now), state.storage.partial, isAside)
         }
+        switch decision {
+        case .ignore: return .ready
+        case .keepRefusal:
+            receiver.keepRefusalBody(bytes)
+            return .ready
+        case .write, .compare: break
+        }
         guard let partial else { return .ready }
-        if case .ignore = decision { return .ready }
         guard isAside else {
             take(bytes, decision, partial, id, isAside: false)
             return pace(bytes.count, receiver)
@@ -95,7 +101,7 @@ extension ActiveTransfer {
         _ id: ExchangeID, isAside: Bool
     ) {
         switch decision {
-        case .ignore: break
+        case .ignore, .keepRefusal: break
         case .write(let parts):
             for part in parts { write(part.bytes(of: bytes), at: part.offset, to: partial, id, isAside: isAside) }
         case .compare(let part): compare(part.bytes(of: bytes), at: part.offset, in: partial, id)
@@ -123,7 +129,9 @@ extension ActiveTransfer {
             }
             // Without a network, a failure says nothing about the origin.
             if state.machine.networkHindrance != nil { answer = .nothing }
-            let step = state.connections.end(id).flatMap { answered($0, answer, &decision) }
+            let receiver = state.connections.end(id)
+            if let body = receiver?.refusalBody { state.machine.receivedRefusal(body) }
+            let step = receiver.flatMap { answered($0, answer, &decision) }
             decision.actions += state.machine.exchangeEnded(end, step: step, exchange: id, at: now)
         }
     }

@@ -42,7 +42,7 @@ extension FileDelivery {
         var file = DownloadedFile(
             url: url ?? finalURL, byteCount: length, fetchedByteCount: fetched,
             finalURL: finalURL, contentType: representation.contentType, lastModified: representation.lastModified,
-            suggestedName: representation.suggestedName, data: data)
+            suggestedName: representation.suggestedName, data: data, responses: responses)
         if case .entityTag(let tag)? = representation.validator { file.entityTag = tag.rawValue }
         return file
     }

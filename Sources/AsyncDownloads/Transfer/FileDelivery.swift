@@ -17,6 +17,7 @@ struct FileDelivery {
     private let partial: PartialFile
     let length: Int64
     let fetched: Int64
+    let responses: [ResponseHead]
     let representation: Representation
     let key: TransferKey
     let digest: HashDigest
@@ -36,10 +37,12 @@ struct FileDelivery {
     ///   - partial: The partial file, which has all `length` bytes of the representation.
     ///   - key: The transfer's key, for which destinations are reserved under its digest.
     ///   - fetched: The number of bytes that crossed the network.
+    ///   - responses: The heads of the responses that led to the representation.
     ///   - digests: The digests that were computed while the bytes arrived.
     init(
         _ partial: PartialFile, length: Int64, of representation: Representation, key: TransferKey,
-        at location: PartialLocation, fetched: Int64, digests: TransferDigests, environment: TransferEnvironment
+        at location: PartialLocation, fetched: Int64, responses: [ResponseHead] = [],
+        digests: TransferDigests, environment: TransferEnvironment
     ) {
         self.partial = partial
         self.length = length
@@ -48,6 +51,7 @@ struct FileDelivery {
         digest = key.digest
         self.location = location
         self.fetched = fetched
+        self.responses = responses
         self.digests = digests
         self.environment = environment
     }

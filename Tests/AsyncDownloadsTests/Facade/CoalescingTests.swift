@@ -82,7 +82,7 @@ struct CoalescingTests {
             #expect(second.isCoalesced)
             environment.server.release("/one")
             let log = await EventLog(of: second)
-            guard case .started(expectedByteCount: content.length, isResumable: true)? = log.events.first else {
+            guard case .started(content.length, true, _, _)? = log.events.first else {
                 Issue.record("the first event was \(String(describing: log.events.first))")
                 return
             }

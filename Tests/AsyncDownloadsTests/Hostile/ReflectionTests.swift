@@ -18,8 +18,13 @@ struct ReflectionTests {
         return request
     }()
 
+    private static let head = ResponseHead(
+        url: url, statusCode: 403,
+        headers: ["Set-Cookie": "s3cret", "Location": "/?s3cret", "X-Error-Message": "s3cret"])
+
     private static let error = DownloadError(
-        .connectionLost, url: url, underlyingError: URLError(.networkConnectionLost, userInfo: failingURLs))
+        .connectionLost, url: url, response: head, responseBody: Data("s3cret".utf8),
+        underlyingError: URLError(.networkConnectionLost, userInfo: failingURLs))
 
     private static let failingURLs: [String: any Sendable] = [
         NSURLErrorFailingURLErrorKey: url, "NSErrorFailingURLStringKey": url.absoluteString,
@@ -28,7 +33,8 @@ struct ReflectionTests {
     ]
 
     private static let file = DownloadedFile(
-        url: place, byteCount: 5, fetchedByteCount: 5, finalURL: url, data: Data("s3cret".utf8))
+        url: place, byteCount: 5, fetchedByteCount: 5, finalURL: url, data: Data("s3cret".utf8),
+        responses: [head])
 
     private static func expectNoSecret(_ value: some Any) {
         for text in everyText(of: value) {
@@ -41,6 +47,10 @@ struct ReflectionTests {
         Self.expectNoSecret(Self.request)
         Self.expectNoSecret(Self.error)
         Self.expectNoSecret(Self.file)
+        Self.expectNoSecret(Self.head)
+        Self.expectNoSecret(Self.error as NSError)
+        Self.expectNoSecret(try JSONEncoder().encode(RecordedError(Self.error)))
+        Self.expectNoSecret(try #require(Self.error.errorDescription))
         Self.expectNoSecret(FreshURL(Self.url, headers: Self.headers))
         Self.expectNoSecret(URLRefresh.Context(url: Self.url, reason: .expired, receivedByteCount: 5))
         Self.expectNoSecret(DownloadRequest.Destination.file(Self.place))

@@ -11,11 +11,11 @@ internal import Testing
         let progress = DownloadProgress(receivedByteCount: 7, expectedByteCount: 10, bytesPerSecond: 12.6)
         let lines: [(DownloadEvent, String)] = [
             (
-                .started(expectedByteCount: 10, isResumable: true),
+                .started(expectedByteCount: 10, isResumable: true, suggestedName: nil, contentType: nil),
                 #""started","id":0,"url":"http://example.org/file.bin","total":10,"resumable":true"#
             ),
             (
-                .started(expectedByteCount: nil, isResumable: false),
+                .started(expectedByteCount: nil, isResumable: false, suggestedName: nil, contentType: nil),
                 #""started","id":0,"url":"http://example.org/file.bin","total":null,"resumable":false"#
             ),
             (.resumed(fromOffset: 5), #""resumed","id":0,"offset":5"#),

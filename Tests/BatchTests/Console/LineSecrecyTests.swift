@@ -19,7 +19,9 @@ struct LineSecrecyTests {
     }()
 
     static let events: [DownloadEvent] = [
-        .waiting(reason: .turn), .started(expectedByteCount: 10, isResumable: true), .resumed(fromOffset: 5),
+        .waiting(reason: .turn),
+        .started(expectedByteCount: 10, isResumable: true, suggestedName: nil, contentType: nil),
+        .resumed(fromOffset: 5),
         .restarted(reason: .contentChanged, discardedByteCount: 5), .progress(DownloadProgress(receivedByteCount: 7)),
         .retrying(attempt: 1, delay: .seconds(1), error: error), .paused(receivedByteCount: 5),
         .released(byteCount: 5, isOnDisk: true), .omitted(count: 5), .verifying, .finished(file),

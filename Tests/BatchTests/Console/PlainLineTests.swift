@@ -8,9 +8,12 @@ internal import Testing
 @Suite(.endsWhenHung) struct PlainLineTests {
     @Test func `each life-cycle event has a line`() throws {
         let lines: [(DownloadEvent, String)] = [
-            (.started(expectedByteCount: 2048, isResumable: true), "started   file.bin, 2.0 KiB"),
             (
-                .started(expectedByteCount: nil, isResumable: false),
+                .started(expectedByteCount: 2048, isResumable: true, suggestedName: nil, contentType: nil),
+                "started   file.bin, 2.0 KiB"
+            ),
+            (
+                .started(expectedByteCount: nil, isResumable: false, suggestedName: nil, contentType: nil),
                 "started   file.bin, of unknown length, not resumable"
             ),
             (.resumed(fromOffset: 5), "resumed   file.bin at byte 5"),

@@ -183,7 +183,7 @@ extension BackgroundTransfer.State {
         switch state {
         case .downloading:
             return hasEmittedStart
-                ? [.started(expectedByteCount: progress.expectedByteCount, isResumable: true), .progress(progress)] : []
+                ? [.started(progress.expectedByteCount), .progress(progress)] : []
         case .verifying: return [.verifying]
         case .paused: return [.paused(receivedByteCount: progress.receivedByteCount)]
         default: return [.waiting(reason: .system)]
@@ -206,7 +206,7 @@ extension BackgroundTransfer.State {
             var events: [DownloadEvent] = []
             if !hasEmittedStart {
                 hasEmittedStart = true
-                events.append(.started(expectedByteCount: expected, isResumable: true))
+                events.append(.started(expected))
             }
             if isFirst || lastProgress.map({ now - $0 >= interval }) ?? true {
                 lastProgress = now
@@ -249,5 +249,12 @@ extension BackgroundTransfer.State {
         if state != lastObservedState { subscribers.allChanged() }
         lastObservedState = state
         return subscribers.notifications()
+    }
+}
+
+extension DownloadEvent {
+    /// The start of a download, of which the system reports only the length.
+    fileprivate static func started(_ expectedByteCount: Int64?) -> Self {
+        .started(expectedByteCount: expectedByteCount, isResumable: true, suggestedName: nil, contentType: nil)
     }
 }

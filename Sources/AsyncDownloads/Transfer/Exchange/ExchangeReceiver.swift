@@ -1,3 +1,4 @@
+internal import struct Foundation.Data
 internal import struct Foundation.URL
 
 /// The handler of one exchange, which forwards its callbacks to the transfer with the exchange's identifier.
@@ -22,6 +23,8 @@ final class ExchangeReceiver: ExchangeHandler {
         var hasEnded = false
         /// The request, until its answer was reported to the scheduler.
         var request: PermitQueue.Begun?
+        /// The first bytes of the body of a response that refuses the request.
+        var refusalBody = Data()
     }
 
     private let transfer: ActiveTransfer
@@ -108,6 +111,23 @@ final class ExchangeReceiver: ExchangeHandler {
         if isShut { openGate() }
     }
 
+    /// The largest number of bytes that are kept of the body of a response that refuses the request.
+    private static let longestRefusalBody = 16 << 10
+
+    /// Keeps bytes of the body of a response that refuses the request, and cancels the exchange when there are enough.
+    func keepRefusalBody(_ bytes: UnsafeRawBufferPointer) {
+        let isFull = state.withLock { state in
+            state.refusalBody.append(contentsOf: bytes.prefix(Self.longestRefusalBody - state.refusalBody.count))
+            return state.refusalBody.count == Self.longestRefusalBody
+        }
+        if isFull { cancel() }
+    }
+
+    /// The first bytes of the body of a response that refuses the request, or nil if none have arrived.
+    var refusalBody: Data? {
+        state.withLock { $0.refusalBody.isEmpty ? nil : $0.refusalBody }
+    }
+
     var longestPart: Int? { transfer.longestPart }
 
     func exchangeWaits(forConnectivity isWaiting: Bool) {
@@ -119,6 +139,8 @@ final class ExchangeReceiver: ExchangeHandler {
     func exchangeReceivedHead(_ head: ResponseHead) -> Readiness {
         guard enterCallback() else { return .ready }
         defer { leaveCallback() }
+        var head = head
+        head.url = url
         return transfer.headArrived(head, from: self, exchange: id)
     }
 

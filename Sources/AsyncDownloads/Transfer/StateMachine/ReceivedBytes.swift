@@ -18,6 +18,9 @@ struct ReceivedBytes: Sendable {
     private(set) var hasDigestMismatch = false
     /// The `ETag` field of the response that began the representation; nil without one, and after a restart.
     private(set) var entityTag: String?
+    /// The heads of the responses that led to the representation: those of redirects, and that with the first bytes of this
+    /// process; empty before.
+    private(set) var responses: [ResponseHead] = []
     /// Whether several responses were combined that could not prove that they are of one object.
     private(set) var combinesUnverified = false
     /// Whether such a combination was discarded before it was complete.
@@ -136,14 +139,22 @@ extension ReceivedBytes {
 
 extension ReceivedBytes {
     /// Continues the bytes with what the server says of the same object now.
-    mutating func continued(as representation: Representation) {
+    ///
+    /// - Parameter responses: The responses that led to the continuation.
+    mutating func continued(as representation: Representation, responses: @autoclosure () -> [ResponseHead] = []) {
         self.representation = representation
+        if self.responses.isEmpty { self.responses = responses() }
     }
 
     /// Starts another representation, of which no byte has arrived.
-    mutating func started(_ representation: Representation, credentials: HeaderFields) {
+    ///
+    /// - Parameter responses: The responses that led to the representation.
+    mutating func started(
+        _ representation: Representation, credentials: HeaderFields, responses: [ResponseHead] = []
+    ) {
         self.representation = representation
         self.credentials = credentials
+        self.responses = responses
     }
 
     /// Records that the partial file was emptied for the representation.
@@ -203,6 +214,7 @@ extension ReceivedBytes {
         representation = nil
         (comparison, reliesOnChecksum) = (nil, false)
         (entityTag, combinesUnverified) = (nil, false)
+        responses = []
         return intervals.count
     }
 

@@ -14,6 +14,8 @@ struct RedirectChain: Sendable {
     /// The origin that the next request goes to, and the requested one.
     private(set) var origins: OriginPair
     private var hops = 0
+    /// The heads of the redirects that were followed, without secrets.
+    private(set) var responses: [ResponseHead] = []
     /// Whether a redirect to an origin was followed that receives no credentials, so that none are sent (rule 11).
     private(set) var hasLeftOrigin = false
     /// The origin of the URL that the credentials are meant for.
@@ -56,6 +58,7 @@ struct RedirectChain: Sendable {
     mutating func reset() {
         current = origin
         hops = 0
+        responses = []
         hasWaited = false
         hasLeftOrigin = !receivesCredentials(Origin(origin))
     }
@@ -100,6 +103,11 @@ struct RedirectChain: Sendable {
             current = target
             return nil
         }
+    }
+
+    /// Records the head of the redirect that was followed.
+    mutating func followed(_ head: ResponseHead) {
+        responses.append(head.withoutSecrets)
     }
 
     /// Returns whether the next request contains the fields of an authorization.

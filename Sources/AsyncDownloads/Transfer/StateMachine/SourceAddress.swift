@@ -197,6 +197,14 @@ extension SourceAddress {
     /// Follows a redirect, or returns why not.
     mutating func follow(_ location: String?) -> DownloadError? { redirects.follow(location) }
 
+    /// Returns the heads of the redirects that were followed, and that of the response to the last request.
+    func responses(endingWith head: ResponseHead) -> [ResponseHead] { redirects.responses + [head.withoutSecrets] }
+
+    /// Records the head of the redirect that was followed.
+    mutating func followed(_ head: ResponseHead) {
+        redirects.followed(head)
+    }
+
     /// Returns to the URL before redirects.
     mutating func reset() {
         redirects.reset()

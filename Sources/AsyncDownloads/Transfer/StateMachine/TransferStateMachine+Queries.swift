@@ -47,6 +47,13 @@ extension TransferStateMachine {
         meter.progress(received: bytes.count, expected: bytes.representation?.length)
     }
 
+    /// The event that says what was accepted.
+    var started: DownloadEvent {
+        .started(
+            expectedByteCount: bytes.representation?.length, isResumable: bytes.isResumable,
+            suggestedName: bytes.representation?.suggestedName, contentType: bytes.representation?.contentType)
+    }
+
     /// Whether bytes are being received or stored, also while the transfer stops.
     var hasUnstoredBytes: Bool {
         if bytes.intervals.isEmpty { return false }

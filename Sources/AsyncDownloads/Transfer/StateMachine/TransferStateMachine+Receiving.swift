@@ -55,13 +55,17 @@ extension TransferStateMachine {
         case write([ExchangeProgress.Part])
         /// Compare the part with the bytes on disk, and report `compared`.
         case compare(ExchangeProgress.Part)
+        /// Keep the bytes, which belong to the body of a response that refuses the request.
+        case keepRefusal
         /// Ignore the bytes: they belong to a superseded exchange, or to a body of no use.
         case ignore
     }
 
     /// Handles `count` bytes of an exchange.
     mutating func bytesArrived(_ count: Int, exchange id: ExchangeID, at now: Duration) -> BytesDecision {
-        guard let exchange = liveExchange(id), exchange.isReceiving, !exchange.isCanceled else { return .ignore }
+        guard let exchange = liveExchange(id), exchange.isReceiving, !exchange.isCanceled else {
+            return awaitsRefusal(id) ? .keepRefusal : .ignore
+        }
         meter.add(count)
         run.bytesArrived(policies.idleTimeout, at: now)
         let limit = policies.maximumByteCount

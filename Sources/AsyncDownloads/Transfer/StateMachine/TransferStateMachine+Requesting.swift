@@ -141,11 +141,11 @@ extension TransferStateMachine {
         if case .retryRequest = decision { address.accepted() }
         switch decision {
         case .append(let continuation):
-            let actions = append(continuation, id, at: now)
+            let actions = append(continuation, head, id, at: now)
             if head.headers.refusesRanges { run.extras.turnOff() }
             return actions
         case .begin(let representation, let end, let reason):
-            let actions = start(representation, end: end, reason: reason, id, at: now)
+            let actions = start(representation, end: end, reason: reason, head, id, at: now)
             bytes.began(entityTag: head.headers.singleton("ETag").value)
             if head.headers.refusesRanges { run.extras.turnOff() }
             return actions
@@ -166,7 +166,8 @@ extension TransferStateMachine {
         case .retryRequest(.everything(let reason)):
             return requestEverything(reason, at: now)
         case .redirect(let location):
-            if let error = address.follow(location) { return drain(.fail(error), at: now) }
+            if let error = address.follow(location) { return drain(.fail(error.concerning(head)), at: now) }
+            address.followed(head)
             return drain(.advance, canceling: !hasShortBody(head), at: now)
         case .fail(let failure):
             return refused(failure, head, at: now)
@@ -174,14 +175,14 @@ extension TransferStateMachine {
     }
 
     private mutating func append(
-        _ continuation: ResponseDecision.Continuation, _ id: ExchangeID, at now: Duration
+        _ continuation: ResponseDecision.Continuation, _ head: ResponseHead, _ id: ExchangeID, at now: Duration
     ) -> [TransferAction] {
         let new = continuation.representation
         if let error = tooLarge(new.length) { return drain(.fail(error), at: now) }
         let old = bytes.representation
         if old?.validator != new.validator { strategy.restoreCondition() }
         let becomesUnverified = old?.unverifiedFrom != new.unverifiedFrom
-        bytes.continued(as: new)
+        bytes.continued(as: new, responses: address.responses(endingWith: head))
         var actions: [TransferAction] = old != new ? [.updateRepresentation(new)] : []
         actions += confirmImport()
         run.exchanges.update(id) {
@@ -201,12 +202,13 @@ extension TransferStateMachine {
     }
 
     private mutating func start(
-        _ new: Representation, end: Int64?, reason: RestartReason?, _ id: ExchangeID, at now: Duration
+        _ new: Representation, end: Int64?, reason: RestartReason?, _ head: ResponseHead, _ id: ExchangeID,
+        at now: Duration
     ) -> [TransferAction] {
         if let error = tooLarge(new.length ?? end) { return drain(.fail(error), at: now) }
         run.existing = nil
         var actions = restart(reason ?? .contentChanged, at: now)
-        bytes.started(new, credentials: credentials)
+        bytes.started(new, credentials: credentials, responses: address.responses(endingWith: head))
         let replacesBytes = bytes.isPartialFilled
         run.exchanges.update(id) { $0.acceptWhole(end: end, preparation: replacesBytes ? .store : .starting(new)) }
         acceptFirst(id, end: end, at: now)
@@ -236,11 +238,7 @@ extension TransferStateMachine {
     }
 
     private mutating func emitStart() -> [TransferAction] {
-        guard meter.emitStart() else { return [] }
-        return [
-            .emit(
-                .started(expectedByteCount: bytes.representation?.length, isResumable: bytes.isResumable))
-        ]
+        meter.emitStart() ? [.emit(started)] : []
     }
 
     /// Discards the bytes and requests all of them again.
@@ -294,7 +292,7 @@ extension TransferStateMachine {
         let error = DownloadError(
             failure.code, failure.detail, statusCode: head.status.code, isRetryable: failure.isRetryable,
             retryAfter: failure.retryAfter)
-        return drain(failure.isRetryable ? .retry(error) : .fail(error), canceling: canceling, at: now)
+        return refuse(error, head, hasShortBody: !canceling, at: now)
     }
 
     /// Whether the body is short enough to let it complete, which keeps the connection.

@@ -36,7 +36,9 @@ extension TransferStateMachine {
         let next = keepTicking(at: now)
         switch run.step {
         case .exchanging: return next + checkRunning(connections, at: now)
-        case .draining: return next + (policies.idleTimeout.map { run.cancelUnended(after: $0, at: now) } ?? [])
+        case .draining:
+            let unended = policies.idleTimeout.map { run.cancelUnended(after: $0, at: now) } ?? []
+            return next + cancelLongRefusal(at: now) + unended
         case .moving, .refreshing, .delaying: preconditionFailure("an exchange in \(phase)")
         }
     }

@@ -19,7 +19,9 @@ extension DownloadError {
         case let error as IOError where Self.exhaustions.contains(error.errnoCode):
             self.init(.tooManyOpenFiles, SystemErrorText.text(error.errnoCode), underlyingError: error)
         case let error as IOError where Self.refusals.contains(error.errnoCode):
-            self.init(.cannotConnect, SystemErrorText.text(error.errnoCode), underlyingError: error)
+            self.init(
+                .cannotConnect, SystemErrorText.text(error.errnoCode), underlyingError: error,
+                isOffline: Self.offlineNumbers.contains(error.errnoCode))
         case let error as NIOSSLError where error == .uncleanShutdown:
             // The handshake was complete, or it would have failed with another error.
             self.init(.connectionLost, "the connection ended without a closing alert", underlyingError: error)
@@ -55,7 +57,11 @@ extension DownloadError {
             return DownloadError(nio: failure, hasHead: false)
         }
         let reason = error.connectionErrors.first.map { "\($0.error)" } ?? "the host has no address"
-        return DownloadError(.cannotConnect, reason, underlyingError: error)
+        // A device without IPv6 reports that it has no such connection for one of the addresses of many hosts.
+        let isOffline =
+            !failures.isEmpty && failures.count == error.connectionErrors.count
+            && failures.allSatisfy { offlineNumbers.contains($0.errnoCode) }
+        return DownloadError(.cannotConnect, reason, underlyingError: error, isOffline: isOffline)
     }
 }
 #endif

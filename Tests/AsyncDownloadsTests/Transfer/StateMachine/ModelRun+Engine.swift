@@ -93,7 +93,7 @@ extension ModelRun {
         history.append("\(bytes.count) bytes of \(number): \(decision)")
         let parts: [ExchangeProgress.Part]
         switch decision {
-        case .ignore: return
+        case .ignore, .keepRefusal: return
         case .compare(let wanted):
             let isEqual = store.holds(bytes.dropFirst(wanted.skipped).prefix(wanted.count), at: wanted.offset)
             return take("compared", machine.compared(isEqual, exchange: number, at: now))

@@ -48,7 +48,7 @@ extension DownloadEvent {
         switch self {
         case .waiting(.turn): "waiting"
         case .waiting(let reason): "waiting \(reason)"
-        case .started(let length, let isResumable):
+        case .started(let length, let isResumable, _, _):
             "started \(length.map(String.init) ?? "?")\(isResumable ? " resumable" : "")"
         case .resumed(let offset): "resumed \(offset)"
         case .restarted(let reason, let discarded): "restarted \(reason) \(discarded)"

@@ -1,0 +1,28 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+extension DownloadError {
+    /// The numbers of the system that report that this device has no connection.
+    ///
+    /// A router reports `EHOSTUNREACH` for a single host as well, so that it says nothing about the connection.
+    static let offlineNumbers: Set<Int32> = [ENETDOWN, ENETUNREACH]
+
+    /// Returns whether an error reports that this device has no network connection, or none that may be used.
+    static func meansOffline(_ error: (any Error)?) -> Bool {
+        guard let error else { return false }
+        if let error = error as? DownloadError { return error.isOffline }
+        // As of `NSError`, to which errors aren't bridged in the same way on all platforms.
+        switch error._domain {
+        case NSPOSIXErrorDomain: return offlineNumbers.contains(Int32(clamping: error._code))
+        case NSURLErrorDomain: return offlineCodes.contains { $0.rawValue == error._code }
+        default: return false
+        }
+    }
+
+    private static let offlineCodes: [URLError.Code] = [
+        .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive,
+    ]
+}

@@ -1,0 +1,72 @@
+internal import struct Foundation.Data
+
+/// Responses that refuse a request, and the first bytes of their bodies.
+extension TransferStateMachine {
+    /// The longest time for which the rest of a refusal's body is awaited, if no attempt follows.
+    private static let longestRefusalTime = Duration.seconds(5)
+
+    /// Whether the body of the exchange belongs to the error that follows.
+    func awaitsRefusal(_ id: ExchangeID) -> Bool {
+        guard isRunning, case .draining(let followUp) = run.step, followUp.error?.response != nil else { return false }
+        return run.exchanges[id]?.isCanceled == false
+    }
+
+    /// Adds the first bytes of its body to the error of a refusal.
+    mutating func receivedRefusal(_ body: Data) {
+        guard isRunning, case .draining(let followUp) = run.step else { return }
+        run.step = .draining(followUp.withResponseBody(body))
+    }
+
+    /// Cancels the exchange of a refusal that sends its body for too long.
+    mutating func cancelLongRefusal(at now: Duration) -> [TransferAction] {
+        guard case .draining(.fail(let error)) = run.step, error.response != nil,
+            run.exchanges.all.contains(where: {
+                !$0.exchange.isCanceled && now - $0.exchange.lastActivity >= Self.longestRefusalTime
+            })
+        else { return [] }
+        return run.cancelExchanges(at: now)
+    }
+
+    /// Fails, or retries, because of a response.
+    mutating func refuse(
+        _ error: DownloadError, _ head: ResponseHead, hasShortBody: Bool, at now: Duration
+    ) -> [TransferAction] {
+        let error = error.concerning(head)
+        // The body of the last attempt is worth waiting for, since nothing else follows.
+        if !error.isRetryable { return drain(.fail(error), canceling: false, at: now) }
+        return drain(.retry(error), canceling: !hasShortBody && !isLastAttempt(error), at: now)
+    }
+
+    /// Whether no attempt follows after a failure.
+    private func isLastAttempt(_ error: DownloadError) -> Bool {
+        var budget = budget
+        return budget.nextAttempt(after: error, policy: policies.retryPolicy, received: bytes.count) == nil
+    }
+}
+
+extension DownloadError {
+    /// Returns the same error, with the head of the response that is its reason.
+    func concerning(_ head: ResponseHead) -> Self {
+        var error = self
+        error.response = head.withoutSecrets
+        return error
+    }
+}
+
+extension Run.DrainFollowUp {
+    /// The error that follows, or after which an attempt follows.
+    fileprivate var error: DownloadError? {
+        switch self {
+        case .fail(let error), .retry(let error): error
+        case .advance, .refresh, .awaitOrigin, .reuse, .relocate: nil
+        }
+    }
+
+    /// Returns the same step, with the first bytes of the body in its error if a response is its reason.
+    fileprivate func withResponseBody(_ body: Data) -> Self {
+        guard var error, error.response != nil else { return self }
+        error.responseBody = body
+        if case .retry = self { return .retry(error) }
+        return .fail(error)
+    }
+}

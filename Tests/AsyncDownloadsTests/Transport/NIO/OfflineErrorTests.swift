@@ -1,0 +1,24 @@
+#if ServerStack
+import Foundation
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import AsyncDownloads
+
+/// What the errors of a connection attempt over SwiftNIO say about the connection of this device.
+@Suite(.endsWhenHung)
+struct OfflineErrorTests {
+    @Test(
+        arguments: [
+            (ENETUNREACH, true), (ENETDOWN, true), (EHOSTUNREACH, false), (ECONNREFUSED, false), (ECONNRESET, false),
+        ] as [(Int32, Bool)])
+    func `only a network that can't be reached means that the device is offline`(
+        _ number: Int32, _ isOffline: Bool
+    ) {
+        let error = DownloadError(nio: IOError(errnoCode: number, reason: "connect"), hasHead: false)
+        #expect(error.isOffline == isOffline)
+        #expect(error.isRetryable)
+    }
+}
+#endif
